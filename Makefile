@@ -50,8 +50,9 @@ $(VENV)/.demo: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[ros,view,viz]'
 	@touch $@
 
+# what is never imported need not be compiled to bytecode
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[ros,test]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[ros,test]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: $(DEFINITION) | $(BIN)/python

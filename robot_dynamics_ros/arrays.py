@@ -17,12 +17,12 @@ def real_array(values: object) -> npt.NDArray[np.float64]:
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values.copy()
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:
         raise TypeError(str(error)) from None
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"expected real numbers, got {given.dtype}")
-    return given.astype(np.float64)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"expected real numbers, got {array.dtype}")
+    return array.astype(np.float64)
 
 
 def real_array_or_nan(values: object) -> npt.NDArray[np.float64]:

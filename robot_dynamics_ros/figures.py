@@ -109,13 +109,13 @@ def thinned(n: int) -> slice:
 
 def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
     """One legend for all axes, beside or ``below`` them, where it covers no curve."""
-    found: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    if found:
-        where = {"loc": "outside lower center", "ncols": len(found)} if below else {"loc": "outside right upper"}
-        figure.legend(found.values(), found.keys(), frameon=False, **where)
+            handles.setdefault(label, handle)
+    if handles:
+        where = {"loc": "outside lower center", "ncols": len(handles)} if below else {"loc": "outside right upper"}
+        figure.legend(handles.values(), handles.keys(), frameon=False, **where)
 
 
 def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:

@@ -21,6 +21,16 @@ def pytest_runtest_setup() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in real time come first: they wait more than they compute, so one worker has them while the others compute."""
+    items.sort(key=lambda item: not in_real_time(item))
+
+
+def in_real_time(item: pytest.Item) -> bool:
+    """Whether a test drives nodes or a browser."""
+    return any(item.get_closest_marker(name) for name in ("middleware", "browser"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("rerunfailures"):
         config.pluginmanager.register(_SecondAttempts(), "second_attempts")
@@ -37,7 +47,7 @@ class _SecondAttempts:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
-            if item.get_closest_marker("middleware") or item.get_closest_marker("browser"):
+            if in_real_time(item):
                 item.add_marker(pytest.mark.flaky(reruns=1))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -25,13 +25,13 @@ HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 
 def all_robots() -> list[tuple[str, Path]]:
     """Name and file of the robots that ship with the package, and of example-robot-data where that is installed."""
-    found = [(name, robot_path(name)) for name in robot_names()]
+    robots = [(name, robot_path(name)) for name in robot_names()]
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
         files = []
     paths = sorted({Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf"})
-    return [*found, *((path.stem, path) for path in sorted(paths, key=lambda path: (path.name, str(path))))]
+    return [*robots, *((path.stem, path) for path in sorted(paths, key=lambda path: (path.name, str(path))))]
 
 
 def try_robots(
@@ -63,10 +63,10 @@ def try_robots(
 
 def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
     """Reason → the joints that stand for it."""
-    found: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, why in standing.items():
-        found.setdefault(why, []).append(name)
-    return found
+        names_by_reason.setdefault(why, []).append(name)
+    return names_by_reason
 
 
 def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:

@@ -146,21 +146,21 @@ def run(options: argparse.Namespace) -> int:
     kind = options.format or FORMATS.get(Path(options.output or "").suffix, "text")
     data: dict[str, Any]
     if kind in ("c", "python"):
-        written = _code(formulas, kind)
-        data = {"language": kind, "code": written}
+        text = _code(formulas, kind)
+        data = {"language": kind, "code": text}
     else:
         if formulas and not options.only:
             document = document_of_formulas(formulas, options.digits)
         else:
             document = document_of(equations, parts, options.digits, formulas)
         render = {"text": render_text, "latex": render_latex, "tex": render_tex, "html": render_html}[kind]
-        written = render(document)
+        text = render(document)
         data = render_data(document)
     if options.output:
-        Path(options.output).write_text(written, encoding="utf-8")
+        Path(options.output).write_text(text, encoding="utf-8")
     if options.json or not options.output:
         file = str(options.output) if options.output else None
-        result(options, {"name": model.name, "file": file, **data}, written.removesuffix("\n"))
+        result(options, {"name": model.name, "file": file, **data}, text.removesuffix("\n"))
     return 0
 
 
@@ -169,42 +169,42 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
     link, at, joint = options.observer.partition("@")
     observer: Any = (link, joint) if at else link
     axes, point = options.expressed_in, options.reduced_at
-    found = [
+    formulas = [
         equations.joint_wrench(name, expressed_in=axes or "child", reduced_at=point) for name in options.joint_wrench
     ]
     for name in options.balance:
-        found.append(
+        formulas.append(
             equations.wrench_balance(name, observer=observer, expressed_in=axes or "observer", reduced_at=point)
         )
-    found += [equations.motion(name, relative_to=observer, expressed_in=axes) for name in options.motion]
-    found += [equations.jacobian(name) for name in options.jacobian]
-    found += [equations.external_efforts(name) for name in options.tip_force]
+    formulas += [equations.motion(name, relative_to=observer, expressed_in=axes) for name in options.motion]
+    formulas += [equations.jacobian(name) for name in options.jacobian]
+    formulas += [equations.external_efforts(name) for name in options.tip_force]
     if options.friction:
-        found.append(equations.friction())
+        formulas.append(equations.friction())
     if options.along:
         from dataclasses import replace
 
         motion = _motion(options.along)
-        found = [replace(f, matrices=f.along(motion), steps=(), traced=()) for f in found]
-    return found
+        formulas = [replace(f, matrices=f.along(motion), steps=(), traced=()) for f in formulas]
+    return formulas
 
 
-def _motion(given: Iterable[str]) -> dict[str, Any]:
+def _motion(pairs: Iterable[str]) -> dict[str, Any]:
     """``COORDINATE=EXPRESSION`` pairs; expressions of numbers, t, pi, + - * / ( ) and a few functions alone."""
     import re
 
     import sympy
 
-    found: dict[str, Any] = {}
+    coordinates: dict[str, Any] = {}
     known = {"t": sympy.Symbol("t", real=True), "pi": sympy.pi, "sin": sympy.sin, "cos": sympy.cos, "exp": sympy.exp}
-    for text in given:
+    for text in pairs:
         name, equals, expression = text.partition("=")
         words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\d+\.?\d*[eE][+-]?\d+", "0", expression)))
         legal = re.fullmatch(r"[\w\s.+\-*/()]+", expression) and words <= set(known)
         try:
             if not equals or not legal:
                 raise ValueError
-            found[name.strip()] = sympy.parse_expr(expression, local_dict=known)
+            coordinates[name.strip()] = sympy.parse_expr(expression, local_dict=known)
         except (ValueError, SyntaxError, TypeError):
             raise ArgumentError(
                 f"expected COORDINATE=EXPRESSION, got {text!r}",
@@ -212,14 +212,14 @@ def _motion(given: Iterable[str]) -> dict[str, Any]:
                 got=text,
                 remedy=f"For example q2=2*t+0.5; known: {', '.join(known)}.",
             ) from None
-    return found
+    return coordinates
 
 
 def _code(formulas: list[Formulas], kind: str) -> str:
     """Functions named after what they compute."""
     from robot_dynamics_ros.equations.names import identifier_of
 
-    written = []
+    functions = []
     for f in formulas:
         if not f.traced:
             raise ArgumentError(
@@ -229,15 +229,15 @@ def _code(formulas: list[Formulas], kind: str) -> str:
                 remedy="Leave out --along and --friction.",
             )
         name = identifier_of(f.title.lower())
-        written.append(f.c(name) if kind == "c" else f.python(name))
-    if not written:
+        functions.append(f.c(name) if kind == "c" else f.python(name))
+    if not functions:
         raise ArgumentError(
             "nothing to make code of",
             where=f"--format {kind}",
             remedy="Name quantities (--joint-wrench, --jacobian, …); the equations of motion are exported by "
             "'robot_dynamics export'.",
         )
-    return "\n\n".join(written)
+    return "\n\n".join(functions)
 
 
 def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
@@ -255,7 +255,7 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
         )
     if options.symbols:
         return options.symbols
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for text in options.symbol:
         parameter, equals, name = text.partition("=")
         if not equals or not parameter or not name:
@@ -265,15 +265,15 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
                 got=text,
                 remedy="For example mass:forearm=m2; --list-parameters shows all parameters.",
             )
-        if parameter in found:
+        if parameter in names:
             raise ArgumentError(
                 f"{parameter} is named twice", where="--symbol", got=text, remedy="Name each parameter once."
             )
-        found[parameter] = name
-    return found
+        names[parameter] = name
+    return names
 
 
-def parse_motors(given: Iterable[str]) -> dict[str, DCMotor] | None:
+def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
     """``JOINT:R=1.2,kt=0.05,…`` descriptions as motors by joint; ``None`` if there are none.
 
     Raises:
@@ -282,7 +282,7 @@ def parse_motors(given: Iterable[str]) -> dict[str, DCMotor] | None:
     from robot_dynamics_ros.model.motors import DCMotor
 
     motors: dict[str, DCMotor] = {}
-    for text in given:
+    for text in pairs:
         joint, colon, rest = text.rpartition(":")
         values: dict[str, float] = {}
         for item in rest.split(","):

@@ -136,9 +136,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ranges(model: RobotModel, given: list[str]) -> tuple[Array, Array]:
+def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    for text in given:
+    for text in texts:
         name, *numbers = text.rsplit(":", 2)
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="--range")

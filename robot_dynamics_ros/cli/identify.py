@@ -170,8 +170,8 @@ def run(options: argparse.Namespace) -> int:
         currents=None if options.currents is None else _numbers(options.currents, "--currents", "JOINT=CONSTANT"),
         plausibility=options.plausibility,
     )
-    given = given_recordings(options)
-    places = output_directories(given, Path(options.output)) if options.each else [Path(options.output)]
+    sources = given_recordings(options)
+    places = output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
     there = [place / name for place in places for name in FILES if (place / name).exists()]
     if there and not options.overwrite:
         raise ArgumentError(
@@ -185,7 +185,7 @@ def run(options: argparse.Namespace) -> int:
     model = _locked(whole, options.lock)
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
-    recordings = [_read(path, bag, model, options) for path, bag in given]
+    recordings = [_read(path, bag, model, options) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             raise ArgumentError(
@@ -198,20 +198,20 @@ def run(options: argparse.Namespace) -> int:
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
     with Progress("identifying", 1.0) as bar:
-        found = identify_recordings(model, recordings, settings, workers_of(options), bar.update)
+        results = identify_recordings(model, recordings, settings, workers_of(options), bar.update)
         bar.update(1.0)
-    files = _write(options, (whole, model), found, recordings, unseen, places[0])
+    files = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
         [name, *(Figure.of(x, ".4g") for x in (e, p, r))]
-        for name, e, p, r in zip(model.joint_names, found.effort_rms, found.prior_rms, found.rms, strict=True)
+        for name, e, p, r in zip(model.joint_names, results.effort_rms, results.prior_rms, results.rms, strict=True)
     ]
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
-    print_table(options, head, rows, files=files, unseen=found.base.unseen)
+    print_table(options, head, rows, files=files, unseen=results.base.unseen)
     for recording in (*recordings, *unseen):
         said = [*recording.notes, *bad_row_lines(recording.bad)]
         if said:
             print("\n" + "\n".join([f"{recording.source}:", *said]))
-    for level, text in findings(found):
+    for level, text in findings(results):
         if level != "good":
             print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")

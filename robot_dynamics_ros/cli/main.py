@@ -107,10 +107,10 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with ending_signals():
-            return _run(given)
+            return _run(words)
     except Terminated as end:
         output.remark("terminated")
         return end.code
@@ -123,11 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
 
 
-def _run(given: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
         _complete()
-    words = [word for word in given if _XACRO_ARGUMENT.match(word)]
-    rest = [word for word in given if word not in words]
+    words = [word for word in arguments if _XACRO_ARGUMENT.match(word)]
+    rest = [word for word in arguments if word not in words]
     parser = make_parser([word for word in rest if word in COMMANDS][:1])
     options = _parsed(parser, rest)
     options.xacro_arguments = dict(word.split(":=", 1) for word in words)
@@ -141,7 +141,7 @@ def _run(given: list[str]) -> int:
         output.failure(options, error)
         if error.setting is not None and f"--{error.setting[0].replace('_', '-')}" in parser_options(options):
             option = f"--{error.setting[0].replace('_', '-')}"
-            again = ["robot_dynamics", *_without(given, option), option, error.setting[1]]
+            again = ["robot_dynamics", *_without(arguments, option), option, error.setting[1]]
             output.remark(f"to go on: {shlex.join(again)}")
         return 2
     except BrokenPipeError:
@@ -188,15 +188,15 @@ def parser_options(options: argparse.Namespace) -> set[str]:
 
 def _without(words: list[str], option: str) -> list[str]:
     """``words`` without ``option`` and its value."""
-    found, skip = [], False
+    remaining, skip = [], False
     for word in words:
         if skip:
             skip = False
         elif word == option:
             skip = True
         elif not word.startswith(option + "="):
-            found.append(word)
-    return found
+            remaining.append(word)
+    return remaining
 
 
 @contextmanager

@@ -162,8 +162,8 @@ def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRo
 
         source = wait_for_description(text)
     else:
-        path, written = find_robot(text)
-        named = source = with_arguments(path, {**written, **words})
+        path, own_arguments = find_robot(text)
+        named = source = with_arguments(path, {**own_arguments, **words})
         words = {}
     model = load_urdf(
         source,

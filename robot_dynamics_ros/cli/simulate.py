@@ -166,11 +166,11 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
     start = configuration_argument(model, options.start or ["initial"], "--start")
     if options.start is None:
-        given = model.description.initial_positions
+        positions = model.description.initial_positions
         away = [
             f"{name} at {start[i]:.4g}"
             for name, i in ((name, model.q_slice(name).start) for name in model.joint_names)
-            if model.joint(name).type.nq == 1 and name not in given and start[i] != 0.0
+            if model.joint(name).type.nq == 1 and name not in positions and start[i] != 0.0
         ]
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
@@ -206,13 +206,13 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
     return motion_through(model, np.vstack([start, goal]))
 
 
-def _goal(model: RobotModel, given: list[str], start: Array) -> Array:
-    link, *words = given
+def _goal(model: RobotModel, pose: list[str], start: Array) -> Array:
+    link, *words = pose
     try:
         numbers = [finite(word) for word in words]
     except argparse.ArgumentTypeError as error:
         raise ArgumentError(
-            str(error), where="--pose", got=given, remedy="Give LINK X Y Z ROLL PITCH YAW, in m and rad."
+            str(error), where="--pose", got=pose, remedy="Give LINK X Y Z ROLL PITCH YAW, in m and rad."
         ) from None
     return configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
 

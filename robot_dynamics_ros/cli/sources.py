@@ -102,18 +102,18 @@ def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
     Raises:
         ArgumentError: there is none.
     """
-    given = [(path, True) for path in options.bag] + [(path, False) for path in options.csv]
-    if not given:
+    sources = [(path, True) for path in options.bag] + [(path, False) for path in options.csv]
+    if not sources:
         raise ArgumentError("there is no recording", where="--bag, --csv", remedy="Give one or several of either.")
-    return given
+    return sources
 
 
-def output_directories(given: list[tuple[str, bool]], output: Path) -> list[Path]:
+def output_directories(sources: list[tuple[str, bool]], output: Path) -> list[Path]:
     """A directory for each recording: ``output`` for one, directories of their names in it for several."""
-    if len(given) == 1:
+    if len(sources) == 1:
         return [output]
     names: list[str] = []
-    for path, _ in given:
+    for path, _ in sources:
         name, k = Path(path).resolve().stem, 2
         while name in names:
             name, k = f"{Path(path).resolve().stem}_{k}", k + 1

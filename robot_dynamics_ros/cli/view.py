@@ -92,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis, or use --live.")
     model = load_model(options)
     what = _what(model, options)
-    written = _write(model, what, options)
-    if written:
+    files = _write(model, what, options)
+    if files:
         return 0
     from robot_dynamics_ros.view.opening import view
 
@@ -168,12 +168,12 @@ def _live(options: argparse.Namespace) -> int:
     need_ros("view --live")
     from robot_dynamics_ros.ros.main import viewer
 
-    given = [f"robots:={options.namespace}"] if options.namespace else []
-    given += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
+    parameters = [f"robots:={options.namespace}"] if options.namespace else []
+    parameters += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
     if options.robot is not None:
-        given.append(f"robot_description_file:={load_named(options).named}")
+        parameters.append(f"robot_description_file:={load_named(options).named}")
     if options.seconds is not None:  # the node ends in order on SIGINT, and on nothing else
         end = threading.Timer(options.seconds, os.kill, (os.getpid(), signal.SIGINT))
         end.daemon = True
         end.start()
-    return viewer(["--ros-args", *(word for text in given for word in ("-p", text))])
+    return viewer(["--ros-args", *(word for text in parameters for word in ("-p", text))])

@@ -153,10 +153,12 @@ def run(options: argparse.Namespace) -> int:
         observer=frame_argument(model, options.observer, "--observer"),
         uncertainty=options.uncertainty,
     )
-    given = given_recordings(options)
-    places = [_directory(path, options.overwrite, formats) for path in output_directories(given, Path(options.output))]
+    sources = given_recordings(options)
+    places = [
+        _directory(path, options.overwrite, formats) for path in output_directories(sources, Path(options.output))
+    ]
     workers = workers_of(options)
-    recordings = (_read(path, bag, model, options) for path, bag in given)
+    recordings = (_read(path, bag, model, options) for path, bag in sources)
     if workers is None:
         made = (
             (r, _with_progress("computing", lambda tell, r=r: compute(model, r, settings, tell)))  # type: ignore[misc]
@@ -218,9 +220,9 @@ def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, l
 
 def _with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
     with Progress(label, 1.0) as bar:
-        found = work(lambda share: bar.update(share))
+        result = work(lambda share: bar.update(share))
         bar.update(1.0)
-    return found
+    return result
 
 
 def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:

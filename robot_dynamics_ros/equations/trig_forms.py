@@ -31,19 +31,19 @@ def parallel_parents(ring: TrigRing) -> dict[int, tuple[int, int]]:
 
     from robot_dynamics_ros.equations.numbers import value_of
 
-    found: dict[int, tuple[int, int]] = {}
+    parents: dict[int, tuple[int, int]] = {}
     bodies = ring.geometry.bodies
     for i, body in enumerate(bodies):
         mine = ring.angle_of[i]
         before = ring.angle_of[body.parent] if body.parent >= 0 else None
-        if mine is None or before is None or mine == before or mine in found:
+        if mine is None or before is None or mine == before or mine in parents:
             continue
         R = np.array([[value_of(x) for x in row] for row in body.rotation])
         axis = R @ [value_of(x) for x in body.normal[2]]
         cosine = float(axis @ [value_of(x) for x in bodies[body.parent].normal[2]])
         if abs(abs(cosine) - 1.0) < 1e-14:
-            found[mine] = (before, 1 if cosine > 0.0 else -1)
-    return found
+            parents[mine] = (before, 1 if cosine > 0.0 else -1)
+    return parents
 
 
 class TrigForms:

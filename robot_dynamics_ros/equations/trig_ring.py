@@ -180,15 +180,15 @@ class TrigRing:
 
     def evaluate(self, outputs: Iterable[Expr | float]) -> list[Poly]:
         """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
-        wanted = list(outputs)
+        rows = list(outputs)
         sincos = {}
         for angle in self.angles:
             argument = self.q[angle.q] * self.fraction(angle.multiplier) + self.number(angle.offset)
             sincos[argument] = (angle.s, angle.c)
         value: dict[int, Poly] = {}
-        for node in reachable(x for x in wanted if isinstance(x, Expr)):
+        for node in reachable(x for x in rows if isinstance(x, Expr)):
             value[node.id] = self._node(node, value, sincos)
-        return [value[x.id] if isinstance(x, Expr) else self.number(Fraction(x)) for x in wanted]
+        return [value[x.id] if isinstance(x, Expr) else self.number(Fraction(x)) for x in rows]
 
     def _node(self, node: Expr, value: dict[int, Poly], sincos: dict[Poly, tuple[Poly, Poly]]) -> Poly:
         if node.op == "const":

@@ -18,12 +18,12 @@ def _comment(lines: list[str]) -> list[str]:
 
 def prototype(plan: Plan, request: Request, real: str) -> str:
     """The function's declaration, without the semicolon."""
-    given = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
-    given += [f"const {real} {a.name}[{a.size}]" for a in request.inputs]
+    parameters = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
+    parameters += [f"const {real} {a.name}[{a.size}]" for a in request.inputs]
     if request.returns:
-        return f"{real} {plan.prefix}_{request.name}({', '.join(given)})"
-    given += [f"{real} {a.name}[{a.size}]" for a in request.outputs]
-    return f"void {plan.prefix}_{request.name}({', '.join(given)})"
+        return f"{real} {plan.prefix}_{request.name}({', '.join(parameters)})"
+    parameters += [f"{real} {a.name}[{a.size}]" for a in request.outputs]
+    return f"void {plan.prefix}_{request.name}({', '.join(parameters)})"
 
 
 def c_header(plan: Plan, real: str) -> str:

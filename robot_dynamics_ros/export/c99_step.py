@@ -13,9 +13,9 @@ __all__ = ["step_prototypes", "step_source"]
 
 def _arguments(plan: Plan, real: str, state: str) -> list[str]:
     """Leading arguments of both functions; ``state`` is "const " or "" for the state's arrays."""
-    given = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
-    given += [f"{state}{real} {a.name}[{a.size}]" for a in plan.state]
-    return given + [f"const {real} {a.name}[{a.size}]" for a in plan.held]
+    parameters = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
+    parameters += [f"{state}{real} {a.name}[{a.size}]" for a in plan.state]
+    return parameters + [f"const {real} {a.name}[{a.size}]" for a in plan.held]
 
 
 def _rates_prototype(plan: Plan, real: str) -> str:
@@ -57,8 +57,8 @@ def step_prototypes(plan: Plan, real: str) -> list[str]:
 
 
 def _array(name: str, values: Iterable[float], real: str, size: str) -> str:
-    written = ", ".join(c_number(float(x), real) for x in values)
-    return f"static const {real} {name}[{size}] = {{{written}}};"
+    numbers = ", ".join(c_number(float(x), real) for x in values)
+    return f"static const {real} {name}[{size}] = {{{numbers}}};"
 
 
 def step_source(plan: Plan, real: str) -> list[str]:

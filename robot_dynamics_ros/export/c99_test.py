@@ -16,10 +16,10 @@ TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
 
 def _array(name: str, values: Iterable[float], real: str, indent: str) -> list[str]:
-    written = [c_number(x, real) for x in values]
-    rows = [", ".join(written[k : k + 4]) for k in range(0, len(written), 4)]
+    numbers = [c_number(x, real) for x in values]
+    rows = [", ".join(numbers[k : k + 4]) for k in range(0, len(numbers), 4)]
     body = f",\n{indent}    ".join(rows)
-    return [f"{indent}static const {real} {name}[{len(written)}] = {{", f"{indent}    {body}", f"{indent}}};"]
+    return [f"{indent}static const {real} {name}[{len(numbers)}] = {{", f"{indent}    {body}", f"{indent}}};"]
 
 
 def c_test(plan: Plan, real: str) -> str:
@@ -84,12 +84,12 @@ def _function(plan: Plan, request: Request, real: str) -> list[str]:
         for a, values in zip(request.outputs, case.outputs, strict=True):
             out += _array(f"{a.name}_expected", values, real, "        ")
             out.append(f"        {real} {a.name}_got[{a.size}];")
-        given = [*defaults, *(a.name for a in request.inputs)]
+        arguments = [*defaults, *(a.name for a in request.inputs)]
         call = f"{plan.prefix}_{request.name}"
         if request.returns:
-            out.append(f"        {request.outputs[0].name}_got[0] = {call}({', '.join(given)});")
+            out.append(f"        {request.outputs[0].name}_got[0] = {call}({', '.join(arguments)});")
         else:
-            out.append(f"        {call}({', '.join([*given, *(f'{a.name}_got' for a in request.outputs)])});")
+            out.append(f"        {call}({', '.join([*arguments, *(f'{a.name}_got' for a in request.outputs)])});")
         loss = c_number(case.loss, real)
         out += [f"        compare({a.name}_got, {a.name}_expected, {a.size}, {loss});" for a in request.outputs]
         out.append("    }")
@@ -106,8 +106,8 @@ def _step(plan: Plan, real: str) -> list[str]:
             out += _array(f"{a.name}_expected", after, real, "        ")
         for a, values in zip(plan.held, (case.command, case.external), strict=False):
             out += _array(a.name, values, real, "        ")
-        given = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
-        out.append(f"        {plan.prefix}_step({', '.join([*given, *names, c_number(case.h, real)])});")
+        arguments = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
+        out.append(f"        {plan.prefix}_step({', '.join([*arguments, *names, c_number(case.h, real)])});")
         loss = c_number(1.0, real)
         out += [f"        compare({a.name}, {a.name}_expected, {a.size}, {loss});" for a in plan.state]
         out.append("    }")

@@ -80,12 +80,12 @@ def _function(plan: Plan, request: Request) -> list[str]:
         out += [f"struct {result}", "{", *(f"  {_matrix(a)} {a.name};" for a in request.outputs), "};", ""]
     lines = [request.said, *argument_lines(request.inputs), *argument_lines(request.outputs)]
     out += ["/**", *(f" * {c_comment(line)}".rstrip() for line in lines), " */"]
-    given = ["const Parameters & numbers"] if plan.parameters else []
-    given += [f"In<{_matrix(a)}> {a.name}" for a in request.inputs]
+    parameters = ["const Parameters & numbers"] if plan.parameters else []
+    parameters += [f"In<{_matrix(a)}> {a.name}" for a in request.inputs]
     passed = ["&numbers"] if plan.parameters else []
     passed += [f"{a.name}.data()" for a in request.inputs]
     call = f"{plan.prefix}_{request.name}"
-    out += [f"inline {result} {request.name}({', '.join(given)})", "{"]
+    out += [f"inline {result} {request.name}({', '.join(parameters)})", "{"]
     if request.returns:
         out.append(f"  return {call}({', '.join(passed)});")
     else:
@@ -96,16 +96,16 @@ def _function(plan: Plan, request: Request) -> list[str]:
 
 
 def _step(plan: Plan) -> list[str]:
-    given = ["const Parameters & numbers"] if plan.parameters else []
-    given += [f"Eigen::Ref<{_matrix(a)}> {a.name}" for a in plan.state]
-    given += [f"In<{_matrix(a)}> {a.name}" for a in plan.held]
+    parameters = ["const Parameters & numbers"] if plan.parameters else []
+    parameters += [f"Eigen::Ref<{_matrix(a)}> {a.name}" for a in plan.state]
+    parameters += [f"In<{_matrix(a)}> {a.name}" for a in plan.held]
     passed = ["&numbers"] if plan.parameters else []
     passed += [f"{a.name}.data()" for a in (*plan.state, *plan.held)]
     return [
         "/**",
         f" * Advance the state by h seconds, in place, under a constant command: {plan.integrator}.",
         " */",
-        f"inline void step({', '.join(given)}, Scalar h)",
+        f"inline void step({', '.join(parameters)}, Scalar h)",
         "{",
         f"  {plan.prefix}_step({', '.join([*passed, 'h'])});",
         "}",
@@ -156,12 +156,12 @@ def _test(plan: Plan, request: Request, real: str) -> list[str]:
         out.append(f"    const {kind} {argument.name} = Eigen::Map<const {kind}>({argument.name}_);")
     out += [f"    {real} {a.name}_[{a.size}];" for a in request.outputs if not request.returns]
     numbers = f"{plan.prefix}_default_parameters"
-    given = [numbers] if plan.parameters else []
-    given += [a.name for a in request.inputs]
+    arguments = [numbers] if plan.parameters else []
+    arguments += [a.name for a in request.inputs]
     plain = [f"&{numbers}"] if plan.parameters else []
     plain += [f"{a.name}_" for a in request.inputs]
     call = f"{plan.prefix}_{request.name}({', '.join([*plain, *(f'{a.name}_' for a in request.outputs if not request.returns)])})"
-    out.append(f"    const auto got = {plan.prefix}::{request.name}({', '.join(given)});")
+    out.append(f"    const auto got = {plan.prefix}::{request.name}({', '.join(arguments)});")
     if request.returns:
         out.append(f'    failures += got == {call} ? 0 : (std::printf("{request.name} differs\\n"), 1);')
     else:

@@ -127,14 +127,14 @@ def requests_for(
     Raises:
         UnknownNameError: no such function or link.
     """
-    found: list[Request] = []
+    requests: list[Request] = []
     for name in names:
         if name not in FUNCTIONS:
             raise UnknownNameError("function", name, (*FUNCTIONS, "step"), where="functions")
         kind = FUNCTIONS[name]
         for link in links if kind.on_link else ("",):
-            found.append(_request(model, name, kind, link, external, words))
-    return found
+            requests.append(_request(model, name, kind, link, external, words))
+    return requests
 
 
 def _request(

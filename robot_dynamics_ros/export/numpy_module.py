@@ -84,9 +84,9 @@ def _raw(traced: Traced) -> str:
 
 def _wrapper(plan: Plan, traced: Traced) -> str:
     r = traced.request
-    given = [a.name for a in r.inputs] + (["parameters=PARAMETERS"] if plan.parameters else [])
+    parameters = [a.name for a in r.inputs] + (["parameters=PARAMETERS"] if plan.parameters else [])
     shapes = ", ".join(f'({a.name}, {a.shape!r}, "{a.name}")' for a in r.inputs)
-    lines = [f"\ndef {r.name}({', '.join(given)}):", f'    """{_text(r.said)}', "", "    Args:"]
+    lines = [f"\ndef {r.name}({', '.join(parameters)}):", f'    """{_text(r.said)}', "", "    Args:"]
     lines += [f"        {_text(line)}" for line in argument_lines(r.inputs)]
     if plan.parameters:
         lines.append("        parameters: numbers of the robot, by name.")

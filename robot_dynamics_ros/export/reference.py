@@ -74,18 +74,18 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
     """A few calls of one function."""
     draw = random.Random(request.name)
     tree = NumericTree(plan.model)
-    found = []
+    cases = []
     for _ in range(COUNT):
         q, v = _state(plan, draw)
         inputs = {"q": q, "v": v}
         for argument in request.inputs:
             if argument.name not in inputs:
                 inputs[argument.name] = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(argument.size)]
-        given = {a.name: inputs[a.name] for a in request.inputs}
-        outputs = [[float(x) for x in flat] for flat in run_on(request, tree, given)]
-        divides = "tau" in given or request.kind == "mass_matrix_inverse"
-        found.append(Case(given, outputs, loss_of_digits(plan.model, q) if divides else 1.0))
-    return found
+        arrays = {a.name: inputs[a.name] for a in request.inputs}
+        outputs = [[float(x) for x in flat] for flat in run_on(request, tree, arrays)]
+        divides = "tau" in arrays or request.kind == "mass_matrix_inverse"
+        cases.append(Case(arrays, outputs, loss_of_digits(plan.model, q) if divides else 1.0))
+    return cases
 
 
 def _unit(plan: Plan, q: list[float]) -> list[float]:
@@ -140,12 +140,12 @@ def step_cases(plan: Plan) -> list[StepCase]:
     """A few steps."""
     draw = random.Random("step")
     tree = NumericTree(plan.model)
-    found = []
+    cases = []
     for _ in range(COUNT):
         q, v = _state(plan, draw)
         i = [round(draw.uniform(-1.0, 1.0), 6) for _ in plan.motors]
         command = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(plan.model.nv)]
         external = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(6 * len(plan.external))]
         h = STEP / loss_of_digits(plan.model, q)  # else efforts would send a light finger past all computing
-        found.append(StepCase((q, v, i), command, external, h, _step(plan, tree, (q, v, i), command, external, h)))
-    return found
+        cases.append(StepCase((q, v, i), command, external, h, _step(plan, tree, (q, v, i), command, external, h)))
+    return cases

@@ -69,12 +69,12 @@ def _written(plan: Plan, request: Request) -> int:
 
 def count_all(plan: Plan) -> list[OperationCount]:
     """Counts for all functions of a plan."""
-    found = []
+    counts = []
     for t in plan.traced:
         graph = _Unshared()
         apart = trace_request(t.request, plan.tree(graph), graph)
         kinds = count_operations(t.flat())
-        found.append(
+        counts.append(
             OperationCount(
                 t.request.name,
                 _written(plan, t.request),
@@ -83,7 +83,7 @@ def count_all(plan: Plan) -> list[OperationCount]:
                 kinds,
             )
         )
-    return found
+    return counts
 
 
 def report_text(counts: Iterable[OperationCount]) -> str:

@@ -141,7 +141,7 @@ class _Reader:
         return self.materials.get(name)
 
     def shapes(self, link: str, piece: Node) -> list[Shape]:
-        pose, colour, found = Pose(), None, []
+        pose, colour, shapes = Pose(), None, []
         try:
             for node in piece.children:
                 if node.tag == "origin":
@@ -151,14 +151,14 @@ class _Reader:
             for node in piece.children:
                 if node.tag == "geometry":
                     lost = len(self.lost_meshes)
-                    found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                    shapes += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
                     if piece.tag == "collision":
                         self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
             self.findings.append(
                 f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
             )
-        return found
+        return shapes
 
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
         attributes = node.attributes

@@ -127,8 +127,8 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
 
 def mujoco_name(mujoco: ModuleType, m: MjModel, kind: str, i: int) -> str:
     """Name of element i of a kind (``"body"``, ``"joint"`` …); one made of kind and number if it has none."""
-    found = mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
-    return str(found or f"{kind}{i}")
+    own_name = mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
+    return str(own_name or f"{kind}{i}")
 
 
 class _Translator:
@@ -253,7 +253,7 @@ class _Translator:
         return named
 
     def mimics(self) -> dict[int, Mimic]:
-        m, found = self.m, {}
+        m, mimics = self.m, {}
         for e in range(m.neq):
             kind = int(m.eq_type[e])
             first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
@@ -261,12 +261,12 @@ class _Translator:
             if kind == int(self.mujoco.mjtEq.mjEQ_JOINT) and second >= 0 and not coefficients[2:5].any():
                 x0, y0 = (float(m.qpos0[m.jnt_qposadr[k]]) for k in (second, first))
                 slope = float(coefficients[1])
-                found[first] = Mimic(self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0)
+                mimics[first] = Mimic(self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0)
             else:
                 self.findings.append(
                     f"equality constraint {self.name('equality', e)!r} is no part of the model; load_constraints reads it"
                 )
-        return found
+        return mimics
 
 
 def mujoco_rotation(quaternion: Array) -> Array:

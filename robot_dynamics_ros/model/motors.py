@@ -120,14 +120,14 @@ def without_rotors(model: RobotModel, joints: Iterable[str]) -> RobotModel:
 
 
 def _with_rotors(model: RobotModel, inertia: Mapping[str, float]) -> RobotModel:
-    given = model.description.joints
+    before = model.description.joints
     joints = tuple(
         dataclasses.replace(j, rotor_inertia=inertia[j.name])
         if j.rotor_inertia != inertia.get(j.name, j.rotor_inertia)
         else j
-        for j in given
+        for j in before
     )
-    if all(new is old for new, old in zip(joints, given, strict=True)):
+    if all(new is old for new, old in zip(joints, before, strict=True)):
         return model
     return model.replace(description=dataclasses.replace(model.description, joints=joints))
 

@@ -28,15 +28,15 @@ _SAFE = 1e-6  # of a body's largest moment: far from any doubt
 _SPREAD = 1e12  # between numbers of two bodies: sums of both keep hardly a digit of the smaller
 
 
-def singular_error(found: Sequence[tuple[Mapping[str, float], str]], joints: Mapping[str, Joint]) -> ModelError:
+def singular_error(motions: Sequence[tuple[Mapping[str, float], str]], joints: Mapping[str, Joint]) -> ModelError:
     """The error for motions found by :func:`singular_motion`, each with the link that lacks inertia."""
-    texts = [_problem(list(motion), link, joints) for motion, link in found]
+    texts = [_problem(list(motion), link, joints) for motion, link in motions]
     problem = f"{texts[0]}; the mass matrix is singular: no finite effort gives a finite acceleration"
-    for (motion, _), text in list(zip(found, texts, strict=True))[1:_SHOWN]:
+    for (motion, _), text in list(zip(motions, texts, strict=True))[1:_SHOWN]:
         problem += f"\n  joint {next(iter(motion))!r}: {text}"
-    if len(found) > _SHOWN:
-        problem += f"\n  … and {len(found) - _SHOWN} more"
-    motion, link = found[0]
+    if len(motions) > _SHOWN:
+        problem += f"\n  … and {len(motions) - _SHOWN} more"
+    motion, link = motions[0]
     return ModelError(
         problem,
         where=f"joint {next(iter(motion))!r}",
@@ -169,12 +169,12 @@ def singular_motion(
         return {}
     rate /= np.abs(rate).max()
     owner = np.repeat(np.arange(n), np.diff(first))[columns]
-    found: dict[str, float] = {}
+    speeds: dict[str, float] = {}
     for i, value in zip(owner, np.abs(rate), strict=True):
         if value > 1e-5:
             name = order[int(i)].name
-            found[name] = max(found.get(name, 0.0), float(value))
-    return found
+            speeds[name] = max(speeds.get(name, 0.0), float(value))
+    return speeds
 
 
 def _null_vector(M: Array, size: Array) -> Array | None:

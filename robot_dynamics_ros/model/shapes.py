@@ -246,12 +246,12 @@ def combined_inertia(
     if not mass > 0.0:
         raise ArgumentError(f"{mass:.6g} kg are left", where="holes", got=mass, remedy="Check sizes and densities.")
     c = first / mass
-    left = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
-    moments = np.linalg.eigvalsh(left)
+    central = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    moments = np.linalg.eigvalsh(central)
     if moments[0] < -1e-12 * max(moments[-1], 0.0) or moments[-1] < 0.0:
         raise ArgumentError("a negative moment of inertia is left", where="holes", got=moments.tolist(),
                             remedy="Holes must lie within the bodies.")  # fmt: skip
-    return Inertia(mass, c, left)
+    return Inertia(mass, c, central)
 
 
 def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:

@@ -100,8 +100,8 @@ def load_urdf(
     check_missing_inertia(missing_inertia, density)
     description, places = _read(source, inertia_check, armature, xacro_arguments, max_bytes)
     if missing_inertia == "from_geometry" and density is not None:
-        description, given = with_inertia_from_geometry(description, float(density))
-        description = dataclasses.replace(description, findings=(*description.findings, *given))
+        description, estimates = with_inertia_from_geometry(description, float(density))
+        description = dataclasses.replace(description, findings=(*description.findings, *estimates))
     if floating_base:
         description = with_floating_base(description)
     try:
@@ -208,12 +208,12 @@ def _place(link: parsed.Link, line: int) -> str:
 
 
 def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Link:
-    given = link.inertial
-    if given is None:
+    inertial = link.inertial
+    if inertial is None:
         return Link(link.name)
-    i = given.inertia
+    i = inertial.inertia
     matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
-    inertia = Inertia(given.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
+    inertia = Inertia(inertial.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
     place = _place(link, line)
     check_size(inertia, place, UrdfError)
     if policy != "repair":
@@ -226,7 +226,7 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
             moments = np.linalg.eigvalsh(nearest_possible(inertia).rotational)
             correction = f"; the nearest possible ones are {', '.join(f'{x:.6g}' for x in moments)}"
         findings.append(f"{place}: {fault.problem}{correction}")
-    return Link(link.name, inertia.in_parent(_pose(given.origin)))
+    return Link(link.name, inertia.in_parent(_pose(inertial.origin)))
 
 
 def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str]) -> Joint:
@@ -278,7 +278,7 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
     """Mimic joints without position limits that would leave their masters no room: a multiplier of the other sign, as a
     rule."""
     named = {joint.name: joint for joint in joints}
-    found = []
+    result = []
     for joint in joints:
         if joint.mimic is not None and joint.mimic.multiplier != 0.0:
             master = named[joint.mimic.joint].limits
@@ -292,21 +292,21 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
                 )
                 limits = dataclasses.replace(joint.limits, lower=-math.inf, upper=math.inf)
                 joint = dataclasses.replace(joint, limits=limits)
-        found.append(joint)
-    return found
+        result.append(joint)
+    return result
 
 
 def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str]) -> JointLimits:
-    given = joint.limit
+    limit = joint.limit
     bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
-    if given is None:
+    if limit is None:
         if bounded:
             findings.append(
                 f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint.type} joint without)"
             )
         return JointLimits()
-    effort = math.inf if given.effort is None else float(given.effort)
-    velocity = math.inf if given.velocity is None else float(given.velocity)
+    effort = math.inf if limit.effort is None else float(limit.effort)
+    velocity = math.inf if limit.velocity is None else float(limit.velocity)
     where = f"{where} <limit>"
     if not bounded:
         if effort == velocity == 0.0:
@@ -315,7 +315,7 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
         limits = JointLimits(velocity=velocity, effort=effort)
         check_limits(limits, where, UrdfError)
         return limits
-    lower, upper = float(given.lower or 0.0), float(given.upper or 0.0)
+    lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
     if lower > upper:
         findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
         lower, upper = upper, lower
@@ -346,19 +346,19 @@ def _pose(origin: parsed.Pose | None) -> Pose:
 
 
 def _armatures(
-    clean: CleanUrdf, robot: parsed.Robot, given: Mapping[str, float] | None, findings: list[str]
+    clean: CleanUrdf, robot: parsed.Robot, armature: Mapping[str, float] | None, findings: list[str]
 ) -> dict[str, float]:
     moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
     for name in clean.armature.keys() - moving:
         findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
-    return _checked_armatures(clean.armature, moving, given)
+    return _checked_armatures(clean.armature, moving, armature)
 
 
 def _checked_armatures(
-    known: Mapping[str, float], moving: set[str], given: Mapping[str, float] | None
+    known: Mapping[str, float], moving: set[str], armature: Mapping[str, float] | None
 ) -> dict[str, float]:
     result = dict(known)
-    for name, value in (given or {}).items():
+    for name, value in (armature or {}).items():
         if name not in moving:
             raise UnknownNameError("moving joint", name, sorted(moving), where="armature")
         try:

@@ -40,9 +40,9 @@ def read_source(
         head = source[:64].lstrip("\ufeff \t\r\n")
         if not head or head.startswith("<") or "\n" in source or len(source) > 4000:
             return source, "URDF text"
-        address, written = split_arguments(source)
+        address, arguments = split_arguments(source)
         path = path_of_address(address)
-        xacro_arguments = {**written, **(xacro_arguments or {})}
+        xacro_arguments = {**arguments, **(xacro_arguments or {})}
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:

@@ -114,10 +114,10 @@ class PayloadIdentificationNode(Node):
     async def _on_request(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         mine = self._rows is None
         try:
-            found = await self._identify()
-            response.success, response.message = True, str(found)
+            payload = await self._identify()
+            response.success, response.message = True, str(payload)
             if self.parameters["apply"]:
-                response.message += await self._apply(found)
+                response.message += await self._apply(payload)
         except RobotDynamicsError as error:
             response.success, response.message = False, str(error)
         finally:
@@ -182,8 +182,8 @@ class PayloadIdentificationNode(Node):
         return estimate_payload(moved, values["link"], t, q, effort)
 
     def _check_followed(self, motion: Excitation, q: np.ndarray) -> None:
-        wanted = np.ptp(motion.at(np.linspace(0.0, motion.period, 200)), axis=0)
-        missed = np.abs(np.ptp(q, axis=0) - wanted) - 0.2 * wanted
+        span = np.ptp(motion.at(np.linspace(0.0, motion.period, 200)), axis=0)
+        missed = np.abs(np.ptp(q, axis=0) - span) - 0.2 * span
         if missed.max() > _MISSED:
             name = motion.joint_names[int(np.argmax(missed))]
             raise ArgumentError(
@@ -204,10 +204,10 @@ class PayloadIdentificationNode(Node):
             )
         return rows
 
-    async def _apply(self, found: PayloadEstimate) -> str:
+    async def _apply(self, payload: PayloadEstimate) -> str:
         if not self._setter.service_is_ready():
             return f"; not applied: no service {self._setter.srv_name}"
-        p, I = found.payload, found.payload.inertia  # noqa: E741
+        p, I = payload.payload, payload.payload.inertia  # noqa: E741
         values: dict[str, Any] = {
             "payload.link": p.link,
             "payload.mass": float(p.mass),

@@ -163,10 +163,10 @@ def _wrenches(
     """Arrows in joints and on links; (n, 2, 3) of each kind."""
     inside = joint_arrows(model, *state, external=external) if wanted and model.nv else None
     outside = external_arrows(model, state[0], external) if external else None
-    found = [x for x in (inside, outside) if x is not None]
-    if not found:
+    both = [x for x in (inside, outside) if x is not None]
+    if not both:
         return []
-    scale = sensible_scale(model, np.concatenate([x.forces for x in found]), np.concatenate([x.moments for x in found]))
+    scale = sensible_scale(model, np.concatenate([x.forces for x in both]), np.concatenate([x.moments for x in both]))
     noise = noise_of(model)
     lines = []
     for arrows, colours, whose in (

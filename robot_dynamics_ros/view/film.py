@@ -13,11 +13,12 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
+from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.replay import show
-from robot_dynamics_ros.view.window import FIELD_OF_VIEW, Window
+from robot_dynamics_ros.view.window import Window
 
 if TYPE_CHECKING:
     from types import ModuleType

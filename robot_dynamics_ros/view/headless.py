@@ -51,8 +51,8 @@ HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
 
 def find_browser() -> str | None:
     """Path of a Chromium, Chrome or Edge: ``ROBOT_DYNAMICS_BROWSER``, or the first one on the path."""
-    wanted = os.environ.get("ROBOT_DYNAMICS_BROWSER")
-    return shutil.which(wanted) if wanted else next((p for p in map(shutil.which, BROWSERS) if p), None)
+    named = os.environ.get("ROBOT_DYNAMICS_BROWSER")
+    return shutil.which(named) if named else next((p for p in map(shutil.which, BROWSERS) if p), None)
 
 
 class Browser:
@@ -211,8 +211,8 @@ class Browser:
     def rest(self, seconds: float) -> None:
         """Let the page go on for a while."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0.0:
-            self._next(left)
+        while (remaining := deadline - time.monotonic()) > 0.0:
+            self._next(remaining)
 
     def offline(self, cut: bool = True) -> None:
         """Cut the page off from every network, this machine's included; or, with ``False``, let it have them again."""

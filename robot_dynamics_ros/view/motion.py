@@ -145,19 +145,26 @@ class Motion:
         """
         try:
             with np.load(path, allow_pickle=False) as file:
-                found = {name: np.asarray(file[name], dtype=float) for name in file.files}
+                arrays = {name: np.asarray(file[name], dtype=float) for name in file.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise ArgumentError(
                 f"cannot be read: {error}", where=str(path), remedy="Give a file of Motion.save."
             ) from None
-        missing = [name for name in ("t", "q") if name not in found]
+        missing = [name for name in ("t", "q") if name not in arrays]
         if missing:
             raise ArgumentError(f"has no array {missing[0]!r}", where=str(path), remedy="t and q are the least.")
-        reference = found.get("reference")
-        if "v" not in found or "a" not in found:
-            return cls.of(model, (found["t"], found["q"]), reference=reference)
+        reference = arrays.get("reference")
+        if "v" not in arrays or "a" not in arrays:
+            return cls.of(model, (arrays["t"], arrays["q"]), reference=reference)
         return cls(
-            model, found["t"], found["q"], found["v"], found["a"], found.get("tau"), reference, source=Path(path).name
+            model,
+            arrays["t"],
+            arrays["q"],
+            arrays["v"],
+            arrays["a"],
+            arrays.get("tau"),
+            reference,
+            source=Path(path).name,
         )
 
     def save(self, path: str | Path) -> None:

@@ -2,73 +2,33 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.errors import ModelWarning
-from robot_dynamics_ros.model.description import Array, JointType
-from robot_dynamics_ros.model.geometry import Looks, Shape
-from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.geometry import Looks
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, nice_scale, noise_of, robot_size
-from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed, rgb255
+from robot_dynamics_ros.view.bodies import Bodies
+from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
+from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
+from robot_dynamics_ros.view.joint_axes import joint_axes
 from robot_dynamics_ros.view.loads import number
 from robot_dynamics_ros.view.motion import Paths
-from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
-from robot_dynamics_ros.view.window import FIELD_OF_VIEW
 
 if TYPE_CHECKING:
-    from trimesh import Trimesh
-    from viser import LineSegmentsHandle, MeshHandle, SceneApi, SceneNodeHandle
+    from viser import SceneApi, SceneNodeHandle
 
-__all__ = ["LAYERS", "VIEWS", "RobotNodes", "readable"]
+__all__ = ["RobotNodes"]
 
-LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
-"""Kinds of geometry that can be shown."""
-
-_GREY = (0.70, 0.72, 0.75, 1.0)
-_COLLISION = (0.95, 0.55, 0.20, 0.45)
-_BODIES = {"visuals", "skeleton"}
-_CLEAR = 0.3  # opacity of bodies that let wrenches be seen
 _AWAY, _RIGHT = np.array([0.62, -0.785, 0.0]), np.array([0.785, 0.62, 0.0])  # of the first camera, on the ground
-VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}
-"""Directions from a robot to a camera."""
 _SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
-
-
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """A piece of geometry in the scene.
-
-    Attributes:
-        link: it belongs to.
-        handle: of its node.
-        opacity, colour: as described.
-        part: the mesh, where it has a texture.
-    """
-
-    link: str
-    handle: MeshHandle
-    opacity: float = 1.0
-    colour: tuple[int, int, int] | None = None
-    part: Trimesh | None = None
-
-    def clear(self, transparent: bool) -> None:
-        """Draw it so that what is inside is seen, or as described."""
-        if self.part is not None:
-            self.handle.glb_data = _glb(self.part, transparent)
-            return
-        opacity = _CLEAR * self.opacity if transparent else self.opacity
-        self.handle.opacity = None if opacity >= 1.0 else opacity
 
 
 class RobotNodes:
@@ -83,24 +43,25 @@ class RobotNodes:
     """
 
     def __init__(
-        self, scene: SceneApi, model: RobotModel, looks: Looks, root: str = "/robot", offset: Any = (0.0, 0.0, 0.0)
+        self,
+        scene: SceneApi,
+        model: RobotModel,
+        looks: Looks,
+        root: str = "/robot",
+        offset: Sequence[float] | Array = (0.0, 0.0, 0.0),
     ) -> None:
-        self.scene, self.model, self.looks, self.root = scene, model, looks, root
+        self.scene, self.model, self.root = scene, model, root
         self.size = robot_size(model)
         self.offset = np.asarray(offset, dtype=float)
         self._noise = noise_of(model)
         self._tree = link_tree(model)
-        self._layers: dict[str, list[_Piece]] = {}
         self._vectors: dict[str, Vectors] = {}
         self._ghost: list[Any] | None = None
         self._marks: dict[str, Any] = {}
-        self._clear = False
-        self._paints: dict[str, Any] | None = None
         self._legend: list[Array] = []  # points of it
         self._tips: dict[str, Array] = {}  # of arrows
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
-        self._corners: dict[str, Array] = {}  # link → (n, 3) corners of boxes about its geometry, in its frame
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
             scene.add_frame(
@@ -114,96 +75,8 @@ class RobotNodes:
         ]
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
         self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
-        self.default_layers: tuple[str, ...] = ("visuals",)
-        if not looks.visuals:  # an inertia that fits no body of this size would hide the robot
-            fits = all(max(shape.size) < self.size for shape in self.shapes("ellipsoids"))
-            self.default_layers = ("skeleton", "ellipsoids") if fits else ("skeleton",)
-        for layer in self.default_layers:
-            self.layer(layer, True)
+        self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
         self.place(model.initial_configuration())
-
-    # -- geometry ------------------------------------------------------------------------------------------------
-
-    def shapes(self, layer: str) -> tuple[Shape, ...]:
-        """The shapes of one of :data:`LAYERS`."""
-        if layer == "visuals":
-            return self.looks.visuals
-        if layer == "collisions":
-            return self.looks.collisions
-        return (
-            skeleton(self.model)
-            if layer == "skeleton"
-            else inertia_shapes(self.model, {"boxes": "box"}.get(layer, "ellipsoid"))
-        )
-
-    def layer(self, name: str, shown: bool) -> None:
-        """Show or hide one of :data:`LAYERS`; it is made when it is first shown."""
-        if name not in self._layers:
-            if not shown:
-                return
-            self._layers[name] = self._draw(name, self.shapes(name), f"{self.root}/links")
-            if self._clear and name in _BODIES:
-                for piece in self._layers[name]:
-                    piece.clear(True)
-        for piece in self._layers[name]:
-            piece.handle.visible = shown
-
-    def clear(self, transparent: bool) -> None:
-        """Draw the bodies so that what is inside them is seen, or as described."""
-        if transparent == self._clear:
-            return
-        self._clear = transparent
-        for name in _BODIES & self._layers.keys():
-            for piece in self._layers[name]:
-                piece.clear(transparent)
-
-    def tint(self, shares: Mapping[str, float] | None) -> None:
-        """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as described."""
-        paints = {} if shares is None else {link: _paint(share) for link, share in shares.items()}
-        if paints == self._paints and (shares is None) == (self._paints is None):
-            return
-        self._paints = None if shares is None else paints
-        for name in _BODIES & self._layers.keys():
-            for piece in self._layers[name]:
-                if piece.part is None:
-                    colour = piece.colour if shares is None else paints.get(piece.link, rgb255(_GREY))
-                    if tuple(piece.handle.color) != colour:
-                        piece.handle.color = colour
-
-    def _draw(
-        self, layer: str, shapes: tuple[Shape, ...], root: str, colour: Sequence[float] | None = None
-    ) -> list[_Piece]:
-        pieces = []
-        for row, shape, parts in readable(shapes):
-            for k, part in enumerate(parts):
-                self._reach(shape.link, part)
-                name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
-                own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
-                if own == "image":
-                    pieces.append(_Piece(shape.link, self.scene.add_mesh_trimesh(name, part), part=part))
-                    continue
-                # a mesh's own materials come first, as in RViz
-                r, g, b, alpha = colour or own or shape.colour or (_COLLISION if layer == "collisions" else _GREY)
-                handle = self.scene.add_mesh_simple(
-                    name,
-                    np.asarray(part.vertices, dtype=np.float32),
-                    np.asarray(part.faces, dtype=np.uint32),
-                    color=rgb255((r, g, b)),
-                    opacity=None if alpha >= 1.0 else alpha,
-                    flat_shading=shape.kind in ("box", "mesh"),
-                )
-                pieces.append(_Piece(shape.link, handle, alpha, rgb255((r, g, b))))
-        return pieces
-
-    def _reach(self, link: str, part: Trimesh) -> None:
-        corners = np.stack(np.meshgrid(*np.asarray(part.bounds).T), axis=-1).reshape(8, 3)
-        known = self._corners.get(link, corners)
-        low, high = np.minimum(known, corners).min(axis=0), np.maximum(known, corners).max(axis=0)
-        self._corners[link] = np.stack(np.meshgrid(*np.stack([low, high]).T), axis=-1).reshape(8, 3)
-
-    def bodies(self) -> list[tuple[str, MeshHandle]]:
-        """(link, handle) of every piece of geometry shown, for callbacks."""
-        return [(piece.link, piece.handle) for layer in self._layers.values() for piece in layer]
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -228,8 +101,7 @@ class RobotNodes:
             self._ghost = [
                 self.scene.add_frame(f"{root}/{self._nodes[name]}", show_axes=False) for name in self.model.link_names
             ]
-            for layer in self.default_layers[:1]:
-                self._draw(layer, self.shapes(layer), root, GHOST)
+            self.bodies.draw(self.bodies.default_layers[0], root, GHOST)
         self._marks["ghost"].visible = True
         _place(self._ghost, poses)
 
@@ -247,21 +119,12 @@ class RobotNodes:
         # wrenches stick out of the joints where they act
         reach = 0.12 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
         points = [(poses[:, :, None, :3, 3] + reach).reshape(-1, 3)]
-        for link, corners in self._corners.items():
+        for link, corners in self.bodies.corners.items():
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
         cloud = np.concatenate([*points, *self._tips.values(), np.reshape(self._legend, (-1, 3))])
-        towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
-        right = np.cross((0.0, 0.0, 1.0), towards)
-        right /= np.linalg.norm(right)
-        axes = np.column_stack([right, np.cross(towards, right), towards])
-        seen = cloud @ axes
-        middle = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
-        across, upward, depth = (seen - middle @ axes).T
-        slope = math.tan(0.5 * FIELD_OF_VIEW)
-        distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
-        target = self.offset + middle
-        return target + distance * towards, target
+        position, target = camera_that_sees(cloud, away, aspect)
+        return self.offset + position, self.offset + target
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links."""
@@ -337,18 +200,9 @@ class RobotNodes:
                 if mark is not None:
                     mark.visible = False
                 continue
-            if mark is None:
-                mark = self._marks[f"largest_{what}"] = self.scene.add_label(
-                    f"{self.root}/largest_{what}", "", anchor="bottom-center", font_size_mode="scene",
-                    font_scene_height=0.03 * self.size,
-                )  # fmt: skip
-            text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
-            if mark.text != text:
-                mark.text = text
-            if not mark.visible:
-                mark.visible = True
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
-            mark.position = arrows.points[k] + along * length * tip
+            text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
+            self._label(f"largest_{what}", text, arrows.points[k] + along * length * tip, 0.03, "bottom-center")
 
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
@@ -369,16 +223,28 @@ class RobotNodes:
             self._legend += [point, point + length * vector, below - (0.0, 0.0, 0.09 * self.size)]
             one = Arrows((what,), point[None], vector[None], vector[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
-            label = self._marks.get(f"legend_{what}")
-            if label is None:
-                label = self._marks[f"legend_{what}"] = self.scene.add_label(
-                    f"{self.root}/legend_{what}", "", anchor="top-center", font_size_mode="scene",
-                    font_scene_height=0.035 * self.size,
-                )  # fmt: skip
-            text = f"{what} {value:g} {unit}"
-            if (label.text, label.visible) != (text, shown):
-                label.text, label.visible = text, shown
-            label.position = below
+            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, 0.035, "top-center", shown)
+
+    def _label(
+        self,
+        name: str,
+        text: str,
+        point: Array,
+        height: float,
+        anchor: Literal["top-center", "bottom-center"],
+        shown: bool = True,
+    ) -> None:
+        """Write a text of a height in sizes of the robot; what has not changed is not sent again."""
+        label = self._marks.get(name)
+        if label is None:
+            label = self._marks[name] = self.scene.add_label(
+                f"{self.root}/{name}", "", anchor=anchor, font_size_mode="scene", font_scene_height=height * self.size
+            )
+        if label.text != text:
+            label.text = text
+        if label.visible != shown:
+            label.visible = shown
+        label.position = point
 
     # -- marks ---------------------------------------------------------------------------------------------------
 
@@ -412,50 +278,9 @@ class RobotNodes:
         if "axes" not in self._marks:
             if not shown:
                 return
-            self._marks["axes"] = self._axis_lines()
+            self._marks["axes"] = joint_axes(self.scene, self.model, f"{self.root}/links", self._nodes, self.size)
         for handle in self._marks["axes"]:
             handle.visible = shown
-
-    def _axis_lines(self) -> list[LineSegmentsHandle]:
-        handles = []
-        for name in self.model.moving_joint_names:
-            joint = self.model.joint(name)
-            if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
-                continue
-            length, child = 0.12 * self.size, self._nodes[joint.child]
-            axis = joint.axis
-            side = np.cross(axis, (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0))
-            side /= np.linalg.norm(side)
-            line = np.array([[-length * axis, length * axis]])
-            handles.append(self._lines(f"{self.root}/links/{child}/axis", line, (230, 120, 20)))
-            R, p = joint.origin.rotation, joint.origin.position
-            lower, upper = joint.limits.lower, joint.limits.upper
-            if joint.type is JointType.PRISMATIC:
-                if not math.isfinite(lower + upper):
-                    continue
-                mark = 0.03 * self.size * side
-                limits = np.array(
-                    [[lower * axis, upper * axis], *([x * axis - mark, x * axis + mark] for x in (lower, upper))]
-                )
-            else:
-                if joint.type is JointType.CONTINUOUS or not math.isfinite(lower + upper):
-                    lower, upper = -math.pi, math.pi
-                angles = np.linspace(max(lower, -math.pi), min(upper, math.pi), 33)
-                other = np.cross(axis, side)
-                arc = 0.8 * length * (np.outer(np.cos(angles), side) + np.outer(np.sin(angles), other))
-                limits = np.concatenate(
-                    [np.stack([arc[:-1], arc[1:]], axis=1), [[0.0 * side, arc[0]], [0.0 * side, arc[-1]]]]
-                )
-                hand = np.array([[0.0 * side, 0.8 * length * side]])
-                handles.append(self._lines(f"{self.root}/links/{child}/hand", hand, (20, 20, 20)))
-            node = f"{self.root}/links/{self._nodes[joint.parent]}/limits_{child}"
-            handles.append(self._lines(node, limits @ R.T + p, (90, 160, 60)))
-        return handles
-
-    def _lines(self, name: str, segments: Array, colour: Sequence[int]) -> LineSegmentsHandle:
-        return self.scene.add_line_segments(
-            name, segments.astype(np.float32), np.array(colour, np.uint8), thickness=2.5, thickness_units="screen"
-        )
 
     def paths(self, paths: Paths | None) -> None:
         """Show the paths of centres of mass, coloured by speed; ``None`` hides them."""
@@ -487,21 +312,6 @@ class RobotNodes:
         )  # fmt: skip
 
 
-def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]]:
-    """Row, shape and triangles of the shapes that can be drawn; one warning for those that cannot."""
-    rows, lost = [], []
-    for row, shape in enumerate(shapes):
-        try:
-            rows.append((row, shape, triangles(shape)))
-        except MeshError as error:
-            lost.append(str(error))
-    if lost:
-        warnings.warn(
-            ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=3
-        )
-    return rows
-
-
 def _node_names(names: tuple[str, ...]) -> dict[str, str]:
     """Names of links as parts of nodes' names; slashes would make levels of their own.  No two are alike."""
     nodes: dict[str, str] = {}
@@ -511,23 +321,6 @@ def _node_names(names: tuple[str, ...]) -> dict[str, str]:
             node += "′"
         nodes[name] = node
     return nodes
-
-
-def _paint(share: float) -> tuple[int, int, int]:
-    """Colour of a share, in steps: a new one is sent only now and then."""
-    return rgb255(by_speed(round(20.0 * share) / 20.0, 1.0)) if math.isfinite(share) else rgb255(_GREY)
-
-
-def _glb(part: Trimesh, transparent: bool) -> bytes:
-    """A mesh with a texture as a GLB file."""
-    if transparent and part.visual.kind == "texture":
-        part = part.copy()
-        material = part.visual.material
-        material = material.to_pbr() if hasattr(material, "to_pbr") else material
-        material.baseColorFactor = [255, 255, 255, round(255 * _CLEAR)]
-        material.alphaMode = "BLEND"
-        part.visual.material = material
-    return bytes(part.export(file_type="glb"))
 
 
 def _place(handles: Sequence[SceneNodeHandle], poses: Array) -> None:

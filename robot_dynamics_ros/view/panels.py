@@ -13,9 +13,10 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale
+from robot_dynamics_ros.view.bodies import LAYERS
 from robot_dynamics_ros.view.colours import PARTS, rgb255
 from robot_dynamics_ros.view.loads import text_block
-from robot_dynamics_ros.view.nodes import LAYERS, RobotNodes
+from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.plots import other_than
 from robot_dynamics_ros.view.source import Adjustable, Controls, MotionSource, PoseSource, Shown, Source
 from robot_dynamics_ros.view.turn import Turn
@@ -126,8 +127,8 @@ class LayerPanel:
             for layer, label in zip(
                 LAYERS, ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes"), strict=True
             ):
-                if layer not in ("visuals", "collisions") or nodes.shapes(layer):
-                    self._boxes[layer] = gui.add_checkbox(label, layer in nodes.default_layers)
+                if layer not in ("visuals", "collisions") or nodes.bodies.shapes(layer):
+                    self._boxes[layer] = gui.add_checkbox(label, layer in nodes.bodies.default_layers)
             for name, label, on in (
                 ("frames", "link frames", False),
                 ("axes", "joint axes and limits", False),
@@ -154,9 +155,9 @@ class LayerPanel:
         if now == self._seen:
             return False
         for layer in LAYERS:
-            if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.default_layers):
-                self._nodes.layer(layer, now[layer])
-        self._nodes.clear(now["clear"] and (now["forces"] or now["moments"] or now["joint"] != self._nobody))
+            if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.bodies.default_layers):
+                self._nodes.bodies.layer(layer, now[layer])
+        self._nodes.bodies.clear(now["clear"] and (now["forces"] or now["moments"] or now["joint"] != self._nobody))
         if now["frames"] != self._seen.get("frames", False):
             self._nodes.frames(now["frames"])
         if now["axes"] != self._seen.get("axes", False):

@@ -55,7 +55,7 @@ class Grip:
         self._nodes = nodes
         self._lock = threading.Lock()
         self.held: tuple[str, Array, Array] | None = None
-        for link, handle in nodes.bodies():
+        for link, handle in nodes.bodies.handles():
             handle.on_drag("left")(self.handler(link))
 
     def handler(self, link: str) -> Callable[[SceneNodeDragEvent[Any]], Coroutine[None, None, None]]:
@@ -164,9 +164,9 @@ class Posing(Grip):
         if held is None or held[2] is self._done:
             return
         link, at, hand = held
-        found = inverse_kinematics(
+        solution = inverse_kinematics(
             self._source.model, link, hand, tool=Pose(position=at), orientation=False, start=self._source.state().q, starts=1,
             iterations=self.ITERATIONS, position_tolerance=1e-4,
         )  # fmt: skip
         self._done = hand
-        self._source.set(found.q)
+        self._source.set(solution.q)

@@ -95,7 +95,7 @@ def show(nodes: RobotNodes, motion: Motion, k: int) -> None:
     """Everything of one row of a motion."""
     arrows, scale = motion.arrows(k), motion.scale
     nodes.place(motion.q[k])
-    nodes.clear(True)
+    nodes.bodies.clear(True)
     nodes.legend(scale)
     nodes.largest(arrows, scale)
     nodes.wrenches("joints", arrows, scale)

@@ -23,9 +23,11 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.arrows import ArrowScale, external_arrows, robot_size, sensible_scale
+from robot_dynamics_ros.view.bodies import readable
+from robot_dynamics_ros.view.camera import VIEWS
 from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
 from robot_dynamics_ros.view.motion import Paths, centre_paths
-from robot_dynamics_ros.view.nodes import VIEWS, RobotNodes, readable
+from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player
 from robot_dynamics_ros.view.plots import PlotPanel
 from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
@@ -114,7 +116,7 @@ class RobotView:
         self._paths: Paths | None = None
 
     def _hear_clicks(self) -> None:
-        for link, handle in self.nodes.bodies():
+        for link, handle in self.nodes.bodies.handles():
 
             @handle.on_click
             def _(_event: SceneNodePointerEvent[Any], link: str = link) -> None:
@@ -152,7 +154,7 @@ class RobotView:
         nodes.place(shown.q)
         loads = joint_loads(nodes.model, shown, nodes.poses)
         self.loads.add(loads, shown)
-        nodes.tint(link_shares(nodes.model, loads) if show["tint"] else None)
+        nodes.bodies.tint(link_shares(nodes.model, loads) if show["tint"] else None)
         nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
         nodes.largest(shown.wrenches, scale, show["forces"], show["moments"])
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
@@ -204,7 +206,7 @@ class Page:
 
         Args:
             aspect: width of the picture to its height.
-            view: one of :data:`~robot_dynamics_ros.view.nodes.VIEWS`.
+            view: one of :data:`~robot_dynamics_ros.view.camera.VIEWS`.
         """
         first, last = self.views[0], self.views[-1].nodes
         motion = first.source.motion if isinstance(first.source, MotionSource) else None

@@ -155,7 +155,7 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         viewer.show([1.2, 0.4])
         assert browser.wait(lambda: differ(pixels(browser), still) > 300, PATIENCE)
         # a known force alone: its arrow has to lie where a pinhole camera puts it
-        for name in (*nodes.default_layers,):
+        for name in (*nodes.bodies.default_layers,):
             layers._boxes[name].value = False
         layers._boxes["forces"].value = True
         viewer.update()

@@ -203,7 +203,7 @@ def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(mo
             second.layers._boxes["moments"].value = False
             page.set(mine["reset"], True)
             assert wait_for(lambda: "page 1 has the controls" in second.panel._who.content)
-            assert "you have the controls" in first.panel._who.content
+            assert wait_for(lambda: "you have the controls" in first.panel._who.content)
             for control, value in (("reset", True), ("p [1/s^2]", 50.0)):
                 other_page.set(others[control], value)
                 assert wait_for(lambda: "page 1 has the controls" in second.panel._answer.content)

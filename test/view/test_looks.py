@@ -144,7 +144,7 @@ def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does(tmp
     mesh = next(s for s in read_looks(model).visuals if s.kind == "mesh")
     (part,) = triangles(mesh)
     with rd.view(model, port=0) as viewer, Page(viewer.address):
-        drawn = [piece.handle.color for piece in robot_on(viewer).nodes._layers["visuals"]]
+        drawn = [piece.handle.color for piece in robot_on(viewer).nodes.bodies.layers["visuals"]]
     assert drawn[1] == (255, 0, 0)
     assert mesh.colour == (0.0, 0.0, 1.0, 1.0)
     assert own_colour(part) == (1.0, 0.0, 0.0, 1.0)

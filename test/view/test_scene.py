@@ -159,8 +159,9 @@ def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_draw
     """A pole that carries a heavy head: its arrow ends above it.  An inertia as large as that of a house hides nothing."""
     pytest.importorskip("viser")
     from robot_dynamics_ros.model.geometry import read_looks
+    from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
     from robot_dynamics_ros.view.nodes import RobotNodes
-    from robot_dynamics_ros.view.window import FIELD_OF_VIEW, Window
+    from robot_dynamics_ros.view.window import Window
 
     urdf = """<robot name="pole"><link name="foot"/><link name="head"><inertial><mass value="5"/>
         <inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -169,7 +170,7 @@ def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_draw
     with Window(port=0) as window:
         model = rd.load_urdf(urdf.format(0.01))
         nodes = RobotNodes(window.server.scene, model, read_looks(model))
-        assert nodes.default_layers == ("skeleton", "ellipsoids")
+        assert nodes.bodies.default_layers == ("skeleton", "ellipsoids")
         arrows, scale = joint_arrows(model, [0.0], [0.0], [0.0]), sensible_scale(model)
         nodes.wrenches("joints", arrows, scale)
         position, target = nodes.view_point()

@@ -413,13 +413,13 @@ class LiveControls(Controls):
             self._send("describe", request, lambda told: self._on_described(told))
 
     def _on_described(self, answer: DescribeParameters.Response) -> None:
-        found = {
+        gains = {
             d.name: d
             for d in answer.descriptors
             if d.type == ParameterType.PARAMETER_DOUBLE and not d.read_only and d.floating_point_range
         }
-        names = sorted(found)
-        self._send("get", GetParameters.Request(names=names), lambda told: self._on_values(names, found, told.values))
+        names = sorted(gains)
+        self._send("get", GetParameters.Request(names=names), lambda told: self._on_values(names, gains, told.values))
 
     def _on_values(
         self, names: Sequence[str], described: Mapping[str, ParameterDescriptor], values: Sequence[ParameterValue]
@@ -455,9 +455,9 @@ def _sentence(service: str, answer: Trigger.Response | SetBool.Response) -> str:
 
 def _parameter(name: str, value: float | str) -> Parameter:
     kinds = {float: ParameterType.PARAMETER_DOUBLE, str: ParameterType.PARAMETER_STRING}
-    given = ParameterValue(type=kinds[type(value)])
+    message = ParameterValue(type=kinds[type(value)])
     if isinstance(value, str):
-        given.string_value = value
+        message.string_value = value
     else:
-        given.double_value = value
-    return Parameter(name=name, value=given)
+        message.double_value = value
+    return Parameter(name=name, value=message)

@@ -1,0 +1,40 @@
+"""Where a camera stands so that it sees all points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics_ros.model.description import Array
+
+__all__ = ["FIELD_OF_VIEW", "VIEWS", "camera_that_sees"]
+
+FIELD_OF_VIEW = 0.8
+"""Vertical, rad."""
+VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}
+"""Directions from a robot to a camera."""
+
+
+def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
+    """Position of the nearest camera that sees all points, and the middle of what it sees.
+
+    Args:
+        points: (n, 3), m.
+        away: direction from the points to the camera, not upright.
+        aspect: width of the picture to its height.
+
+    Returns:
+        (3,) position and (3,) target, m.
+    """
+    towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
+    right = np.cross((0.0, 0.0, 1.0), towards)
+    right /= np.linalg.norm(right)
+    axes = np.column_stack([right, np.cross(towards, right), towards])
+    seen = points @ axes
+    target = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
+    across, upward, depth = (seen - target @ axes).T
+    slope = math.tan(0.5 * FIELD_OF_VIEW)
+    distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
+    return target + distance * towards, target

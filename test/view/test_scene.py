@@ -180,4 +180,4 @@ def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_draw
         assert tip @ up / np.linalg.norm(up) / (tip @ away) < np.tan(0.5 * FIELD_OF_VIEW)
         model = rd.load_urdf(urdf.format(9.0))
         house = RobotNodes(window.server.scene, model, read_looks(model), "/house")
-        assert house.default_layers == ("skeleton",)
+        assert house.bodies.default_layers == ("skeleton",)

@@ -342,7 +342,13 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, reco
     print()
     head = ["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"]
     keys = ["joint", "rms error", "largest", "unit of errors", "rms effort", "unit of effort", *head[-2:]]
-    data = {"name": model.name, "duration": motion.duration, "arrived": arrived, "joints": rows_as_data(keys, rows)}
+    data = {
+        "name": model.name,
+        "duration": motion.duration,
+        "arrived": arrived,
+        "goal_error": float(np.abs(recording.q[-1] - motion.waypoints[-1]).max()),
+        "joints": rows_as_data(keys, rows),
+    }
     result(options, data, table(head, rows))
     print()
 

@@ -33,6 +33,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["NativeEngine"]
 
+SIDE_BY_SIDE = 4
+"""Ancestors that loops compute at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
 UNINTERRUPTED = 1 << 27
@@ -58,7 +60,8 @@ class NativeEngine:
 
         def make() -> bytes:
             if loops:
-                return compile_module(loop_module(self._arguments, program, free_classes(model)), optimize=True)
+                source = loop_module(self._arguments, program, free_classes(model), min(SIDE_BY_SIDE, vector_width()))
+                return compile_module(source, optimize=True, vectorize=False)
             outputs = trace(model, name, options).outputs
             if name == "motion_rate":
                 return compile_module(rollout_module(self._arguments, outputs, quaternion_starts(model)))

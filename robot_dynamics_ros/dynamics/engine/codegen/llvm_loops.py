@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
+    DECLARATIONS,
+    Emitter,
+    angles_of,
+    masked_declarations,
+    trig_nodes,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,
@@ -26,17 +32,21 @@ EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
 TILE = 8
 
 
-def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int]) -> str:
+def loop_module(
+    arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
+) -> str:
     """LLVM assembly with ``@single``, ``@batch``, ``@piece`` and the Python entry, which find the program's tables and working
     memory, by four further pointers: integers, constants, rotor inertias, workspace.
 
     Args:
         free_classes: classes whose joint has six degrees of freedom.
+        width: ancestors that are computed side by side.
     """
-    writer = _Writer(arguments, program, free_classes)
+    writer = _Writer(arguments, program, free_classes, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [
         DECLARATIONS,
+        masked_declarations(width),
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         f"define internal void @single({names}, {EXTRA}) nounwind {{",
         "entry:",
@@ -52,9 +62,14 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, free_c
 
 
 class _Writer:
-    def __init__(self, arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int]) -> None:
+    def __init__(
+        self, arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
+    ) -> None:
         self.arguments, self.p, self.free_classes = arguments, program, free_classes
         self.e = Emitter(1)
+        self.width = width
+        self.wide = Emitter(width, "w") if width > 1 else self.e
+        self.wide.lines = self.e.lines
         self.label = "entry"
         self.labels = 0
 
@@ -250,7 +265,9 @@ class _Writer:
                     e.names[pairs[x.id][op].id] = self.put(f"phi double [ {s[k]}, %{near} ], [ {b[k]}, %{far} ]")
 
     def ancestor_loop(self, loop: AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
-        """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and lanes can be used."""
+        """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.
+
+        Columns are read up to a vector's length beyond their end: what is there is not stored."""
         if not loop.stores:
             return
         e = self.e
@@ -258,6 +275,10 @@ class _Writer:
         if "v_i" not in context:
             self.degree(("i", 0), context)
         outside = dict(context)
+        wide = self.wide
+        shared = {x.id: x for n in nodes for x in n.operands} | {s.value.id: s.value for s in loop.stores}
+        wanted = [x for x in shared.values() if x.id not in of_ancestor and x.op != "const"] if loop.degrees == 1 else []
+        splats = {x.id: wide.repeated(e.text(x)) for x in wanted} if wide is not e else dict(e.names)
         head, run, done = (self.fresh(w) for w in ("run", "within", "up"))
         before = self.label
         self.jump(head)
@@ -280,25 +301,42 @@ class _Writer:
             yes, no = (mine, skip) if loop.degrees == 6 else (skip, mine)
             self.line(f"br i1 {is_free}, label %{yes}, label %{no}")
             self.start(mine)
-        first = self.integer(low, "v_index")
+        inside = {**outside, "v_j": self.integer(low, "v_index")}
+        if loop.degrees == 6:
+            self.stores_of_ancestor(e, loop, nodes, {**inside, "j": low})
+        else:
+            wide.names = dict(splats)
 
-        def each(j: str) -> None:
-            inside = {**outside, "j": j}
-            step = self.put(f"sub nsw i64 {j}, {low}")
-            inside["v_j"] = self.put(f"add nsw i64 {first}, {step}")
-            kept = dict(e.names)
-            e.emit(nodes, lambda n: self.put(f"load double, ptr {self.address(n.a[0], inside)}, align 8"))
-            for store in loop.stores:
-                self.store(store, inside)
-            e.names = kept
+            def block(j: str) -> None:
+                step = self.put(f"sub nsw i64 {j}, {low}")
+                at = {**inside, "j": j, "v_j": self.put(f"add nsw i64 {inside['v_j']}, {step}")}
+                if wide is not e:
+                    at["count"] = self.put(f"sub nsw i64 {end}, {j}")
+                self.stores_of_ancestor(wide, loop, nodes, at)
 
-        self.loop(low, self.put(f"add nsw i64 {top}, 1"), 1, each)
+            end = self.put(f"add nsw i64 {top}, 1")
+            self.loop(low, end, self.width, block)
         self.jump(skip)
         self.start(skip)
         up = self.integer(low, "parent")
         e.lines[phi] = f"  {top} = phi i64 [ {context['p']}, %{before} ], [ {up}, %{self.label} ]"
         self.jump(head)
         self.start(done)
+
+    def stores_of_ancestor(self, e: Emitter, loop: AncestorLoop, nodes: Sequence[Expr], context: dict[str, str]) -> None:
+        """The stores for one ancestor, or for as many as fit side by side, of which ``count`` are there."""
+        kept = dict(e.names)
+        e.emit(nodes, lambda n: e.put(f"load {e.type}, ptr {self.address(n.a[0], context)}, align 8"))
+        lanes = e.mask(context["count"]) if e.width > 1 else ""
+        for store in loop.stores:
+            if e.width == 1:
+                self.store(store, context)
+                continue
+            at, value = self.address(store.location, context), e.text(store.value)
+            if store.location[2][0] == "j":  # down a column of the matrix
+                at = e.put(f"getelementptr inbounds double, ptr {at}, <{e.width} x i64> {e.iota(self.p.nv)}")
+            e.masked_store(value, at, lanes, scattered=store.location[2][0] == "j")
+        e.names = kept
 
     def mirror(self, matrix: str, n: int) -> None:
         """Copy the lower half to the upper, in tiles that stay in cache."""

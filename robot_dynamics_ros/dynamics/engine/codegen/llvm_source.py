@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 
-__all__ = ["DECLARATIONS", "TRIG_LIMIT", "Emitter", "double"]
+__all__ = ["DECLARATIONS", "TRIG_LIMIT", "Emitter", "double", "masked_declarations"]
 
 DECLARATIONS = """\
 declare double @sin(double)
@@ -53,6 +53,15 @@ _BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract
 def double(value: float) -> str:
     """A double constant, bit for bit."""
     return "0x" + struct.pack(">d", value).hex().upper()
+
+
+def masked_declarations(width: int) -> str:
+    """What :meth:`Emitter.masked_store` calls."""
+    kind, lanes = f"<{width} x double>", f"<{width} x i1>"
+    return (
+        f"declare void @llvm.masked.store.v{width}f64.p0({kind}, ptr, i32, {lanes})\n"
+        f"declare void @llvm.masked.scatter.v{width}f64.v{width}p0({kind}, <{width} x ptr>, i32, {lanes})"
+    )
 
 
 class Emitter:
@@ -103,6 +112,30 @@ class Emitter:
     def text(self, node: Expr) -> str:
         """The operand a node stands for."""
         return self.splat(node.a) if node.op == "const" else self.names[node.id]
+
+    def repeated(self, value: str) -> str:
+        """A double in all lanes."""
+        first = self.put(f"insertelement {self.type} undef, double {value}, i32 0")
+        return self.put(f"shufflevector {self.type} {first}, {self.type} undef, <{self.width} x i32> zeroinitializer")
+
+    def iota(self, step: int = 1) -> str:
+        """The lanes' numbers times ``step``, a constant."""
+        return "<" + ", ".join(f"i64 {step * lane}" for lane in range(self.width)) + ">"
+
+    def mask(self, count: str) -> str:
+        """Which lanes are among the first ``count``."""
+        first = self.put(f"insertelement {self.bits} undef, i64 {count}, i32 0")
+        all_ = self.put(f"shufflevector {self.bits} {first}, {self.bits} undef, <{self.width} x i32> zeroinitializer")
+        return self.put(f"icmp slt {self.bits} {self.iota()}, {all_}")
+
+    def masked_store(self, value: str, at: str, lanes: str, *, scattered: bool = False) -> None:
+        """Store the lanes of ``lanes``, from one address on, or to an address each."""
+        w = self.width
+        name, to = ("scatter", f"v{w}p0(") if scattered else ("store", "p0(")
+        pointer = f"<{w} x ptr>" if scattered else "ptr"
+        self.lines.append(
+            f"  call void @llvm.masked.{name}.v{w}f64.{to}{self.type} {value}, {pointer} {at}, i32 8, <{w} x i1> {lanes})"
+        )
 
     def emit(self, nodes: Iterable[Expr], leaf: Callable[[Expr], str]) -> None:
         """Instructions for ``nodes`` (topological order) that have none yet; ``leaf`` emits a leaf's load."""

@@ -29,6 +29,8 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 __all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "Location", "LoopProgram", "Section", "Store"]
 
 Location: TypeAlias = tuple[Any, ...]
+WIDEST = 8
+"""Doubles in the largest vector."""
 INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row")
 
 
@@ -105,5 +107,5 @@ class LoopProgram:
 
     @property
     def workspace(self) -> int:
-        """Doubles of working memory: records of all bodies and the root, then columns."""
-        return (self.n + 1) * self.record + self.columns * self.n
+        """Doubles of working memory: records of all bodies and the root, then columns, then what a vector reads too much."""
+        return (self.n + 1) * self.record + self.columns * self.n + WIDEST

@@ -17,6 +17,7 @@ _ELEMENT = re.compile(r"^\s*(%\S+) = getelementptr (inbounds )?(.+?), ptr (%[\w.
 _ALLOCA = re.compile(r"^\s*(%\S+) = alloca (.+?)(, align \d+)?$")
 _GLOBAL = re.compile(r"^(@\w+) = private constant (\[\d+ x i64\])")
 _INDIRECT = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call )(\w+) (%[\w.]+)\((.*)\)$")
+_MASKED = re.compile(r"^(.*@llvm\.masked\.\w+\.v(\d+)f64\.)(p0|v\d+p0)\((<\d+ x double>[^,]*), (?:<\d+ x )?ptr>?( %\S+)?, (.*)$")
 _PARAMETER = re.compile(r"ptr (?:noalias )?(%\w+)")
 
 
@@ -54,6 +55,15 @@ def with_typed_pointers(source: str) -> str:
         elif match := _GLOBAL.match(line):
             globals_[match[1]] = match[2]
             out.append(line)
+        elif match := _MASKED.match(line):
+            vector = f"<{match[2]} x double>"
+            kind = vector if match[3] == "p0" else "double"
+            if kind == "double":
+                to = f"<{match[2]} x double*>{match[5] or ''}"
+            else:
+                to = pointer(vector, match[5].strip()) if match[5] else f"{vector}*"
+            suffix = f"{match[3]}v{match[2]}f64" if kind == vector else f"{match[3]}f64"
+            out.append(f"{match[1]}{suffix}({match[4]}, {to}, {match[6]}")
         elif line.startswith("define"):
             typed.clear()
             parameters = _PARAMETER.findall(line)
@@ -72,8 +82,8 @@ def with_typed_pointers(source: str) -> str:
         elif match := _ELEMENT.match(line):
             name, kind = match[1], plain(match[3])
             base = pointer(kind, match[4])
-            if kind == "i8":
-                out.append(f"  {name} = getelementptr {match[2] or ''}i8, {base}, {match[5]}")
+            if kind == "i8" or match[5].startswith("<"):  # the latter: several addresses at once
+                out.append(f"  {name} = getelementptr {match[2] or ''}{kind}, {base}, {match[5]}")
             else:
                 out.append(f"  {name}.t = getelementptr {match[2] or ''}{kind}, {base}, {match[5]}")
                 out.append(f"  {name} = bitcast {kind}* {name}.t to i8*")

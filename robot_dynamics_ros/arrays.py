@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["real_array", "real_array_or_nan", "real_number"]
+__all__ = ["aligned_zeros", "real_array", "real_array_or_nan", "real_number"]
 
 
 def real_array(values: object) -> npt.NDArray[np.float64]:
@@ -43,3 +43,10 @@ def real_number(value: object) -> float:
     if array.ndim:
         raise TypeError(f"expected one number, got an array of shape {array.shape}")
     return float(array)
+
+
+def aligned_zeros(size: int) -> npt.NDArray[np.float64]:
+    """(size,) zeros that begin where a cache line does, so that no vector lies across two of them."""
+    room = np.zeros(size + 8)
+    start = -room.ctypes.data // 8 % 8
+    return room[start : start + size]

@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.call import MovingBase, call
-from robot_dynamics_ros.dynamics.engine.backends import unrolled
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
-from robot_dynamics_ros.dynamics.inverse import inverse_dynamics_derivatives
-from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["forward_dynamics", "forward_dynamics_derivatives"]
@@ -57,11 +54,6 @@ def forward_dynamics_derivatives(
 
     Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
     """
-    if unrolled(model, "forward_dynamics_derivatives"):
-        if external is None:
-            return _forward_dynamics_derivatives.run(model, q, v, tau)
-        return call(model, "forward_dynamics_derivatives", (q, v, tau), external)
-    a = forward_dynamics(model, q, v, tau, external=external)
-    by_q, by_v = inverse_dynamics_derivatives(model, q, v, a, external=external)
-    inverse = mass_matrix_inverse(model, q)
-    return -inverse @ by_q, -inverse @ by_v, inverse
+    if external is None:
+        return _forward_dynamics_derivatives.run(model, q, v, tau)
+    return call(model, "forward_dynamics_derivatives", (q, v, tau), external)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.backends import unrolled
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -33,16 +32,12 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
 
 
 def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """M(q)⁻¹, from the sparse factors; from those of LAPACK where the robot is too large for written-out statements.
+    """M(q)⁻¹, from the sparse factors.
 
     Returns:
         (..., nv, nv).
     """
-    if unrolled(model, "mass_matrix_inverse"):
-        return _mass_matrix_inverse.run(model, q, out)
-    result = mass_matrix(model, q, out=out)
-    result[...] = np.linalg.inv(result)
-    return result
+    return _mass_matrix_inverse.run(model, q, out)
 
 
 def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

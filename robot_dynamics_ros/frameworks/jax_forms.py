@@ -41,7 +41,8 @@ def form_of(model: RobotModel, request: Request) -> str:
     size = estimated_operations(model, request.name)
     if request.name in _DERIVED and _can_derive(model, request) and size > DERIVED_FROM.get(request.name, STRAIGHT):
         return "derived"
-    if size > STRAIGHT and supported(model, request.name, request.options) and request.name != "mass_matrix":
+    pairs = TABLE[request.name].per_pair > 0  # of joints and their ancestors
+    if size > STRAIGHT and not pairs and supported(model, request.name, request.options):
         return "levels"
     return "straight"
 

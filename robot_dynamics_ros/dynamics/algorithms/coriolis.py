@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion
@@ -15,7 +15,7 @@ __all__ = ["coriolis_matrix"]
     "q v",
     {"C": ("nv", "nv")},
     per_pair=40,
-    loops=True,
+    loops=LARGE,
     exports=(Export("Coriolis matrix of the Christoffel symbols.", {"C": "Coriolis matrix"}),),
 )
 def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> Square:

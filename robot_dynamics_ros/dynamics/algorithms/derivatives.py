@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, function
-from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, dot, factorize, inverse_of_factors
-from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
-from robot_dynamics_ros.spatial import Motion, Scalar
+from robot_dynamics_ros.spatial import Motion
 
 __all__ = ["forward_dynamics_derivatives", "inverse_dynamics_derivatives"]
 
@@ -22,7 +19,7 @@ __all__ = ["forward_dynamics_derivatives", "inverse_dynamics_derivatives"]
     {"dtau_dq": ("nv", "nv"), "dtau_dv": ("nv", "nv")},
     joint_space=True,
     per_pair=65,
-    loops=True,
+    loops=3_000,
     exports=(Export("Derivatives of inverse dynamics.", {"dtau_dq": "by q", "dtau_dv": "by v"}),),
 )
 def inverse_dynamics_derivatives(
@@ -40,7 +37,11 @@ def inverse_dynamics_derivatives(
     Source: Singh, Russo and Wensing, *Efficient analytical derivatives of rigid-body dynamics using spatial vector
     algebra* (2022), table I, in the root frame.
     """
-    frame = RootFrame(tree, q, v, a, external, coriolis=True)
+    return _derivatives(tree, RootFrame(tree, q, v, a, external, coriolis=True))
+
+
+def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
+    """By the formulas of :func:`inverse_dynamics_derivatives`, at the motion of the frame."""
     dtau_dq, dtau_dv = tree.square(), tree.square()
     psi_dot, psi_ddot, sums = (tree.field([Motion]) for _ in range(3))  # the last: Ψ̇ + Ṡ
     for i in tree.outward():
@@ -80,6 +81,7 @@ def inverse_dynamics_derivatives(
     joint_space=True,
     per_pair=90,
     per_cube=3,
+    loops=4_000,
 )
 def forward_dynamics_derivatives(
     tree: Tree[S],
@@ -87,8 +89,8 @@ def forward_dynamics_derivatives(
     v: Vector[S],
     tau: Vector[S],
     external: Forces = None,
-    damping: Sequence[Scalar] | None = None,
-) -> tuple[list[list[Scalar]], list[list[Scalar]], list[list[Scalar]]]:
+    damping: Sequence[S] | None = None,
+) -> Sequence[Square]:
     """∂q̈/∂q = −M⁻¹ ∂τ/∂q, ∂q̈/∂v = −M⁻¹ ∂τ/∂v and ∂q̈/∂τ = M⁻¹ at the resulting acceleration.
 
     Args:
@@ -96,18 +98,16 @@ def forward_dynamics_derivatives(
 
     Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
     """
-    driving: list[Scalar] = [t - b for t, b in zip(tau, bias_forces(tree, q, v, external), strict=True)]
-    if damping is not None:
-        driving = [x - d * rate for x, d, rate in zip(driving, damping, v, strict=True)]
-    factors = factorize(mass_matrix(tree, q).rows)
-    a = cast("Vector[S]", back_substitute(*factors, driving))
-    by_q, by_v = (x.rows for x in inverse_dynamics_derivatives(tree, q, v, a, external))
+    frame = RootFrame(tree, q, v, tree.zeros(), external, coriolis=True)
+    bias = tree.vector()
+    for i in tree.inward():
+        for (dof, _), S_i in zip(i.columns, frame.S[i], strict=True):
+            bias[dof] = bias[dof] + S_i.dot(frame.force[i])
     for k, d in enumerate(damping or ()):
-        by_v[k][k] = by_v[k][k] + d
-    inverse = inverse_of_factors(*factors)
-
-    def through(by: list[list[Scalar]]) -> list[list[Scalar]]:
-        columns = [[row[k] for row in by] for k in range(tree.nv)]
-        return [[-dot(row, column) for column in columns] for row in inverse]
-
-    return through(by_q), through(by_v), inverse
+        bias[k] = bias[k] + d * v[k]
+    M = tree.factors(frame.mass_matrix())
+    frame.accelerate(M.solve(tau, bias))
+    by_q, by_v = _derivatives(tree, frame)
+    for k, d in enumerate(damping or ()):
+        by_v.add(k, k, d)
+    return M.divide([by_q, by_v])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
@@ -29,7 +29,7 @@ __all__ = ["articulated_body", "forward_dynamics"]
     "q v tau external base",
     {"a": ("nv",)},
     joint_space=True,
-    loops=True,
+    loops=LARGE,
     common=True,
     exports=(Export("Accelerations under given efforts.", {"a": "accelerations"}, default=True),),
 )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from robot_dynamics_ros.dynamics.algorithms.tree import Tree
 from robot_dynamics_ros.spatial import Scalar
 
-__all__ = ["FUNCTIONS", "SHAPES", "Dimension", "Export", "Function", "Options", "flat", "function"]
+__all__ = ["FUNCTIONS", "LARGE", "SHAPES", "Dimension", "Export", "Function", "Options", "flat", "function"]
 
 Dimension = int | str
 Shape = tuple[Dimension, ...]
@@ -81,7 +81,7 @@ class Function:
         options: names of the options it needs.
         per_body, per_pair, per_cube: about how many operations it takes for each body, for each pair of a joint and an
             ancestor, for each of nv³.
-        loops: whether it is stated in whole passes over the tree, so that it can be compiled as loops.
+        loops: operations beyond which it is compiled as loops; 0 where it is not stated in whole passes over the tree.
         joint_space: whether what it returns follows from the efforts of motions alone, so that links' inertias may be
             regrouped for speed.
         common: whether it is made ready with every robot that is controlled.
@@ -97,7 +97,7 @@ class Function:
     per_body: int = 320
     per_pair: int = 0
     per_cube: int = 0
-    loops: bool = False
+    loops: int = 0
     joint_space: bool = False
     common: bool = False
     exports: tuple[Export, ...] = ()
@@ -134,6 +134,8 @@ class Function:
         return [flat(x) for x in results]
 
 
+LARGE = 13_000
+"""Operations beyond which most functions are better compiled as loops."""
 FUNCTIONS: dict[str, Function] = {}
 """All declared functions by name."""
 

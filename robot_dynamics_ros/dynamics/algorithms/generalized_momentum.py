@@ -14,7 +14,7 @@ the joint's share of C v.  With Ṁ = C + Cᵀ this leaves (Cᵀ v)_i = −S_i�
 
 from __future__ import annotations
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, project, transmit
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion
@@ -27,7 +27,7 @@ __all__ = ["generalized_momentum"]
     "q v",
     {"momentum": ("nv",), "rate": ("nv",)},
     joint_space=True,
-    loops=True,
+    loops=LARGE,
     exports=(
         Export(
             "Generalized momentum M(q) v, and its rate but for the efforts that act: C' v - g(q).",

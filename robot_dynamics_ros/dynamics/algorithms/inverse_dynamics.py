@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, project, transmit
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force
@@ -61,7 +61,7 @@ def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], extern
     "q v a external base",
     {"tau": ("nv",)},
     joint_space=True,
-    loops=True,
+    loops=LARGE,
     common=True,
     exports=(
         Export(
@@ -80,7 +80,7 @@ def inverse_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], ex
     "inverse_dynamics_wrenches",
     "q v a external base",
     {"tau": ("nv",), "wrenches": ("nj", 6)},
-    loops=True,
+    loops=LARGE,
     common=True,
     exports=(
         Export(
@@ -104,7 +104,7 @@ def _inverse_dynamics_wrenches(
     "q v external base",
     {"tau": ("nv",)},
     joint_space=True,
-    loops=True,
+    loops=LARGE,
     common=True,
     exports=(
         Export("Efforts without acceleration: C(q, v) v + g(q) - J' external.", {"tau": "efforts"}, default=True),
@@ -132,7 +132,7 @@ def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     "q",
     {"tau": ("nv",)},
     joint_space=True,
-    loops=True,
+    loops=LARGE,
     common=True,
     exports=(Export("Efforts that hold the robot at rest against gravity.", {"tau": "efforts"}, default=True),),
 )
@@ -141,7 +141,7 @@ def gravity_forces(tree: Tree[S], q: Vector[S]) -> list[S]:
     return newton_euler(tree, q, tree.zeros(), tree.zeros()).tau
 
 
-@function("external_efforts", "q external", {"tau": ("nv",)}, loops=True)
+@function("external_efforts", "q external", {"tau": ("nv",)}, loops=LARGE)
 def external_efforts(tree: Tree[S], q: Vector[S], external: Forces = None) -> list[S]:
     """Σ Jᵀ f_ext: external forces carried inward, and their share in each joint's effort."""
     tau = tree.vector()

@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, inverse_of_factors
+from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia
-from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.root_frame import add_to_mass_matrix, with_rotors
+from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion, RigidInertia, Scalar, Transform
 
 __all__ = ["composite_rigid_body", "composite_rigid_body_world", "mass_matrix"]
@@ -38,17 +39,11 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
                 for other, S_j in j.columns:
                     M.add_pair(dof, other, S_j.dot(F))
                 ancestor = j
-    for dof in tree.degrees():
-        M.add(dof, dof, tree.armature(dof))
-    return M
+    return with_rotors(tree, M)
 
 
 def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Matrix:
-    """M(q) with subspaces and forces brought to the root frame once: one six-term product for each pair of joints.
-
-    The sum in each entry cancels over the distance from the root, so it is as exact as the form above up to the
-    robot's reach over a link's length.  It wins on long chains, where pairs outnumber bodies.
-    """
+    """M(q) with subspaces and forces brought to the root frame once.  It wins on long chains, where pairs outnumber bodies."""
     placed = ForwardKinematics(tree, q, pose_of_root=Transform.identity())
     pose = placed.pose
     Ic, S0 = tree.field(RigidInertia), tree.field([Motion])
@@ -58,18 +53,8 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Matrix:
         Ic[i] = i.inertia
     M = tree.matrix()
     for i in composite_inertia(tree, placed.X, Ic):
-        forces = [(dof, pose[i].force_back(Ic[i].mul(S_i))) for dof, S_i in i.columns]
-        for dof, F in forces:
-            for (other, _), S_j in zip(i.columns, S0[i], strict=True):
-                if other <= dof:
-                    M.add(dof, other, S_j.dot(F))
-        for j in tree.ancestors(i):
-            for dof, F in forces:
-                for (other, _), S_j in zip(j.columns, S0[j], strict=True):
-                    M.add_pair(dof, other, S_j.dot(F))
-    for dof in tree.degrees():
-        M.add(dof, dof, tree.armature(dof))
-    return M
+        add_to_mass_matrix(tree, M, i, [pose[i].force_back(Ic[i].mul(S_i)) for _, S_i in i.columns], S0)
+    return with_rotors(tree, M)
 
 
 @function(
@@ -79,7 +64,7 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Matrix:
     joint_space=True,
     per_body=60,
     per_pair=25,
-    loops=True,
+    loops=LARGE,
     common=True,
     exports=(Export("Joint-space inertia matrix M(q), rotor inertia included.", {"M": "mass matrix"}, default=True),),
 )
@@ -102,11 +87,13 @@ def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> tuple[list[list[Scalar]
     {"Minv": ("nv", "nv")},
     joint_space=True,
     per_pair=60,
+    loops=LARGE,
     exports=(Export("Inverse of the mass matrix.", {"Minv": "inverse of M"}),),
 )
-def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
+def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Square:
     """M(q)⁻¹ from the sparse factors."""
-    return inverse_of_factors(*factorize(mass_matrix(tree, q).rows))
+    (inverse,) = tree.factors(mass_matrix(tree, q)).divide([])
+    return inverse
 
 
 @function("mass_matrix_solve", "q tau", {"x": ("nv",)}, joint_space=True, per_pair=45)

@@ -12,10 +12,10 @@ from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.passes import net_force
-from robot_dynamics_ros.dynamics.algorithms.tree import Body, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, Matrix, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3
 
-__all__ = ["CoriolisOperator", "RootFrame"]
+__all__ = ["CoriolisOperator", "RootFrame", "add_to_mass_matrix", "with_rotors"]
 
 
 class CoriolisOperator:
@@ -63,6 +63,30 @@ class CoriolisOperator:
         """2 Bᵀ m."""
         n, p = self.momentum.ang, self.momentum.lin
         return Force(self.inertia_rate.mul(m.ang) + n.cross(m.ang) + p.cross(m.lin) * 2.0, Vec3.zero())
+
+
+def add_to_mass_matrix(
+    tree: Tree[S], M: Matrix, i: Body[S], forces: Sequence[Force], columns: Field[list[Motion]]
+) -> None:
+    """M_ji += S_jᵀ F_i for joint i and its ancestors j: one six-term product for each pair, S and F in the root frame.
+
+    The sum in each entry cancels over the distance from the root, so M is exact up to the robot's reach over a link's length.
+    """
+    for (dof, _), F in zip(i.columns, forces, strict=True):
+        for (other, _), S_j in zip(i.columns, columns[i], strict=True):
+            if other <= dof:
+                M.add(dof, other, S_j.dot(F))
+    for j in tree.ancestors(i):
+        for (dof, _), F in zip(i.columns, forces, strict=True):
+            for (other, _), S_j in zip(j.columns, columns[j], strict=True):
+                M.add_pair(dof, other, S_j.dot(F))
+
+
+def with_rotors(tree: Tree[S], M: Matrix) -> Matrix:
+    """The matrix with rotor inertia on its diagonal."""
+    for dof in tree.degrees():
+        M.add(dof, dof, tree.armature(dof))
+    return M
 
 
 class RootFrame(Generic[S]):
@@ -113,6 +137,27 @@ class RootFrame(Generic[S]):
                 self.B[i.parent] = self.B[i.parent] + self.B[i]
             if a is not None:
                 self.force[i.parent] = self.force[i.parent] + self.force[i]
+
+    def mass_matrix(self) -> Matrix:
+        """M(q)."""
+        M = self.tree.matrix()
+        for i in self.tree.inward():
+            add_to_mass_matrix(self.tree, M, i, [self.inertia[i].mul(S_i) for S_i in self.S[i]], self.S)
+        return with_rotors(self.tree, M)
+
+    def accelerate(self, x: Vector[S]) -> None:
+        """Add joint accelerations to the motions and the forces of a frame that was made without any."""
+        tree = self.tree
+        change, force = tree.field(Motion), tree.field(Force)
+        change[tree.root], force[tree.root] = Motion.zero(), Force.zero()
+        for i in tree.outward():
+            change[i] = change[i.parent] + self._along(i, x)
+            self.a[i] = self.a[i] + change[i]
+            force[i] = Force.zero()
+        for i in tree.inward():
+            beyond = force[i] + self.inertia[i].mul(self._along(i, x))  # of joint i and those beyond it
+            self.force[i] = self.force[i] + beyond + self.inertia[i].mul(change[i.parent])
+            force[i.parent] = force[i.parent] + beyond
 
     def subspace_rate(self, i: Body[S]) -> list[Motion]:
         """Ṡ = v × S of each column of a joint."""

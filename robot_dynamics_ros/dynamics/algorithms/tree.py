@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar, overload
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, S, Scalar, Transform, Vec3
 
-__all__ = ["Body", "Field", "Kind", "Matrix", "S", "SpatialVector", "T", "Tree", "Vector"]
+__all__ = ["Body", "Factors", "Field", "Kind", "Matrix", "S", "SpatialVector", "Square", "T", "Tree", "Vector"]
 
 
 S_contra = TypeVar("S_contra", bound=Scalar, contravariant=True)
@@ -104,6 +104,16 @@ class Square(Protocol):
         """Add to the entry (i, j); where no joint mimics another, each entry is met once."""
 
 
+class Factors(Protocol[S]):
+    """A symmetric positive-definite matrix M over the coordinates, ready to divide by."""
+
+    def solve(self, right: Vector[S], minus: list[S]) -> list[S]:
+        """M⁻¹ (right − minus)."""
+
+    def divide(self, matrices: Sequence[Square]) -> list[Square]:
+        """−M⁻¹ B of each matrix B, and M⁻¹ itself last."""
+
+
 class Tree(Protocol[S]):
     """The robot on scalars ``S``.
 
@@ -157,6 +167,9 @@ class Tree(Protocol[S]):
 
     def square(self) -> Square:
         """A zero matrix over the velocity coordinates: an output."""
+
+    def factors(self, M: Matrix) -> Factors[S]:
+        """The factors of a matrix that is complete; it is not to be used any more."""
 
     def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
         """The result of the form that takes the fewest operations, where that can be known.

@@ -21,7 +21,6 @@ from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kerne
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
 from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.per_model import once_per_model
-from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 
 __all__ = [
@@ -48,7 +47,6 @@ class _Made:
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
         self.functions: dict[tuple[str, Options], tuple[Evaluator, Kernel]] = {}
-        self.unrolled: dict[str, bool] = {}
         self.lock = threading.RLock()
         name, where = model.backend, "backend"
         if name == "auto":
@@ -272,9 +270,9 @@ def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Kernel]:
     return made, engine.wrapper(made)
 
 
-UNROLL_RATHER_THAN_LOOP, UNROLL_NATIVE, UNROLL_SOURCE = 13_000, 40_000, 400_000
-"""Operations up to which a robot is unrolled: where loops would do as well, where they cannot (the compiler's time grows
-faster than the number of operations), and in Python."""
+UNROLL_NATIVE, UNROLL_SOURCE = 40_000, 400_000
+"""Operations up to which a robot is unrolled where loops cannot do it (the compiler's time grows faster than the number of
+operations), and in Python."""
 
 
 def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str:
@@ -285,20 +283,11 @@ def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str
     if backend != "numpy":
         from robot_dynamics_ros.dynamics.engine.loops import supported
 
-        if supported(model, name, options) and (backend == "loops" or size > UNROLL_RATHER_THAN_LOOP):
+        if supported(model, name, options) and (backend == "loops" or size > TABLE[name].loops):
             return "loops"
         if size <= UNROLL_NATIVE:
             return "native"
     return _without_compiler(size)
-
-
-def unrolled(model: RobotModel, name: str) -> bool:
-    """Whether the robot is small enough for the statements of this function to be written out."""
-    check_model(model)
-    known = _of(model).unrolled
-    if name not in known:
-        known[name] = model.has_mimic or estimated_operations(model, name) <= UNROLL_NATIVE
-    return known[name]
 
 
 def _without_compiler(size: int) -> str:

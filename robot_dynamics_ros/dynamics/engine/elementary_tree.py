@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import Factors
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, SpatialVector, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
@@ -535,6 +536,11 @@ class NumericTree:
     def matrix(self) -> SymmetricMatrix:
         """A zero symmetric matrix over the velocity coordinates."""
         return SymmetricMatrix(self.nv)
+
+    @staticmethod
+    def factors(M: SymmetricMatrix) -> Factors:
+        """The factors of a matrix."""
+        return Factors(M.rows)
 
     def degrees(self) -> range:
         """Indices of the velocity coordinates."""

@@ -10,7 +10,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operan
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Location, Section, Store
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Scalar, Transform
 
-__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopSquare", "LoopVector"]
+__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopRows", "LoopSquare", "LoopVector"]
 
 T = TypeVar("T")
 _SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, CoriolisOperator: 12, ArticulatedInertia: 21, list: 6}
@@ -164,7 +164,7 @@ class LoopField(Generic[T]):
 
 
 class LoopVector:
-    """An argument indexed by coordinates."""
+    """An array indexed by coordinates."""
 
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
@@ -179,8 +179,15 @@ class LoopVector:
         self.tree.store(self._location(dof), self.tree.graph.lift(value))
 
 
+class LoopRows:
+    """Six numbers for each joint with coordinates: an output."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 class LoopSquare:
-    """An output matrix."""
+    """A matrix."""
 
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
@@ -191,7 +198,7 @@ class LoopSquare:
 
 
 class LoopMatrix:
-    """A symmetric output matrix; only its lower half is written here."""
+    """A symmetric matrix; only its lower half is written here."""
 
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number

@@ -9,7 +9,7 @@ an unrolled one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,12 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, SpatialVector, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Operand, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
+    WIDEST,
     AncestorLoop,
     Block,
     BodyLoop,
     DegreeLoop,
+    Linear,
     LoopProgram,
     Section,
 )
@@ -30,6 +32,7 @@ from robot_dynamics_ros.dynamics.engine.loop_memory import (
     LoopField,
     LoopMatrix,
     LoopRecord,
+    LoopRows,
     LoopSquare,
     LoopVector,
 )
@@ -159,10 +162,42 @@ class _RowForces:
         return body.from_link(Force.of([self.tree.load(("row", self.number, c)) for c in range(6)]))
 
 
-class LoopTree(LoopRecord):
-    """Records an algorithm; see the module."""
+class _Factors:
+    """The factors of a symmetric matrix, in its place."""
 
-    def __init__(self, model: RobotModel, gathered: set[int] | None = None, alike: bool = False) -> None:
+    def __init__(self, tree: LoopTree, M: LoopMatrix) -> None:
+        self.tree, self.numbers = tree, (M.number, tree.vector().number)
+        tree.symmetric.remove(M.number)
+        tree.sections.append(Linear("factorize", self.numbers))
+
+    def solve(self, right: LoopVector, minus: LoopVector) -> LoopVector:
+        self.tree.sections.append(Linear("solve", (*self.numbers, minus.number), (right.number,)))
+        return minus
+
+    def divide(self, matrices: Sequence[LoopSquare]) -> list[LoopSquare]:
+        right = [*matrices, self.tree.square()]
+        results = [self.tree.square(clear=False) for _ in right]
+        numbers = (*self.numbers, *(x.number for x in results))
+        self.tree.sections.append(Linear("divide", numbers, tuple(x.number for x in right)))
+        return results
+
+
+class LoopTree(LoopRecord):
+    """Records an algorithm; see the module.
+
+    Args:
+        outputs: array, counted as the algorithm makes them → number of the argument that it is.
+        arguments: number of inputs and outputs; further arrays are working memory.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        outputs: Mapping[int, int],
+        arguments: int,
+        gathered: set[int] | None = None,
+        alike: bool = False,
+    ) -> None:
         self.model, self.numeric = model, NumericTree(model)
         self.layout = lay = layout_of(model)
         super().__init__(Kind.FREE in lay.kind, gathered)
@@ -174,9 +209,10 @@ class LoopTree(LoopRecord):
         self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows], alike)
         self.field_count = 0
         self.normal = Mat3.identity()
+        self.outputs, self.arguments, self.made = outputs, arguments, 0
         self.cleared: list[tuple[int, int]] = []
+        self.scratch: dict[int, int] = {}
         self.symmetric: list[int] = []
-        self.outputs: Iterator[int] = iter(())
 
     # -- the vocabulary --------------------------------------------------------------------------------------------
 
@@ -222,10 +258,20 @@ class LoopTree(LoopRecord):
         self.field_count += 1
         return field
 
+    def _array(self, rows: int, clear: bool = True) -> int:
+        """Number of a new array with ``rows`` rows of nv: an output, or working memory if it is none."""
+        self.made += 1
+        number = self.outputs.get(self.made, self.arguments + self.made)
+        length = self.layout.nv
+        if number > self.arguments:
+            length = -(-length // WIDEST) * WIDEST
+            self.scratch[number] = rows * length
+        if clear:
+            self.cleared.append((number, rows * length))
+        return number
+
     def vector(self) -> LoopVector:
-        number = next(self.outputs)
-        self.cleared.append((number, self.layout.nv))
-        return LoopVector(self, number)
+        return LoopVector(self, self._array(1))
 
     def zeros(self) -> _Zeros:
         return _Zeros()
@@ -234,16 +280,16 @@ class LoopTree(LoopRecord):
         """The form that suits large trees."""
         return forms[loops]()
 
-    def square(self) -> LoopSquare:
-        number = next(self.outputs)
-        self.cleared.append((number, self.layout.nv**2))
-        return LoopSquare(self, number)
+    def square(self, clear: bool = True) -> LoopSquare:
+        return LoopSquare(self, self._array(self.layout.nv, clear))
 
     def matrix(self) -> LoopMatrix:
-        number = next(self.outputs)
-        self.cleared.append((number, self.layout.nv**2))
+        number = self._array(self.layout.nv)
         self.symmetric.append(number)
         return LoopMatrix(self, number)
+
+    def factors(self, M: LoopMatrix) -> _Factors:
+        return _Factors(self, M)
 
     def armature(self, dof: Degree) -> Operand:
         return self.load(("armature", dof.c, dof.who)) if self.layout.armature.any() else 0.0
@@ -258,23 +304,25 @@ class LoopTree(LoopRecord):
         """External forces by body, loaded where they are used from the argument with a row for each body."""
         return _RowForces(self, rows.number)
 
-    def per_joint(self, f: LoopField[Force]) -> None:
-        """Write the forces of all joints that have coordinates to the next output."""
-        number = next(self.outputs)
+    def per_joint(self, f: LoopField[Force]) -> LoopRows:
+        """Write the forces of all joints that have coordinates to an output."""
+        self.made += 1
+        number = self.outputs.get(self.made, self.arguments + self.made)
         for i in self.outward():
             if self.classes[self.current].has_row:
                 for c, x in enumerate(i.to_link(f[i]).parts()):
                     self.store(("row", number, c), self.graph.lift(x))
+        return LoopRows(number)
 
 
 def free_classes(model: RobotModel) -> list[int]:
     """Numbers of the classes whose joint is free."""
-    return [c for c, cls in enumerate(LoopTree(model).classes) if cls.kind is Kind.FREE]
+    return [c for c, cls in enumerate(LoopTree(model, {}, 0).classes) if cls.kind is Kind.FREE]
 
 
 def supported(model: RobotModel, name: str, options: Options) -> bool:
     """Whether a function can run as loops: no mimic joints, which tie branches together, and no moving base."""
-    return TABLE[name].loops and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
+    return bool(TABLE[name].loops) and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
 
 
 def record_loops(
@@ -285,17 +333,20 @@ def record_loops(
     Args:
         alike: with as few classes of bodies as there can be, for machines that run all classes on every body.
 
-    Recorded twice: the first time tells which fields gather from children and so cannot keep the patterns with which they
-    were first stored.
+    Recorded twice: the first time tells which arrays are results, and which fields gather from children and so cannot keep
+    the patterns with which they were first stored.
     """
     shapes = signature(model, name, options)
+    arguments_count = len(shapes.inputs) + len(shapes.outputs)
     gathered: set[int] | None = None
+    outputs: dict[int, int] = {}
     for _ in range(2):
-        tree = LoopTree(model, gathered, alike)
-        tree.outputs = iter(range(len(shapes.inputs), len(shapes.inputs) + len(shapes.outputs)))
+        tree = LoopTree(model, outputs, arguments_count, gathered, alike)
         arguments: Any = {word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)}
         vocabulary: Any = tree  # of bodies that are classes, and of coordinates that are degrees
-        TABLE[name].call(vocabulary, dict(options), arguments)
+        result = TABLE[name].call(vocabulary, dict(options), arguments)
+        results = [result] if len(shapes.outputs) == 1 else result
+        outputs = {x.number - arguments_count: len(shapes.inputs) + k for k, x in enumerate(results)}
         gathered = tree.gathered_now
     return shapes, _program(tree)
 
@@ -319,14 +370,21 @@ def _program(tree: LoopTree) -> LoopProgram:
             tree.rows[k],
         )
     ints[lay.n, 0] = lay.n
+    size = (lay.n + 1) * tree.record + tree.column_count * lay.n + WIDEST  # what the last vector reads too much
+    scratch: dict[int, int] = {}
+    for number, doubles in tree.scratch.items():
+        scratch[number] = size = -(-size // WIDEST) * WIDEST
+        size += doubles
     return LoopProgram(
         lay.n,
         lay.nv,
         sections,
         tree.cleared,
+        scratch,
         tree.symmetric,
         tree.record,
         tree.column_count,
+        -(-size // WIDEST) * WIDEST,
         ints,
         tree.constants,
         lay.armature,
@@ -357,5 +415,5 @@ def _blocks(sections: list[Section]) -> Iterator[Block]:
     for s in sections:
         if isinstance(s, BodyLoop):
             yield from s.blocks.values()
-        else:
+        elif not isinstance(s, Linear):
             yield s.block if isinstance(s, DegreeLoop) else s

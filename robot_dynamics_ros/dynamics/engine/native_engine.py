@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import aligned_zeros
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
@@ -26,15 +27,13 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
 )
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, PARALLEL_BYTES, run_pieces, threads
-from robot_dynamics_ros.dynamics.engine.registry import Options
+from robot_dynamics_ros.dynamics.engine.registry import LARGE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["NativeEngine"]
 
-SIDE_BY_SIDE = 4
-"""Ancestors that loops compute at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
 UNINTERRUPTED = 1 << 27
@@ -60,7 +59,7 @@ class NativeEngine:
 
         def make() -> bytes:
             if loops:
-                source = loop_module(self._arguments, program, free_classes(model), min(SIDE_BY_SIDE, vector_width()))
+                source = loop_module(self._arguments, program, free_classes(model), vector_width())
                 return compile_module(source, optimize=True, vectorize=False)
             outputs = trace(model, name, options).outputs
             if name == "motion_rate":
@@ -73,6 +72,7 @@ class NativeEngine:
         self._loops = loops
         self._one_by_one = 0 if loops else self._library.address("batch")
         self._wide: NativeLibrary | None = None
+        self._straight: NativeEngine | None = None
         self._wide_lock = threading.Lock()
         self._traced_from = model, name, options
 
@@ -88,9 +88,19 @@ class NativeEngine:
                 self._wide = cached_library(cache_key(*self._traced_from, "wide"), make)
             return self._wide.address("piece")
 
+    def _unrolled(self) -> NativeEngine | None:
+        """For many states side by side where the robot is small enough for straight lines, though one state is faster as loops."""
+        model, name, options = self._traced_from
+        if not self._loops or model.backend == "loops" or estimated_operations(model, name) > LARGE:
+            return None
+        with self._wide_lock:
+            if self._straight is None:
+                self._straight = NativeEngine(model, name, options)
+            return self._straight
+
     def _further(self) -> list[np.ndarray]:
         """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
-        return [*self._tables, np.empty(self._workspace)] if self._workspace else []
+        return [*self._tables, aligned_zeros(self._workspace)] if self._workspace else []
 
     def _run(self, begin: int, end: int, addresses: Sequence[int]) -> None:
         further = self._further()
@@ -106,6 +116,8 @@ class NativeEngine:
         self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
     ) -> bool:
         count = len(outputs[0])
+        if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
+            return unrolled.block(inputs, outputs, finite=finite, unit=unit)
         if not self.checks(count):
             dense = [*map(np.ascontiguousarray, inputs), *outputs]  # alive until the code has run
             self._run(0, count, [x.ctypes.data for x in dense])
@@ -115,7 +127,7 @@ class NativeEngine:
         words = [finite * REFUSE_NOT_FINITE | unit * REFUSE_NOT_UNIT, self._one_by_one, 8 * self._workspace]
         for x in (*inputs, *outputs):
             words += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 8]
-        further = [*self._tables, np.empty(several * self._workspace)] if self._loops else []
+        further = [*self._tables, aligned_zeros(several * self._workspace)] if self._loops else []
         words += [x.ctypes.data for x in further]
         most = max(GRAIN, UNINTERRUPTED // self._bytes // GRAIN * GRAIN)
         return run_pieces(piece, np.array(words, np.int64), count, several, most, (*inputs, *outputs, *further))

@@ -14,11 +14,11 @@ from typing import Any
 from robot_dynamics_ros.dynamics import algorithms
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.algorithms.function import FUNCTIONS as TABLE
-from robot_dynamics_ros.dynamics.algorithms.function import SHAPES, Function
+from robot_dynamics_ros.dynamics.algorithms.function import LARGE, SHAPES, Function
 from robot_dynamics_ros.dynamics.algorithms.function import Options as NamedOptions
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["SHAPES", "TABLE", "Function", "Options", "common_functions", "estimated_operations", "sizes"]
+__all__ = ["LARGE", "SHAPES", "TABLE", "Function", "Options", "common_functions", "estimated_operations", "sizes"]
 
 Options = tuple[tuple[str, Any], ...]
 

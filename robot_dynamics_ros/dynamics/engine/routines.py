@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.arrays import aligned_zeros
 from robot_dynamics_ros.dynamics.engine.codegen.declared import (
     Constant,
     Declared,
@@ -136,7 +137,7 @@ class Memory(Generic[D]):
                     slots[name] = Slot(at, shape_of(field, constants), kind == "integers")
                     at += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
         self.layout = MemoryLayout(declared, tuple(constants.items()), tuple(slots.items()), tuple(called.items()), at)
-        self.block: Array = _aligned(at)
+        self.block: Array = aligned_zeros(at)
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
         self.python = declared()
@@ -194,12 +195,6 @@ def _callee(function: Function | None) -> tuple[int, list[np.ndarray]]:
     if function is None:
         return 0, []
     return function.engine.callee() if isinstance(function, Evaluator) else function.callee()  # type: ignore
-
-
-def _aligned(size: int) -> Array:
-    room = np.zeros(size + _ALIGNMENT)
-    start = -room.ctypes.data // 8 % _ALIGNMENT
-    return room[start : start + size]
 
 
 def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
     DECLARATIONS,
@@ -17,10 +18,12 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,
+    WIDEST,
     AncestorLoop,
     Block,
     BodyLoop,
     DegreeLoop,
+    Linear,
     Location,
     LoopProgram,
     Store,
@@ -30,6 +33,8 @@ __all__ = ["loop_module"]
 
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
 TILE = 8
+SIDE_BY_SIDE = 4
+"""Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 
 
 def loop_module(
@@ -40,13 +45,16 @@ def loop_module(
 
     Args:
         free_classes: classes whose joint has six degrees of freedom.
-        width: ancestors that are computed side by side.
+        width: doubles that a vector register holds.
     """
-    writer = _Writer(arguments, program, free_classes, width)
+    row_width = width
+    width = min(SIDE_BY_SIDE, width)
+    writer = LoopWriter(arguments, program, free_classes, width, row_width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [
         DECLARATIONS,
-        masked_declarations(width),
+        *{masked_declarations(w) for w in (max(2, width), max(2, row_width))},
+        *tables(program),
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         f"define internal void @single({names}, {EXTRA}) nounwind {{",
         "entry:",
@@ -61,15 +69,21 @@ def loop_module(
     return "\n".join(parts)
 
 
-class _Writer:
+class LoopWriter:
     def __init__(
-        self, arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
+        self,
+        arguments: Sequence[ArrayArgument],
+        program: LoopProgram,
+        free_classes: Sequence[int],
+        width: int,
+        row_width: int,
     ) -> None:
         self.arguments, self.p, self.free_classes = arguments, program, free_classes
         self.e = Emitter(1)
         self.width = width
         self.wide = Emitter(width, "w") if width > 1 else self.e
-        self.wide.lines = self.e.lines
+        self.rows = Emitter(max(2, row_width), "r")
+        self.wide.lines = self.rows.lines = self.e.lines
         self.label = "entry"
         self.labels = 0
 
@@ -94,23 +108,75 @@ class _Writer:
 
     def loop(self, first: str, stop: str, step: int, body: Callable[[str], None]) -> None:
         """``for x in range(first, stop, step)``; counts down if ``step`` is negative, ``stop`` excluded either way."""
+
+        def run(x: str, _: list[str]) -> list[str]:
+            body(x)
+            return []
+
+        self.carrying(first, stop, step, run, ())
+
+    def carrying(
+        self,
+        first: str,
+        stop: str,
+        step: int,
+        body: Callable[[str, list[str]], list[str]],
+        carried: Sequence[tuple[str, str]],
+    ) -> list[str]:
+        """The same with values, (type, start) each, that each round gets and hands to the next; returns the last ones."""
         head, inside, latch, done = (self.fresh(w) for w in ("head", "body", "latch", "done"))
         before = self.label
         self.jump(head)
         self.start(head)
         x = f"%{self.fresh('x')}"
         self.line(f"{x} = phi i64 [ {first}, %{before} ], [ {x}n, %{latch} ]")
+        names, phis = [f"%{self.fresh('c')}" for _ in carried], len(self.e.lines)
+        self.e.lines += [""] * len(carried)
         more = self.put(f"icmp {'slt' if step > 0 else 'sgt'} i64 {x}, {stop}")
         self.line(f"br i1 {more}, label %{inside}, label %{done}")
         self.start(inside)
-        body(x)
+        further = body(x, names)
         self.jump(latch)
         self.start(latch)
         self.line(f"{x}n = add nsw i64 {x}, {step}")
         self.jump(head)
         self.start(done)
+        for k, ((kind, value), name, new) in enumerate(zip(carried, names, further, strict=True)):
+            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{latch} ]"
+        return names
+
+    def chain(
+        self,
+        table: str,
+        first: str,
+        body: Callable[[str, list[str]], list[str]],
+        carried: Sequence[tuple[str, str]] = (),
+    ) -> list[str]:
+        """``x = table[first]; while x >= 0: …; x = table[x]``, with values that each round hands to the next."""
+        head, inside, done = (self.fresh(w) for w in ("head", "link", "done"))
+        start = self.put(f"getelementptr inbounds i64, ptr @{table}, i64 {first}")
+        start = self.put(f"load i64, ptr {start}, align 8, !invariant.load !0")
+        before = self.label
+        self.jump(head)
+        self.start(head)
+        x, phis = f"%{self.fresh('x')}", len(self.e.lines)
+        names = [f"%{self.fresh('c')}" for _ in carried]
+        self.e.lines += [""] * (1 + len(carried))
+        self.line(f"br i1 {self.put(f'icmp sge i64 {x}, 0')}, label %{inside}, label %{done}")
+        self.start(inside)
+        further = body(x, names)
+        up = self.put(f"getelementptr inbounds i64, ptr @{table}, i64 {x}")
+        up = self.put(f"load i64, ptr {up}, align 8, !invariant.load !0")
+        phi = [("i64", start, x, up), *((t, v, n, f) for (t, v), n, f in zip(carried, names, further, strict=True))]
+        for k, (kind, value, name, new) in enumerate(phi):
+            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{self.label} ]"
+        self.jump(head)
+        self.start(done)
+        return names
 
     def program(self) -> list[str]:
+        for number, start in self.p.scratch.items():
+            self.line(f"%p{number} = getelementptr inbounds double, ptr %work, i64 {start}")
         for number, size in self.p.cleared:
             self.line(f"call void @llvm.memset.p0.i64(ptr align 8 %p{number}, i8 0, i64 {8 * size}, i1 false)")
         for section in self.p.sections:
@@ -118,6 +184,8 @@ class _Writer:
                 self.body_loop(section)
             elif isinstance(section, DegreeLoop):
                 self.degree_loop(section)
+            elif isinstance(section, Linear):
+                linear_step(self, section)
             else:
                 self.block(section, {})
         for number in self.p.symmetric:
@@ -160,6 +228,10 @@ class _Writer:
         if offset:
             index = self.put(f"add nsw i64 {index}, {offset}")
         return self.put(f"getelementptr inbounds double, ptr {base}, i64 {index}")
+
+    def row_length(self, number: int) -> int:
+        """Doubles from one row of a matrix to the next."""
+        return -(-self.p.nv // WIDEST) * WIDEST if number in self.p.scratch else self.p.nv
 
     def integer(self, index: str, name: str) -> str:
         address = self.put(f"mul nsw i64 {index}, {len(INT_FIELDS)}")
@@ -206,7 +278,7 @@ class _Writer:
             c, dc = self.degree(column, context)
             if dr:
                 r = self.put(f"add nsw i64 {r}, {dr}")
-            index = self.put(f"mul nsw i64 {r}, {self.p.nv}")
+            index = self.put(f"mul nsw i64 {r}, {self.row_length(number)}")
             return self.at(f"%p{number}", self.put(f"add nsw i64 {index}, {c}"), 1, dc)
         _, number, kind, c, who = location
         if kind == "flat":
@@ -277,7 +349,9 @@ class _Writer:
         outside = dict(context)
         wide = self.wide
         shared = {x.id: x for n in nodes for x in n.operands} | {s.value.id: s.value for s in loop.stores}
-        wanted = [x for x in shared.values() if x.id not in of_ancestor and x.op != "const"] if loop.degrees == 1 else []
+        wanted = (
+            [x for x in shared.values() if x.id not in of_ancestor and x.op != "const"] if loop.degrees == 1 else []
+        )
         splats = {x.id: wide.repeated(e.text(x)) for x in wanted} if wide is not e else dict(e.names)
         head, run, done = (self.fresh(w) for w in ("run", "within", "up"))
         before = self.label
@@ -323,7 +397,9 @@ class _Writer:
         self.jump(head)
         self.start(done)
 
-    def stores_of_ancestor(self, e: Emitter, loop: AncestorLoop, nodes: Sequence[Expr], context: dict[str, str]) -> None:
+    def stores_of_ancestor(
+        self, e: Emitter, loop: AncestorLoop, nodes: Sequence[Expr], context: dict[str, str]
+    ) -> None:
         """The stores for one ancestor, or for as many as fit side by side, of which ``count`` are there."""
         kept = dict(e.names)
         e.emit(nodes, lambda n: e.put(f"load {e.type}, ptr {self.address(n.a[0], context)}, align 8"))
@@ -334,7 +410,9 @@ class _Writer:
                 continue
             at, value = self.address(store.location, context), e.text(store.value)
             if store.location[2][0] == "j":  # down a column of the matrix
-                at = e.put(f"getelementptr inbounds double, ptr {at}, <{e.width} x i64> {e.iota(self.p.nv)}")
+                at = e.put(
+                    f"getelementptr inbounds double, ptr {at}, <{e.width} x i64> {e.iota(self.row_length(store.location[1]))}"
+                )
             e.masked_store(value, at, lanes, scattered=store.location[2][0] == "j")
         e.names = kept
 

@@ -26,11 +26,11 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 
-__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "Location", "LoopProgram", "Section", "Store"]
+__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "Linear", "Location", "LoopProgram", "Section", "Store"]
 
 Location: TypeAlias = tuple[Any, ...]
 WIDEST = 8
-"""Doubles in the largest vector."""
+"""Doubles in the largest vector: rows of arrays in working memory are filled up to a multiple of it."""
 INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row")
 
 
@@ -73,7 +73,23 @@ class DegreeLoop:
     block: Block = field(default_factory=Block)
 
 
-Section: TypeAlias = Block | BodyLoop | DegreeLoop
+@dataclass(frozen=True)
+class Linear:
+    """A step of linear algebra with a symmetric matrix M over the degrees of freedom.
+
+    Attributes:
+        what: ``factorize`` M in place; ``solve`` M x = right − x in place; ``divide`` each of ``right`` by M, with opposite
+            sign, and invert M.
+        arrays: numbers of M, and of x or of the quotients and of the inverse.
+        right: numbers of what is on the right.
+    """
+
+    what: str
+    arrays: tuple[int, ...]
+    right: tuple[int, ...] = ()
+
+
+Section: TypeAlias = Block | BodyLoop | DegreeLoop | Linear
 
 
 @dataclass(eq=False)
@@ -82,9 +98,11 @@ class LoopProgram:
 
     Attributes:
         sections: what runs, in order.
-        cleared: (argument, number of doubles) pairs set to zero first.
+        cleared: (array, number of doubles) pairs set to zero first.
+        scratch: array beyond the arguments → where in working memory it begins.
         symmetric: arguments that hold the lower half of a symmetric matrix, to be mirrored at the end.
         record, columns: doubles in a body's record, and number of columns.
+        workspace: doubles of working memory: records of all bodies and the root, columns, further arrays.
         ints: (n, 6) integers per body, see ``INT_FIELDS``; the root is body n.
         params: (n, k) constants per body.
         armature: (nv,).
@@ -96,9 +114,11 @@ class LoopProgram:
     nv: int
     sections: list[Section]
     cleared: list[tuple[int, int]]
+    scratch: dict[int, int]
     symmetric: list[int]
     record: int
     columns: int
+    workspace: int
     ints: np.ndarray
     params: np.ndarray
     armature: np.ndarray
@@ -106,6 +126,12 @@ class LoopProgram:
     free_classes: tuple[int, ...] = ()
 
     @property
-    def workspace(self) -> int:
-        """Doubles of working memory: records of all bodies and the root, then columns, then what a vector reads too much."""
-        return (self.n + 1) * self.record + self.columns * self.n + WIDEST
+    def ancestors(self) -> list[int]:
+        """(nv,) the degree of freedom before each one on the way to the root, −1 for the first."""
+        last = {self.n: -1}  # by body
+        before = [0] * self.nv
+        for k, (parent, _, v, kind, *_) in enumerate(self.ints[: self.n].tolist()):
+            degrees = 6 if kind in self.free_classes else 1
+            before[v : v + degrees] = [last[parent], *range(v, v + degrees - 1)]
+            last[k] = v + degrees - 1
+        return before

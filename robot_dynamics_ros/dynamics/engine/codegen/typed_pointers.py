@@ -17,7 +17,9 @@ _ELEMENT = re.compile(r"^\s*(%\S+) = getelementptr (inbounds )?(.+?), ptr (%[\w.
 _ALLOCA = re.compile(r"^\s*(%\S+) = alloca (.+?)(, align \d+)?$")
 _GLOBAL = re.compile(r"^(@\w+) = private constant (\[\d+ x i64\])")
 _INDIRECT = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call )(\w+) (%[\w.]+)\((.*)\)$")
-_MASKED = re.compile(r"^(.*@llvm\.masked\.\w+\.v(\d+)f64\.)(p0|v\d+p0)\((<\d+ x double>[^,]*), (?:<\d+ x )?ptr>?( %\S+)?, (.*)$")
+_MASKED = re.compile(
+    r"^(.*@llvm\.masked\.\w+\.v(\d+)f64\.)(p0|v\d+p0)\((<\d+ x double>[^,]*), (?:<\d+ x )?ptr>?( %\S+)?, (.*)$"
+)
 _PARAMETER = re.compile(r"ptr (?:noalias )?(%\w+)")
 
 

@@ -1,0 +1,202 @@
+"""LLVM code for steps of linear algebra in a loop program: M = Lᵀ D L without fill-in, and many right-hand sides at once.
+
+Rows of matrices in working memory are processed a vector at a time; L takes the place of M, with zeros instead of the ones on
+its diagonal.  Source: Featherstone (2008), section 6.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import LoopWriter
+
+__all__ = ["linear_step", "tables"]
+
+AT_ONCE = 8
+"""Vectors of right-hand sides that are kept in registers."""
+
+
+def tables(program: LoopProgram) -> list[str]:
+    """Each degree of freedom's next ancestor, and the last one that it is an ancestor of."""
+    ancestors = program.ancestors
+    last = list(range(program.nv))
+    for k in reversed(range(program.nv)):
+        if ancestors[k] >= 0:
+            last[ancestors[k]] = max(last[ancestors[k]], last[k])
+    return [
+        f"@{name} = private constant [{program.nv} x i64] [{', '.join(f'i64 {x}' for x in values)}]"
+        for name, values in (("ancestor", ancestors), ("last", last))
+    ]
+
+
+def linear_step(writer: LoopWriter, step: Linear) -> None:
+    """Write the code of a step."""
+    work = _Linear(writer)
+    if step.what == "factorize":
+        work.factorize(*step.arrays)
+    elif step.what == "solve":
+        work.solve(*step.arrays, *step.right)
+    else:
+        matrix, diagonal, *results = step.arrays
+        work.divide(matrix, diagonal, list(step.right), results)
+
+
+class _Linear:
+    def __init__(self, writer: LoopWriter) -> None:
+        self.w, self.e, self.n, self.lanes = writer, writer.rows, writer.p.nv, writer.rows.width
+
+    def row(self, array: int, k: str) -> str:
+        """Address of a row."""
+        return self.w.at(f"%p{array}", k, self.w.row_length(array))
+
+    def entry(self, row: str, column: str | int) -> str:
+        return self.w.put(f"getelementptr inbounds double, ptr {row}, i64 {column}")
+
+    def number(self, row: str, column: str | int) -> str:
+        return self.w.put(f"load double, ptr {self.entry(row, column)}, align 8")
+
+    def vector(self, row: str, column: str | int) -> str:
+        return self.w.put(f"load {self.e.type}, ptr {self.entry(row, column)}, align 8")
+
+    def store(self, value: str, row: str, column: str | int, *, scalar: bool = False) -> None:
+        kind = "double" if scalar else self.e.type
+        self.w.line(f"store {kind} {value}, ptr {self.entry(row, column)}, align 8")
+
+    def less_product(self, x: str, a: str, b: str) -> str:
+        return self.e.binary("sub", x, self.e.binary("mul", a, b))
+
+    def table(self, name: str, k: str) -> str:
+        address = self.w.put(f"getelementptr inbounds i64, ptr @{name}, i64 {k}")
+        return self.w.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
+
+    def factorize(self, M: int, D: int) -> None:
+        """From the last row up: what each row has to lose to those below is summed up in registers."""
+        w, e, flags = self.w, self.e, f"<{self.lanes} x i1>"
+
+        def rows(first: int, columns: range) -> None:
+            def eliminate(i: str) -> None:
+                row = self.row(M, i)
+                start = [(e.type, self.vector(row, c)) for c in columns]
+
+                def below(k: str, values: list[str]) -> list[str]:
+                    other = self.row(M, k)
+                    factor = w.put(f"fmul double {self.number(other, i)}, {self.number(f'%p{D}', k)}")
+                    factors = e.repeated(factor)
+                    return [
+                        self.less_product(x, factors, self.vector(other, c))
+                        for x, c in zip(values, columns, strict=True)
+                    ]
+
+                values = w.carrying(self.table("last", i), i, -1, below, start)  # row i + 1 last: it was made just now
+                for c, value in zip(columns, values, strict=True):
+                    self.store(value, row, c)
+                if columns[-1] == first:
+                    inverse = w.put(f"fdiv double 1.0, {self.number(row, i)}")
+                    self.store(inverse, f"%p{D}", i, scalar=True)
+
+            w.loop(str(min(first + self.lanes, self.n) - 1), str(first - 1), -1, eliminate)
+
+        def scale(k: str) -> None:
+            row, inverses = self.row(M, k), e.repeated(self.number(f"%p{D}", k))
+
+            def columns(c: str) -> None:
+                value = e.binary("mul", self.vector(row, c), inverses)
+                lanes = e.mask(w.put(f"sub nsw i64 {k}, {c}"))
+                self.store(e.put(f"select {flags} {lanes}, {e.type} {value}, {e.type} zeroinitializer"), row, c)
+
+            w.loop("0", w.put(f"add nsw i64 {k}, 1"), self.lanes, columns)
+
+        for first in reversed(range(0, self.n, self.lanes)):
+            for begin in range(0, first + 1, AT_ONCE * self.lanes):
+                rows(first, range(begin, min(begin + AT_ONCE * self.lanes, first + 1), self.lanes))
+        w.loop("0", str(self.n), 1, scale)
+
+    def solve(self, L: int, D: int, x: int, right: int) -> None:
+        w, e, vector = self.w, self.e, f"%p{x}"
+
+        def subtract(k: str) -> None:
+            value = w.put(f"fsub double {self.number(f'%p{right}', k)}, {self.number(vector, k)}")
+            self.store(value, vector, k, scalar=True)
+
+        def upper(k: str) -> None:
+            row, of_k = self.row(L, k), e.repeated(self.number(vector, k))
+
+            def columns(c: str) -> None:
+                self.store(self.less_product(self.vector(vector, c), self.vector(row, c), of_k), vector, c)
+
+            w.loop("0", k, self.lanes, columns)
+
+        def lower(k: str) -> None:
+            row = self.row(L, k)
+
+            def columns(c: str, sums: list[str]) -> list[str]:
+                return [e.binary("add", sums[0], e.binary("mul", self.vector(row, c), self.vector(vector, c)))]
+
+            (sums,) = w.carrying("0", k, self.lanes, columns, [(e.type, "zeroinitializer")])
+            value = w.put(f"fmul double {self.number(vector, k)}, {self.number(f'%p{D}', k)}")
+            for lane in range(self.lanes):
+                value = w.put(f"fsub double {value}, {w.put(f'extractelement {e.type} {sums}, i32 {lane}')}")
+            self.store(value, vector, k, scalar=True)
+
+        w.loop("0", str(self.n), 1, subtract)
+        w.loop(str(self.n - 1), "0", -1, upper)
+        w.loop("0", str(self.n), 1, lower)
+
+    def divide(self, L: int, D: int, right: list[int], results: list[int]) -> None:
+        """−M⁻¹ of all matrices on the right but the last one, of which only zeros are given: there it is M⁻¹ itself."""
+
+        def one(k: str) -> None:
+            self.store("1.0", self.row(right[-1], k), k, scalar=True)
+
+        self.w.loop("0", str(self.n), 1, one)
+        parts = [(s, c) for s in range(len(right)) for c in range(0, self.n, self.lanes)]
+        rounds = -(-len(parts) // AT_ONCE)
+        size = -(-len(parts) // rounds)
+        for first in range(0, len(parts), size):
+            self._divide_columns(L, D, right, results, parts[first : first + size])
+
+    def _divide_columns(
+        self, L: int, D: int, right: list[int], results: list[int], parts: list[tuple[int, int]]
+    ) -> None:
+        w, e = self.w, self.e
+
+        def of_row(k: str) -> list[str]:
+            rows = {s: self.row(right[s], k) for s in dict.fromkeys(s for s, _ in parts)}
+            return [self.entry(rows[s], c) for s, c in parts]
+
+        def load(addresses: list[str]) -> list[str]:
+            return [w.put(f"load {e.type}, ptr {a}, align 8") for a in addresses]
+
+        def less(values: list[str], factor: str, k: str) -> list[str]:
+            factors = e.repeated(factor)
+            return [self.less_product(x, factors, y) for x, y in zip(values, load(of_row(k)), strict=True)]
+
+        def keep(addresses: list[str], values: list[str]) -> None:
+            for a, x in zip(addresses, values, strict=True):
+                w.line(f"store {e.type} {x}, ptr {a}, align 8")
+
+        def upper(i: str) -> None:
+            addresses = of_row(i)
+            start = [(e.type, x) for x in load(addresses)]
+
+            def beyond(k: str, values: list[str]) -> list[str]:
+                return less(values, self.number(self.row(L, k), i), k)
+
+            keep(addresses, w.carrying(self.table("last", i), i, -1, beyond, start))
+
+        def lower(k: str) -> None:
+            addresses, row, inverses = of_row(k), self.row(L, k), e.repeated(self.number(f"%p{D}", k))
+            start = [(e.type, e.binary("mul", x, inverses)) for x in load(addresses)]
+            values = w.chain("ancestor", k, lambda i, sums: less(sums, self.number(row, i), i), start)
+            keep(addresses, values)
+            for (s, c), value in zip(parts, values, strict=True):
+                at = self.entry(self.row(results[s], k), c)
+                if s < len(right) - 1:
+                    value = e.put(f"fneg {e.type} {value}")
+                e.masked_store(value, at, "<" + ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes)) + ">")
+
+        w.loop(str(self.n - 2), "-1", -1, upper)
+        w.loop("0", str(self.n), 1, lower)

@@ -88,8 +88,10 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
                 run.bodies(section)
             elif isinstance(section, DegreeLoop):
                 run.degrees(section)
-            else:
+            elif isinstance(section, Block):
                 run.straight(section)
+            else:
+                raise NotImplementedError("linear algebra")
         return run.outputs()
 
     return function

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Square
 from robot_dynamics_ros.spatial import S, Scalar
 
 __all__ = [
-    "Factors",
     "back_substitute",
     "dot",
     "factorize",
@@ -87,31 +85,6 @@ def solve_lower(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scal
 def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
     """x with Lᵀ D L x = b."""
     return solve_lower(L, [y * d for y, d in zip(solve_upper(L, b), inverse, strict=True)])
-
-
-class Factors:
-    """A symmetric positive-definite matrix M = Lᵀ D L, ready to divide by.
-
-    Args:
-        M: (n, n) its rows.
-    """
-
-    def __init__(self, M: Sequence[Sequence[Scalar]]) -> None:
-        self.L, self.D_inverse = factorize(M)
-
-    def solve(self, right: Sequence[S], minus: Sequence[Scalar]) -> list[S]:
-        """(n,) M⁻¹ (right − minus)."""
-        difference = [b - x for b, x in zip(right, minus, strict=True)]
-        return cast("list[S]", back_substitute(self.L, self.D_inverse, difference))
-
-    def divide(self, matrices: Sequence[Square]) -> list[list[list[Scalar]]]:
-        """−M⁻¹ B of each (n, n) matrix B, and M⁻¹ itself last."""
-        inverse = inverse_of_factors(self.L, self.D_inverse)
-        results = []
-        for B in matrices:
-            columns = list(zip(*B.rows, strict=True))
-            results.append([[-dot(row, column) for column in columns] for row in inverse])
-        return [*results, inverse]
 
 
 def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[S]) -> list[S]:

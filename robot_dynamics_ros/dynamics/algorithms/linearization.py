@@ -53,8 +53,9 @@ def linearization(
     frame that moves with the nominal motion.
     """
     n = tree.nv
-    damping: list[Scalar] | None = [tree.damping(k) for k in range(n)] if options["viscous"] else None
-    by_q, by_v, inverse = forward_dynamics_derivatives(tree, q, v, tau, external, damping)
+    damping: list[S] | None = [tree.damping(k) for k in range(n)] if options["viscous"] else None
+    results = forward_dynamics_derivatives(tree, q, v, tau, external, damping)
+    by_q, by_v, inverse = (x.rows for x in results)
     A: list[list[Scalar]] = [[0.0] * (2 * n) for _ in range(n)]
     for i in range(n):
         A[i][n + i] = 1.0

@@ -107,7 +107,7 @@ class Square(Protocol):
 class Factors(Protocol[S]):
     """A symmetric positive-definite matrix M over the coordinates, ready to divide by."""
 
-    def solve(self, right: Vector[S], minus: list[S]) -> list[S]:
+    def solve(self, right: Vector[S], minus: Vector[S]) -> list[S]:
         """M⁻¹ (right − minus)."""
 
     def divide(self, matrices: Sequence[Square]) -> list[Square]:

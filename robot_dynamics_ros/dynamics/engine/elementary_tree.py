@@ -20,9 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import Factors
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
+    back_substitute,
+    dot,
+    factorize,
+    inverse_of_factors,
+)
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
-from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, SpatialVector, T
+from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, Matrix, SpatialVector, Square, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
@@ -462,6 +467,26 @@ class SymmetricMatrix(SquareMatrix):
         self.add(i, j, value + value if i == j else value)
 
 
+class NumericFactors:
+    """A symmetric positive-definite matrix M = Lᵀ D L, ready to divide by."""
+
+    def __init__(self, M: Matrix) -> None:
+        self.L, self.D_inverse = factorize(M.rows)
+
+    def solve(self, right: Sequence[Scalar], minus: Sequence[Scalar]) -> list[Scalar]:
+        """M⁻¹ (right − minus)."""
+        return back_substitute(self.L, self.D_inverse, [b - x for b, x in zip(right, minus, strict=True)])
+
+    def divide(self, matrices: Sequence[Square]) -> list[Square]:
+        """−M⁻¹ B of each matrix B, and M⁻¹ itself last."""
+        results: list[Square] = [SquareMatrix(len(self.L)) for _ in range(len(matrices) + 1)]
+        results[-1].rows[:] = inverse = inverse_of_factors(self.L, self.D_inverse)
+        for result, B in zip(results, matrices, strict=False):
+            columns = list(zip(*B.rows, strict=True))
+            result.rows[:] = [[-dot(row, column) for column in columns] for row in inverse]
+        return results
+
+
 class NumericTree:
     """The tree on given scalars: iteration in either direction, and working memory keyed by body.
 
@@ -538,9 +563,9 @@ class NumericTree:
         return SymmetricMatrix(self.nv)
 
     @staticmethod
-    def factors(M: SymmetricMatrix) -> Factors:
+    def factors(M: Matrix) -> NumericFactors:
         """The factors of a matrix."""
-        return Factors(M.rows)
+        return NumericFactors(M)
 
     def degrees(self) -> range:
         """Indices of the velocity coordinates."""

@@ -13,7 +13,7 @@ __all__ = ["with_typed_pointers"]
 _WORD = re.compile(r"\bptr\b")
 _LOAD = re.compile(r"^(\s*%\S+ = load )(.+?), ptr (%[\w.]+)(.*)$")
 _STORE = re.compile(r"^(\s*store )(<\d+ x \w+>|\S+) (.+), ptr (%[\w.]+)(.*)$")
-_ELEMENT = re.compile(r"^\s*(%\S+) = getelementptr (inbounds )?(.+?), ptr (%[\w.]+), (.*)$")
+_ELEMENT = re.compile(r"^\s*(%\S+) = getelementptr (inbounds )?(.+?), ptr ([%@][\w.]+), (.*)$")
 _ALLOCA = re.compile(r"^\s*(%\S+) = alloca (.+?)(, align \d+)?$")
 _GLOBAL = re.compile(r"^(@\w+) = private constant (\[\d+ x i64\])")
 _INDIRECT = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call )(\w+) (%[\w.]+)\((.*)\)$")
@@ -48,7 +48,7 @@ def with_typed_pointers(source: str) -> str:
         if known is not None and known[0] == kind:
             return f"{kind}* {known[1]}"
         casts += 1
-        out.append(f"  %cast{casts} = bitcast i8* {name} to {kind}*")
+        out.append(f"  %cast{casts} = bitcast {plain(f'ptr {name}')} to {kind}*")
         return f"{kind}* %cast{casts}"
 
     for line in source.split("\n"):

@@ -52,7 +52,11 @@ from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_w
 from robot_dynamics_ros.dynamics.forward import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inverse import *  # noqa: F403
-from robot_dynamics_ros.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
+from robot_dynamics_ros.dynamics.inverse_kinematics import (
+    InverseKinematics,
+    InverseKinematicsOptions,
+    inverse_kinematics,
+)
 from robot_dynamics_ros.dynamics.joint_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
 from robot_dynamics_ros.dynamics.other_libraries import *  # noqa: F403
@@ -60,7 +64,7 @@ from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
 from robot_dynamics_ros.dynamics.reference_frame import Frame
 from robot_dynamics_ros.dynamics.relative_motion import *  # noqa: F403
 from robot_dynamics_ros.dynamics.residual import *  # noqa: F403
-from robot_dynamics_ros.dynamics.rollout import rollout
+from robot_dynamics_ros.dynamics.rollout import RolloutOptions, rollout
 from robot_dynamics_ros.dynamics.wrenches import *  # noqa: F403
 from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.wrench import Wrench
@@ -79,6 +83,7 @@ __all__ = [
     "link_wrenches",
     "prepare",
     "prepared",
+    "RolloutOptions",
     "rollout",
     *centroidal.__all__,
     *constraint_files.__all__,
@@ -87,6 +92,7 @@ __all__ = [
     *forward.__all__,
     *inverse.__all__,
     "InverseKinematics",
+    "InverseKinematicsOptions",
     "inverse_kinematics",
     *joint_space.__all__,
     *parameters.__all__,

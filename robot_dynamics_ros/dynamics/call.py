@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +13,14 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["call"]
+__all__ = ["call", "options_of"]
+
+_O = TypeVar("_O")
 
 MovingBase = tuple[ArrayLike, ArrayLike]
 """Velocity and acceleration of the root link's origin, (..., 6) each, [angular; linear] in its axes."""
@@ -67,3 +70,16 @@ def _base_motion(base: MovingBase) -> np.ndarray:
         ) from None
     parts = as_input(velocity, (6,), "base velocity"), as_input(acceleration, (6,), "base acceleration")
     return np.stack(np.broadcast_arrays(*parts), axis=-2)
+
+
+def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
+    """Options by name.
+
+    Raises:
+        UnknownNameError: a name that is no option; lists those there are.
+    """
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            raise UnknownNameError("option", name, known, where=where)
+    return kind(**options)

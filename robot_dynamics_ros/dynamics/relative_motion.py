@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.call import MovingBase, call
+from robot_dynamics_ros.dynamics.call import MovingBase, call, options_of
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
@@ -15,7 +15,7 @@ from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike,
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["PointMotion", "motion"]
+__all__ = ["MotionOptions", "PointMotion", "motion"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,21 @@ class PointMotion:
         return np.concatenate([self.angular_velocity, self.velocity], axis=-1)
 
 
+@dataclass(frozen=True)
+class MotionOptions:
+    """Options of :func:`motion`.
+
+    Attributes:
+        offset_velocity, offset_acceleration: (..., 3) derivatives of ``offset``, of a point that moves within the link (a
+            carriage, a contact point): ᴬv = ᴬv_P + ᴬR ᴮv_Q, ᴬa = ᴬa_P + ᴬR ᴮa_Q + 2 ω × ᴬR ᴮv_Q (Craig, section 5.3).
+        reference: (nq,) configuration that displacements count from; the zero configuration if not given.
+    """
+
+    offset_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    offset_acceleration: ArrayLike = (0.0, 0.0, 0.0)
+    reference: ArrayLike | None = None
+
+
 def motion(
     model: RobotModel,
     q: ArrayLike,
@@ -73,12 +88,10 @@ def motion(
     *,
     point_on: FrameLike,
     offset: ArrayLike = (0.0, 0.0, 0.0),
-    offset_velocity: ArrayLike = (0.0, 0.0, 0.0),
-    offset_acceleration: ArrayLike = (0.0, 0.0, 0.0),
     relative_to: FrameLike = WORLD,
     expressed_in: FrameLike | None = None,
-    reference: ArrayLike | None = None,
     base: MovingBase | None = None,
+    **options: object,
 ) -> PointMotion:
     """Position, orientation, velocities and accelerations of a point of a link, relative to a moving frame.
 
@@ -92,25 +105,24 @@ def motion(
         v, a: (..., nv) velocities and accelerations; zero if not given.
         point_on: the link, ``"world"``, or a :class:`Frame`, which may move relative to its link.
         offset: (..., 3) the point in that frame; its origin if not given.
-        offset_velocity, offset_acceleration: (..., 3) derivatives of ``offset``, of a point that moves within the link (a
-            carriage, a contact point): ᴬv = ᴬv_P + ᴬR ᴮv_Q, ᴬa = ᴬa_P + ᴬR ᴮa_Q + 2 ω × ᴬR ᴮv_Q (Craig, section 5.3).
         relative_to: what it is seen from: a link, ``"world"``, or a :class:`Frame`, which may itself move.
         expressed_in: whose axes the vectors are in: those of ``relative_to`` if not given; a link, ``"world"`` or a
             :class:`Frame`, of which only the orientation matters.
-        reference: (nq,) configuration that displacements count from; the zero configuration if not given.
+        options: fields of :class:`MotionOptions`, by name: ``offset_velocity``, ``offset_acceleration``, ``reference``.
 
     Raises:
-        UnknownNameError: no such link or frame.
+        UnknownNameError: no such link, frame or option.
         ArgumentError: wrong shapes.
     """
     on, carried = frame_of(model, point_on, "point_on")
     number = model.link_index(point_on) if isinstance(point_on, str) and point_on != WORLD else on
-    own_point = _PointOnLink(carried, offset, offset_velocity, offset_acceleration)
+    o = options_of(MotionOptions, options, "motion")
+    own_point = _PointOnLink(carried, offset, o.offset_velocity, o.offset_acceleration)
     link_number, frame = frame_of(model, relative_to, "relative_to")
-    options: Options = (("link", number), ("observer", link_number))
+    chosen_links: Options = (("link", number), ("observer", link_number))
     more: list[Array] = []
     if frame is not None:
-        options, more = (*options, ("own_observer", True)), [frame.rows()]
+        chosen_links, more = (*chosen_links, ("own_observer", True)), [frame.rows()]
     axes: list[Array] = []
     if expressed_in is None:
         chosen: Options = (("axes", "observer"),)
@@ -122,10 +134,10 @@ def motion(
     r = own_point.position
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
-    chosen = (*options, *chosen)
+    chosen = (*chosen_links, *chosen)
     p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", (q, v, a, r), None, None, base, chosen, (*more, *axes))
-    start = model.neutral() if reference is None else as_input(reference, (model.nq,), "reference")
-    own = (*options, ("axes", "observer"))
+    start = model.neutral() if o.reference is None else as_input(o.reference, (model.nq,), "reference")
+    own = (*chosen_links, ("axes", "observer"))
     before = call(model, "point_motion", (start, zero, zero, r), options=own, more=tuple(more))[0]
     displacement = p - np.einsum("...ij,...j->...i", rotation, before)
     return own_point.added(PointMotion(p, displacement, R, dp, ddp, w, dw), rotation)

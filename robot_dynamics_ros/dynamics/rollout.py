@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quaternions
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Engine, quaternion_starts
@@ -19,10 +20,27 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 
-__all__ = ["rollout"]
+__all__ = ["RolloutOptions", "rollout"]
 
 METHODS = ("rk4", "semi_implicit")
 NO_FRICTION = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class RolloutOptions:
+    """Options of :func:`rollout`.
+
+    Attributes:
+        friction: apply ``model.damping`` and ``model.friction``, the latter smoothed as v/√(v² + s²).
+        smoothing_speed: s, rad/s or m/s; the smaller, the shorter a step friction asks for.
+        stop_stiffness: of the stops at the position limits, N m/rad or N/m; 0 for no stops.
+        stop_dissipation: of the stops, s/rad or s/m; see :func:`~robot_dynamics_ros.dynamics.algorithms.motion_rate.applied_efforts`.
+    """
+
+    friction: bool = True
+    smoothing_speed: float = 0.1
+    stop_stiffness: float = 0.0
+    stop_dissipation: float = 0.5
 
 
 def rollout(
@@ -34,11 +52,8 @@ def rollout(
     dt: float,
     steps: int,
     method: str = "semi_implicit",
-    friction: bool = True,
-    smoothing_speed: float = 0.1,
-    stop_stiffness: float = 0.0,
-    stop_dissipation: float = 0.5,
     path: bool = False,
+    **options: object,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Integrate q̈ = M⁻¹ (τ − bias − friction − stops) over fixed steps, for one state or a batch.
 
@@ -52,19 +67,19 @@ def rollout(
         steps: how many.
         method: ``"semi_implicit"``, Euler's with the velocity first and linearly implicit in friction and stops, of first order
             and stable however stiff those are; or ``"rk4"``, of fourth order and explicit.
-        friction: apply ``model.damping`` and ``model.friction``, the latter smoothed as v/√(v² + s²).
-        smoothing_speed: s, rad/s or m/s; the smaller, the shorter a step friction asks for.
-        stop_stiffness: of the stops at the position limits, N m/rad or N/m; 0 for no stops.
-        stop_dissipation: of the stops, s/rad or s/m; see :func:`~robot_dynamics_ros.dynamics.algorithms.motion_rate.applied_efforts`.
         path: return the states of all steps, the first and last included.
+        options: fields of :class:`RolloutOptions`, by name: ``friction``, ``smoothing_speed``, ``stop_stiffness``,
+            ``stop_dissipation``.
 
     Returns:
         (q, v) at the end, of the batch's shape; with ``path`` (..., steps + 1, nq) and (..., steps + 1, nv).
 
     Raises:
         ArgumentError: shapes, a step that is not positive and finite, a number of steps below zero.
+        UnknownNameError: no such option.
         SimulationError: states that are no longer finite; names the first and suggests a smaller step.
     """
+    o = options_of(RolloutOptions, options, "rollout")
     steps = _checked_steps(method, dt, steps)
     q, v = as_input(q, (model.nq,), "q"), as_input(v, (model.nv,), "v")
     check_quaternions(q, quaternion_starts(model))
@@ -72,7 +87,7 @@ def rollout(
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], efforts.shape[: -2 if varying else -1])
     count = int(np.prod(lead))
     shape = (*lead, steps, model.nv) if varying else (*lead, model.nv)
-    scales = (1.0, 1.0, float(smoothing_speed)) if friction else NO_FRICTION
+    scales = (1.0, 1.0, float(o.smoothing_speed)) if o.friction else NO_FRICTION
     implicit = float(dt) if method == "semi_implicit" else 0.0
     run = _Run(
         model,
@@ -81,7 +96,7 @@ def rollout(
         np.array(np.broadcast_to(v, (*lead, model.nv))).reshape(count, model.nv),
         np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv),
         varying,
-        np.array([*scales, float(stop_stiffness), float(stop_dissipation), implicit]),
+        np.array([*scales, float(o.stop_stiffness), float(o.stop_dissipation), implicit]),
         _paths(model, count, steps) if path else None,
         float(dt),
         steps,

@@ -16,13 +16,14 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.plant import Plant
-from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
+from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState
 
 __all__ = ["ConstrainedPlant"]

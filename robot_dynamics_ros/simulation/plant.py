@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable, add_rotors
@@ -34,7 +35,7 @@ from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_arguments import Wrenches
 from robot_dynamics_ros.simulation.plant_memory import Effects
-from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
+from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
 from robot_dynamics_ros.simulation.system import JointSystem
 

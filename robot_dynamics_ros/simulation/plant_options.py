@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.constraints import Constraints
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.simulation.coordinates import Values
@@ -21,10 +20,9 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR
 
-__all__ = ["CommonOptions", "PlantOptions", "options_of"]
+__all__ = ["CommonOptions", "PlantOptions"]
 
 UserEffort = Callable[[float, Array, Array], Array]
-_O = TypeVar("_O")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +85,3 @@ class PlantOptions(CommonOptions):
     springs: JointPD | None = None
     contacts: Sequence[GroundContact] = ()
     compiled: bool = True
-
-
-def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
-    """Options by name.
-
-    Raises:
-        UnknownNameError: a name that is no option; lists those there are.
-    """
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
-    for name in options:
-        if name not in known:
-            raise UnknownNameError("option", name, known, where=where)
-    return kind(**options)

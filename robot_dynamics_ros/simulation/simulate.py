@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -16,7 +17,7 @@ from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_arguments import Wrenches
-from robot_dynamics_ros.simulation.plant_options import PlantOptions, options_of
+from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
 __all__ = ["SimulationOptions", "SimulationResult", "simulate"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kernel, mass_matrix
+from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -20,7 +21,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.compiled_world import compile_w
 from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact
 from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import mujoco_or_error
-from robot_dynamics_ros.simulation.plant_options import options_of
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
 
 if TYPE_CHECKING:

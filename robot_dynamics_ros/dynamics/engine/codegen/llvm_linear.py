@@ -6,12 +6,8 @@ its diagonal.  Source: Featherstone (2008), section 6.5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import LoopWriter
 
 __all__ = ["linear_step", "tables"]
 
@@ -32,7 +28,7 @@ def tables(program: LoopProgram) -> list[str]:
     ]
 
 
-def linear_step(writer: LoopWriter, step: Linear) -> None:
+def linear_step(writer: Flow, step: Linear) -> None:
     """Write the code of a step."""
     work = _Linear(writer)
     if step.what == "factorize":
@@ -45,7 +41,7 @@ def linear_step(writer: LoopWriter, step: Linear) -> None:
 
 
 class _Linear:
-    def __init__(self, writer: LoopWriter) -> None:
+    def __init__(self, writer: Flow) -> None:
         self.w, self.e, self.n, self.lanes = writer, writer.rows, writer.p.nv, writer.rows.width
 
     def row(self, array: int, k: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
@@ -18,7 +19,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,
-    WIDEST,
     AncestorLoop,
     Block,
     BodyLoop,
@@ -47,13 +47,11 @@ def loop_module(
         free_classes: classes whose joint has six degrees of freedom.
         width: doubles that a vector register holds.
     """
-    row_width = width
-    width = min(SIDE_BY_SIDE, width)
-    writer = LoopWriter(arguments, program, free_classes, width, row_width)
+    writer = LoopWriter(arguments, program, free_classes, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [
         DECLARATIONS,
-        *{masked_declarations(w) for w in (max(2, width), max(2, row_width))},
+        *sorted({masked_declarations(e.width) for e in (writer.wide, writer.rows) if e.width > 1}),
         *tables(program),
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         f"define internal void @single({names}, {EXTRA}) nounwind {{",
@@ -69,110 +67,16 @@ def loop_module(
     return "\n".join(parts)
 
 
-class LoopWriter:
+class LoopWriter(Flow):
+    """Writes a program, statement by statement."""
+
     def __init__(
-        self,
-        arguments: Sequence[ArrayArgument],
-        program: LoopProgram,
-        free_classes: Sequence[int],
-        width: int,
-        row_width: int,
+        self, arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
     ) -> None:
-        self.arguments, self.p, self.free_classes = arguments, program, free_classes
-        self.e = Emitter(1)
-        self.width = width
-        self.wide = Emitter(width, "w") if width > 1 else self.e
-        self.rows = Emitter(max(2, row_width), "r")
-        self.wide.lines = self.rows.lines = self.e.lines
-        self.label = "entry"
-        self.labels = 0
-
-    # -- structure -------------------------------------------------------------------------------------------------
-
-    def put(self, text: str) -> str:
-        return self.e.put(text)
-
-    def line(self, text: str) -> None:
-        self.e.lines.append("  " + text)
-
-    def fresh(self, word: str) -> str:
-        self.labels += 1
-        return f"{word}{self.labels}"
-
-    def start(self, label: str) -> None:
-        self.e.lines.append(f"{label}:")
-        self.label = label
-
-    def jump(self, label: str) -> None:
-        self.line(f"br label %{label}")
-
-    def loop(self, first: str, stop: str, step: int, body: Callable[[str], None]) -> None:
-        """``for x in range(first, stop, step)``; counts down if ``step`` is negative, ``stop`` excluded either way."""
-
-        def run(x: str, _: list[str]) -> list[str]:
-            body(x)
-            return []
-
-        self.carrying(first, stop, step, run, ())
-
-    def carrying(
-        self,
-        first: str,
-        stop: str,
-        step: int,
-        body: Callable[[str, list[str]], list[str]],
-        carried: Sequence[tuple[str, str]],
-    ) -> list[str]:
-        """The same with values, (type, start) each, that each round gets and hands to the next; returns the last ones."""
-        head, inside, latch, done = (self.fresh(w) for w in ("head", "body", "latch", "done"))
-        before = self.label
-        self.jump(head)
-        self.start(head)
-        x = f"%{self.fresh('x')}"
-        self.line(f"{x} = phi i64 [ {first}, %{before} ], [ {x}n, %{latch} ]")
-        names, phis = [f"%{self.fresh('c')}" for _ in carried], len(self.e.lines)
-        self.e.lines += [""] * len(carried)
-        more = self.put(f"icmp {'slt' if step > 0 else 'sgt'} i64 {x}, {stop}")
-        self.line(f"br i1 {more}, label %{inside}, label %{done}")
-        self.start(inside)
-        further = body(x, names)
-        self.jump(latch)
-        self.start(latch)
-        self.line(f"{x}n = add nsw i64 {x}, {step}")
-        self.jump(head)
-        self.start(done)
-        for k, ((kind, value), name, new) in enumerate(zip(carried, names, further, strict=True)):
-            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{latch} ]"
-        return names
-
-    def chain(
-        self,
-        table: str,
-        first: str,
-        body: Callable[[str, list[str]], list[str]],
-        carried: Sequence[tuple[str, str]] = (),
-    ) -> list[str]:
-        """``x = table[first]; while x >= 0: …; x = table[x]``, with values that each round hands to the next."""
-        head, inside, done = (self.fresh(w) for w in ("head", "link", "done"))
-        start = self.put(f"getelementptr inbounds i64, ptr @{table}, i64 {first}")
-        start = self.put(f"load i64, ptr {start}, align 8, !invariant.load !0")
-        before = self.label
-        self.jump(head)
-        self.start(head)
-        x, phis = f"%{self.fresh('x')}", len(self.e.lines)
-        names = [f"%{self.fresh('c')}" for _ in carried]
-        self.e.lines += [""] * (1 + len(carried))
-        self.line(f"br i1 {self.put(f'icmp sge i64 {x}, 0')}, label %{inside}, label %{done}")
-        self.start(inside)
-        further = body(x, names)
-        up = self.put(f"getelementptr inbounds i64, ptr @{table}, i64 {x}")
-        up = self.put(f"load i64, ptr {up}, align 8, !invariant.load !0")
-        phi = [("i64", start, x, up), *((t, v, n, f) for (t, v), n, f in zip(carried, names, further, strict=True))]
-        for k, (kind, value, name, new) in enumerate(phi):
-            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{self.label} ]"
-        self.jump(head)
-        self.start(done)
-        return names
+        super().__init__(program, width)
+        self.arguments, self.free_classes = arguments, free_classes
+        self.wide = Emitter(min(SIDE_BY_SIDE, width), "w") if width > 1 else self.e
+        self.wide.lines = self.e.lines
 
     def program(self) -> list[str]:
         for number, start in self.p.scratch.items():
@@ -221,17 +125,6 @@ class LoopWriter:
             self.loop("0", str(self.p.n), 1, each)
 
     # -- memory ----------------------------------------------------------------------------------------------------
-
-    def at(self, base: str, index: str, scale: int = 1, offset: int = 0) -> str:
-        if scale != 1:
-            index = self.put(f"mul nsw i64 {index}, {scale}")
-        if offset:
-            index = self.put(f"add nsw i64 {index}, {offset}")
-        return self.put(f"getelementptr inbounds double, ptr {base}, i64 {index}")
-
-    def row_length(self, number: int) -> int:
-        """Doubles from one row of a matrix to the next."""
-        return -(-self.p.nv // WIDEST) * WIDEST if number in self.p.scratch else self.p.nv
 
     def integer(self, index: str, name: str) -> str:
         address = self.put(f"mul nsw i64 {index}, {len(INT_FIELDS)}")
@@ -389,7 +282,7 @@ class LoopWriter:
                 self.stores_of_ancestor(wide, loop, nodes, at)
 
             end = self.put(f"add nsw i64 {top}, 1")
-            self.loop(low, end, self.width, block)
+            self.loop(low, end, self.wide.width, block)
         self.jump(skip)
         self.start(skip)
         up = self.integer(low, "parent")

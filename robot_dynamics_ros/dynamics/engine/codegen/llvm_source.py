@@ -56,7 +56,7 @@ def double(value: float) -> str:
 
 
 def masked_declarations(width: int) -> str:
-    """What :meth:`Emitter.masked_store` calls."""
+    """Declarations of the functions that :meth:`Emitter.masked_store` calls."""
     kind, lanes = f"<{width} x double>", f"<{width} x i1>"
     return (
         f"declare void @llvm.masked.store.v{width}f64.p0({kind}, ptr, i32, {lanes})\n"

@@ -16,6 +16,8 @@ the ones of least norm, and accelerations do not depend on the choice.
 from __future__ import annotations
 
 import copy
+import functools
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -25,10 +27,12 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.configuration import integrate
+from robot_dynamics_ros.dynamics.effort_sharing import RANK_TOLERANCE, SharingMemory, share_efforts
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
-from robot_dynamics_ros.dynamics.engine.backends import evaluator, kernel
+from robot_dynamics_ros.dynamics.engine.backends import backend_status, evaluator, kernel
 from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
+from robot_dynamics_ros.dynamics.engine.routines import Memory, Routine, make_routines
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
 from robot_dynamics_ros.dynamics.inverse import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
@@ -52,9 +56,6 @@ __all__ = [
 
 Spec: TypeAlias = tuple[str, int, int, tuple[float, ...]]
 """Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
-
-RANK_TOLERANCE = 1e-8
-"""Singular values below this part of the largest count as zero."""
 
 
 @dataclass(frozen=True)
@@ -398,11 +399,32 @@ class Constraints:
             for name in actuated:
                 driven[model.v_slice(name)] = True
         lead = np.broadcast_shapes(whole.shape[:-1], K.shape[:-2])
-        tau, reactions = np.zeros((*lead, model.nv)), np.zeros((*lead, self.rows))
-        wholes, Ks = np.broadcast_to(whole, tau.shape), np.broadcast_to(K, (*lead, *K.shape[-2:]))
-        for at in np.ndindex(lead):
-            tau[at], reactions[at] = _shared(wholes[at], Ks[at], driven)
+        tau = np.array(np.broadcast_to(whole, (*lead, model.nv)), order="C")
+        Ks = np.ascontiguousarray(np.broadcast_to(K, (*lead, *K.shape[-2:])))
+        reactions, missing = np.zeros((*lead, self.rows)), np.zeros(lead)
+        if not self.rows:
+            missing, tau = np.abs(tau[..., ~driven]).max(initial=0.0, axis=-1), np.where(driven, tau, 0.0)
+        else:
+            memory, share, lock = self._sharing
+            with lock:
+                memory["driven"][:] = driven
+                share(memory, missing.size, tau.ravel(), Ks.ravel(), reactions.ravel(), missing.reshape(-1))
+        if (missing > 1e-7 * (1.0 + np.abs(whole).max(axis=-1, initial=0.0))).any():
+            raise ConstraintError(
+                f"the actuated joints cannot cause this motion: {missing.max():.3g} N m or N are missing",
+                where="actuated",
+                got=actuated,
+                remedy="Actuate another joint, or move away from the singular configuration.",
+            )
         return tau, reactions
+
+    @functools.cached_property
+    def _sharing(self) -> tuple[Memory[SharingMemory], Routine, threading.Lock]:
+        """The routine that shares efforts out, and its memory, for one caller at a time."""
+        compiled = backend_status(self.model).compiled
+        memory = Memory(SharingMemory, {"nv": self.model.nv, "nc": self.rows}, compiled=compiled)
+        run = make_routines(memory, (share_efforts,), compiled=compiled)["share_efforts"]
+        return memory, run, threading.Lock()
 
     def consistent_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
@@ -578,31 +600,6 @@ class Constraints:
     def efforts(self, q: ArrayLike, reactions: ArrayLike) -> Array:
         """(..., nv) Kᵀ λ."""
         return np.einsum("...ij,...i->...j", self.jacobian(q), np.asarray(reactions, dtype=float))
-
-
-def _shared(whole: Array, K: Array, driven: np.ndarray) -> tuple[Array, Array]:
-    """τ and λ with τ + Kᵀ λ = ``whole`` and τ zero where not driven."""
-    passive = ~driven
-    if passive.any():
-        x, *_ = np.linalg.lstsq(K[:, passive].T, whole[passive], rcond=RANK_TOLERANCE)
-        missing = np.abs(K[:, passive].T @ x - whole[passive]).max(initial=0.0)
-        if missing > 1e-7 * (1.0 + np.abs(whole).max(initial=0.0)):
-            raise ConstraintError(
-                f"the actuated joints cannot cause this motion: {missing:.3g} N m or N are missing",
-                where="actuated",
-                got=None,
-                remedy="Actuate another joint, or move away from the singular configuration.",
-            )
-        _, s, vt = np.linalg.svd(K[:, passive].T)
-        null = vt[int((s > RANK_TOLERANCE * s.max(initial=0.0)).sum()) :].T
-    else:
-        x, null = np.zeros(len(K)), np.eye(len(K))
-    if null.shape[1]:
-        rest = whole[driven] - K[:, driven].T @ x
-        x = x + null @ np.linalg.lstsq(K[:, driven].T @ null, rest, rcond=RANK_TOLERANCE)[0]
-    tau = whole - K.T @ x
-    tau[passive] = 0.0
-    return tau, x
 
 
 def _pose(model: RobotModel, q: Array, link: int) -> Array:

@@ -60,7 +60,7 @@ class NativeEngine:
         def make() -> bytes:
             if loops:
                 source = loop_module(self._arguments, program, free_classes(model), vector_width())
-                return compile_module(source, optimize=True, vectorize=False)
+                return compile_module(source, optimize=1, vectorize=False)
             outputs = trace(model, name, options).outputs
             if name == "motion_rate":
                 return compile_module(rollout_module(self._arguments, outputs, quaternion_starts(model)))

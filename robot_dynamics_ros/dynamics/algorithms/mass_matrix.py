@@ -87,7 +87,7 @@ def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> tuple[list[list[Scalar]
     {"Minv": ("nv", "nv")},
     joint_space=True,
     per_pair=60,
-    loops=LARGE,
+    loops=30_000,
     exports=(Export("Inverse of the mass matrix.", {"Minv": "inverse of M"}),),
 )
 def mass_matrix_inverse(tree: Tree[S], q: Vector[S]) -> Square:

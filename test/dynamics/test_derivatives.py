@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 from support.identities import draw, few, scaled, seeds
-from support.random_trees import ONE_DOF
+from support.random_trees import ALL_TYPES, ONE_DOF, random_model, random_state
 
 import robot_dynamics_ros as rd
 
@@ -48,3 +49,18 @@ def test_forward_derivatives_are_difference_quotients(seed):
     ):
         expected = (a(*up) - a(*down)).T / (2 * h)
         assert_allclose(ours, expected, atol=1e-6 * scaled(expected))
+
+
+@pytest.mark.parametrize(("bodies", "types"), [(9, ONE_DOF), (30, ALL_TYPES)])
+def test_large_robots_divide_by_the_mass_matrix_as_numpy_does(bodies, types):
+    """Trees with branches and joints of six degrees of freedom, and more columns than are processed at a time."""
+    model = random_model(bodies, bodies, types=types, armature=True)
+    assert bodies < 30 or model.nv > 64
+    q, v, tau = random_state(model, 1)
+    by_q, by_v, inverse = rd.forward_dynamics_derivatives(model, q, v, tau)
+    plain = model.with_backend("interpreted")
+    a = rd.forward_dynamics(plain, q, v, tau)
+    M = rd.mass_matrix(plain, q)
+    assert_allclose(M @ inverse, np.eye(model.nv), atol=1e-8)
+    for ours, of_efforts in zip((by_q, by_v), rd.inverse_dynamics_derivatives(plain, q, v, a), strict=True):
+        assert_allclose(ours, -np.linalg.solve(M, of_efforts), atol=1e-8 * scaled(ours))

@@ -106,7 +106,8 @@ class _Linear:
             w.loop("0", w.put(f"add nsw i64 {k}, 1"), self.lanes, columns)
 
         for first in reversed(range(0, self.n, self.lanes)):
-            for begin in range(0, first + 1, AT_ONCE * self.lanes):
+            # columns with the diagonal first: the others need what becomes of it in the rows of this block
+            for begin in reversed(range(0, first + 1, AT_ONCE * self.lanes)):
                 rows(first, range(begin, min(begin + AT_ONCE * self.lanes, first + 1), self.lanes))
         w.loop("0", str(self.n), 1, scale)
 

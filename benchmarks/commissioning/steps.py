@@ -29,8 +29,12 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
     q, effort, moved = efforts_at_rest(arm, poses)
     findings += rd.commissioning.weigh(arm.claim, q, effort, moved=moved).findings
     if not any(finding.kind in UNSAFE for finding in findings):
-        arm.place(start)
-        floating = rd.commissioning.float_arm(rd.commissioning.StepRunner(arm, arm.claim), FLOATS).findings
+        arm.place(arm.unseen(rd.commissioning.calm_pose(arm.claim, arm.seen(start))))
+        arm.release()
+        runner, arm.floated = rd.commissioning.StepRunner(arm, arm.claim), True
+        floating = rd.commissioning.probe(runner)[0].findings
+        if not floating:
+            floating = rd.commissioning.float_arm(runner, FLOATS).findings
         findings += [f for f in floating if f.kind != "drift" or not findings]  # it shows a mistake that has its name
     return list({(f.kind, f.joints): f for f in findings}.values())
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit, with_joint_values
+from robot_dynamics_ros.commissioning.arm import ArmState, with_joint_values
+from robot_dynamics_ros.commissioning.release import effort_limit
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.move import rest_to_rest
 from robot_dynamics_ros.control.robustness import Robustness
@@ -71,6 +72,10 @@ class StandIn:
 
     def begin(self) -> None:
         """Nothing waits here."""
+
+    def hold(self) -> None:
+        """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
+        self._silent = math.inf
 
     def read(self) -> ArmState | None:
         """One period later."""

@@ -65,6 +65,9 @@ class WrongArm:
     def begin(self):
         pass
 
+    def hold(self):
+        self.silence = BRAKES
+
     def send(self, effort):
         assert np.isfinite(effort).all()
         self.command, self.silence = np.array(effort), 0

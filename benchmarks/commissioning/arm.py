@@ -65,6 +65,21 @@ def robot(name: str) -> tuple[rd.RobotModel, np.ndarray]:
     return rd.load_robot(name), np.array(OWN[name])
 
 
+@cache
+def described(name: str) -> tuple[rd.RobotModel, np.ndarray]:
+    """The same with friction of 2 to 6 % of the effort limits, damping and rotors."""
+    model, q0 = robot(name)
+    rng = np.random.default_rng(ROBOTS.index(name))
+    limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, 50.0)
+    return claiming(model, limit * rng.uniform(0.02, 0.06, model.nv), 0.02 * limit, 0.5 * rotor_size(model) + 0.01), q0
+
+
+@cache
+def asked_poses(name: str, count: int) -> np.ndarray:
+    """(count, n) poses in which the robot is weighed."""
+    return rd.commissioning.weighing_poses(described(name)[0], count)
+
+
 def _flange(model: rd.RobotModel) -> str:
     """The last link of the last body."""
     return [name for name in model.link_names if model.link_body[model.link_index(name)] == len(model.parent) - 1][-1]
@@ -136,6 +151,7 @@ class MistakenArm:
 
     Attributes:
         claim, truth, mistakes: as given.
+        name: of :data:`ROBOTS`.
         nominal: the robot with its mistakes, and without the usual errors of descriptions.
         sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
         t: s.
@@ -154,7 +170,7 @@ class MistakenArm:
         seed: int = 0,
     ) -> None:
         n = claim.nv
-        self.claim, self.truth, self.mistakes, self.nominal = claim, truth, tuple(mistakes), truth
+        self.claim, self.truth, self.mistakes, self.nominal, self.name = claim, truth, tuple(mistakes), truth, ""
         self._rng = rng = np.random.default_rng(seed)
         self.limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
         loose = [claim.joint_names[m.joint] for m in mistakes if m.kind == "brake"]
@@ -332,12 +348,10 @@ class MistakenArm:
 
 def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0) -> MistakenArm:
     """A stand-in for a robot of :data:`ROBOTS`: it differs from its description as arms do, and has these mistakes."""
-    model, q0 = robot(name)
+    claim, q0 = described(name)
     rng = np.random.default_rng(seed)
-    limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, 50.0)
-    claim = claiming(model, limit * rng.uniform(0.02, 0.06, model.nv), 0.02 * limit, 0.5 * rotor_size(model) + 0.01)
     state = rng.bit_generator.state
     arm = MistakenArm(claim, _truth(claim, mistakes, rng), mistakes, q0, engine, seed + 1)
     rng.bit_generator.state = state
-    arm.nominal = _truth(claim, mistakes, rng, usual=False)
+    arm.nominal, arm.name = _truth(claim, mistakes, rng, usual=False), name
     return arm

@@ -15,15 +15,15 @@ import numpy as np
 from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, Motion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.commissioning.release import CALM, effort_limit, exposure, least_inertia, scale_of, speed_limit
-from robot_dynamics_ros.dynamics import mass_matrix, mass_matrix_inverse
+from robot_dynamics_ros.dynamics import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Pushed", "probe"]
 
-DAMPING = 4.0
-"""1/s, of each joint by its inertia."""
+DAMPING = 12.0
+"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz."""
 REST = 0.3
 """s, in which what held the arm stops it."""
 SPEED = 0.045
@@ -52,7 +52,7 @@ COAST = 0.25, 1.5
 
 def damping_of(model: RobotModel, q: Array) -> Array:
     """(n,) N m s/rad or N s/m, of an arm that floats."""
-    return np.asarray(DAMPING * np.diagonal(mass_matrix(model, q)))
+    return DAMPING * least_inertia(model, q)
 
 
 def reversed_command(name: str, why: str) -> Finding:
@@ -134,13 +134,14 @@ def _push(
         effort[i] += sign * push
         state = yield Command(effort, probe.bounds)
         moved = state.q - q
+        if abs(state.v[i]) > PUSHED * speed_limit(model)[i]:  # behind play, positions do not show it
+            moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
         rows.append((state.t - t, abs(moved[i])))
     times, ways = np.array(rows).T
     free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
     pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen)
     if int(np.argmax(np.abs(moved) / enough)) == i:
         probe.side[i] = sign * np.sign(moved[i])
-    damping[i] = max(damping[i], 2.0 * DAMPING * float(least_inertia(model, q)[i]))
     t, shortest, longest = state.t, *COAST
     while state.t - t < shortest or (
         state.t - t < longest and (np.abs(state.v) > np.maximum(STILL * speed_limit(model), 2e-3)).any()
@@ -193,7 +194,8 @@ class _Probe:
     Attributes:
         findings: so far.
         pushes: number of a joint → what its pushes showed.
-        side: (n,) 1 and -1 where a joint has followed its command, or is thought to, and where it has gone against it.
+        side: (n,) 1 and -1 where a joint has followed its command, or is thought to, and where it has gone against it; 0: it
+            gets no command.
         bounds: of all pushes.
     """
 
@@ -239,7 +241,7 @@ def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
     if record.ran_away and not pushes.findings:  # as an arm with little friction does whose signs are wrong
         states = [runner.arm.read() for _ in range(math.ceil(REST / runner.period))]
         if (last := states[-1]) is not None and exposure(runner.model, last.q) < CALM:
-            pushes = _Probe(runner, -np.ones(runner.model.nv))
+            pushes = _Probe(runner, np.zeros(runner.model.nv))
             complete = runner.run(pushes.motion)
     if record.fell:
         line = Change("arm", f"brake of {record.fell}")

@@ -265,7 +265,7 @@ class StepRunner:
         Raises:
             ArgumentError: nothing is proven, and the weight of the arm acts too much where it stands.
         """
-        self.record, self._proven = Record(), open_to < 1.0
+        self.record, self._proven = Record(), not open_to
         self._newest.clear()
         result, bounds = None, None
         self.arm.begin()

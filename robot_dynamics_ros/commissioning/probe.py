@@ -28,6 +28,8 @@ REST = 0.3
 """s, in which what held the arm stops it."""
 SPEED = 0.045
 """Share of the velocity limit, announced."""
+UNIT = 0.4
+"""Inertia seen over the least that is described, below which commands are in another unit."""
 RISE = 0.06
 """1/s, of the effort limit: how fast a push grows, or slower where a joint may be light."""
 PUSHED, LATE = 0.02, 0.02
@@ -99,7 +101,7 @@ def breaking_free(t: Array, way: Array, rise: float, least: float) -> tuple[floa
     return (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pushed:
     """A joint as pushes show it.
 
@@ -107,11 +109,13 @@ class Pushed:
         effort: the largest push, N m or N.
         friction: push from which on it moves, N m or N.
         inertia: kg m² or kg.
+        q: (n,) where it was pushed, rad or m.
     """
 
     effort: float
     friction: float
     inertia: float
+    q: Array
 
 
 def _push(
@@ -139,7 +143,7 @@ def _push(
         rows.append((state.t - t, abs(moved[i])))
     times, ways = np.array(rows).T
     free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
-    pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen)
+    pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q)
     if int(np.argmax(np.abs(moved) / enough)) == i:
         probe.side[i] = sign * np.sign(moved[i])
     t, shortest, longest = state.t, *COAST
@@ -163,7 +167,7 @@ def _signs(probe: _Probe, i: int, state: ArmState) -> Motion[tuple[Finding | Non
         pushed.append(seen)
         moved.append(sign * way / motion_seen(runner))
     largest = max(seen.effort for seen in pushed)
-    shown = Pushed(largest, max(seen.friction for seen in pushed), inertia)
+    shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
     both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
     if np.abs(both).max() < 0.5:
         sentence = (
@@ -177,7 +181,16 @@ def _signs(probe: _Probe, i: int, state: ArmState) -> Motion[tuple[Finding | Non
     other = int(np.argmax(likely))
     if likely[i] > LIKELY * likely[other]:
         why = f"{both[i] * motion_seen(runner)[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N"
-        return (None if both[i] > 0.0 else reversed_command(name, why)), shown, state
+        light = pushed[-1].inertia * FRACTION / least
+        if both[i] < 0.0:
+            return reversed_command(name, why), shown, state
+        if light < UNIT:  # NaN is not
+            sentence = (
+                f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
+            )
+            line = Change("driver", f"unit of the commands of {name}")
+            return Finding("command_unit", (name,), sentence, 1.0 / light, "", 0.9, line), shown, state
+        return None, shown, state
     names = (name, model.joint_names[other])
     line = Change("parameters", "joints", names[::-1])
     return (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.commissioning.evidence import without_compiling
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
@@ -60,12 +62,15 @@ def exposure(model: RobotModel, q: ArrayLike) -> Array:
     Returns:
         (...) largest share, over all joints.
     """
-    return _exposure(model, _with_tool(model), np.asarray(q, dtype=np.float64))
+    return _exposure(*_with_tool(model), np.asarray(q, dtype=np.float64))
 
 
-def _with_tool(model: RobotModel) -> RobotModel:
+@lru_cache(4)
+def _with_tool(model: RobotModel) -> tuple[RobotModel, RobotModel]:
+    """The robot, and with a tool at its last link; not compiled, since both are asked a few times only."""
+    model = without_compiling(model)
     link = model.joint(model.moving_joint_names[-1]).child
-    return carrying(model, Payload(link, TOOL * float(np.sum(model.body_mass)), np.zeros(3)))
+    return model, carrying(model, Payload(link, TOOL * float(np.sum(model.body_mass)), np.zeros(3)))
 
 
 def _exposure(model: RobotModel, with_tool: RobotModel, q: Array) -> Array:
@@ -88,7 +93,7 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     Returns:
         (n,) rad or m, within limits.
     """
-    tool = _with_tool(model)
+    model, tool = _with_tool(model)
     rng, n = np.random.default_rng(0), model.nv
     margin = np.minimum(_MARGIN, 0.25 * (model.upper - model.lower))
     low, high = np.maximum(model.lower + margin, -math.pi), np.minimum(model.upper - margin, math.pi)

@@ -34,7 +34,7 @@ __all__ = ["ANNOUNCED", "Commissioning", "Leads", "learned"]
 ANNOUNCED: Mapping[str, str] = {
     "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
     "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
-    "float": "The arm carries its own weight. No joint moves by more than 0.05 rad, or faster than 4 % of its limit.",
+    "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
     "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 8 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
@@ -78,6 +78,7 @@ class Commissioning:
         publishers: names of the nodes that publish joint states.
         reports, records: of the steps done so far.
         pushes: number of a joint → what its pushes showed.
+        home: (n,) where an arm that can be led stood before it floated.
     """
 
     model: RobotModel
@@ -91,6 +92,7 @@ class Commissioning:
     reports: dict[str, StepReport] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     pushes: dict[int, Pushed] = field(default_factory=dict)
+    home: Array | None = None
 
     def run(self, step: str) -> StepReport:
         """Do a step; where a mistake has a change that is safe, use it, and do the step again once if it needs it.
@@ -113,7 +115,7 @@ class Commissioning:
 
     def _check_before(self, step: str) -> None:
         k = STEPS.index(step)
-        if k >= STEPS.index("twitch"):
+        if k >= STEPS.index("float"):
             before = STEPS[k - 1]
             report = self.reports.get(before)
             if report is None or not report.enough:
@@ -138,6 +140,8 @@ class Commissioning:
             return self._listen()
         if step == "weigh":
             return self._weigh()
+        if step == "tune" and isinstance(self.arm, Leads) and self.home is not None:
+            self.arm.lead(self.home, LEADING, RESTING)
         runner = StepRunner(self.arm, self.settings.model(self.model), self.settings.options, self.stop)
         try:
             if step == "float":
@@ -161,6 +165,7 @@ class Commissioning:
         """Lead the arm to where its weight acts little, prove its commands, let it float."""
         goal = calm_pose(runner.model, self._state().q)
         if isinstance(self.arm, Leads):
+            self.home = self._state().q if self.home is None else self.home
             self.arm.lead(goal, LEADING, RESTING)
         elif exposure(runner.model, self._state().q) > CALM:
             self.announce(

@@ -345,7 +345,7 @@ class _Twitches:
         model = self.runner.model
         bodies, seen = bodies_inertia(model, self.place), np.full(model.nv, np.nan)
         for i, pushed in self.pushes.items():
-            seen[i] = pushed.inertia
+            seen[i], bodies[i] = pushed.inertia, bodies_inertia(model, pushed.q)[i]
         least = 0.02 * bodies  # none at all would be taken for an unknown one
         most = Robustness().rotor_share * joint_sizes(model)["largest_rotor"]
         return np.clip(seen - bodies, least, np.maximum(most, least))
@@ -394,7 +394,7 @@ def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[st
     model = runner.model
     numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
     twitches, findings = _Twitches(runner, numbers, pushes), list[Finding]()
-    complete, record = runner.run(twitches.motion, open_to=0.0), runner.record
+    complete, record = runner.run(twitches.motion, open_to=0.5), runner.record
     i = twitches.present
     if record.stopped and i >= 0 and len(twitches.rows) > 20:
         play = hidden_way(twitches.swept())

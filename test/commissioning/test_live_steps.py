@@ -36,7 +36,7 @@ from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
 MODEL = described()
 FLOATS, TWITCHES, PROBES = 0.05, 0.06, 0.06  # rad, announced
-SEEN = {2: Pushed(0.5, 0.4, 0.1)}
+SEEN = {2: Pushed(0.5, 0.4, 0.1, HOME)}
 
 
 def within(arm, announced):
@@ -72,6 +72,14 @@ def test_nothing_gets_fast_where_commands_are_proven(mistake):
     arm = WrongArm(rd.robot_model_error(SLIPPERY, mass=mass), delay=10, **mistake)
     probe(StepRunner(arm, SLIPPERY))
     assert arm.farthest() < PROBES + 0.1 and arm.fastest() < 0.1
+
+
+def test_commands_in_another_unit_are_named():
+    arm = WrongArm(MODEL, signs=np.array([1.0, 10.0, 1.0]), delay=2)
+    report, _ = probe(StepRunner(arm, MODEL))
+    assert [(f.kind, *f.joints) for f in report.findings] == [("command_unit", "joint2")]
+    assert 2.5 < report.findings[0].number <= 12.0
+    within(arm, PROBES)
 
 
 def test_an_arm_is_not_released_where_a_wrong_sign_would_make_it_fast():

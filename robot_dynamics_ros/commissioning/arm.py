@@ -178,22 +178,6 @@ class Record:
         return tuple(np.array(row[first:]) for row in rows)  # type: ignore[return-value]
 
 
-def with_joint_values(
-    model: RobotModel, armature: Mapping[str, float] | None = None, friction: Mapping[str, float] | None = None
-) -> RobotModel:
-    """The robot with other rotors and friction, by the names of joints."""
-    rotors, dry = armature or {}, friction or {}
-    if not (rotors or dry):
-        return model
-    joints = tuple(
-        dataclasses.replace(
-            joint, armature=rotors.get(joint.name, joint.armature), friction=dry.get(joint.name, joint.friction)
-        )
-        for joint in model.description.joints
-    )
-    return model.replace(description=dataclasses.replace(model.description, joints=joints))
-
-
 def gentle_controller(
     model: RobotModel, options: ControllerOptions, q: Array, rotors: Mapping[str, float] | None = None
 ) -> JointController:
@@ -207,7 +191,7 @@ def gentle_controller(
     most = LIGHT * least_inertia(model, q)
     assumed = robust.rotor_share * joint_sizes(model)["unknown_rotor"]
     light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
-    model = with_joint_values(model, {**light, **(rotors or {})})
+    model = model.replace(description=model.description.with_joints({**light, **(rotors or {})}))
     controller = JointController(model, options=dataclasses.replace(options, robustness=robust, max_state_jump=0.0))
     controller.want_wrenches = controller.want_efforts = False
     return controller

@@ -24,9 +24,9 @@ SPEED = 0.04
 """Share of the velocity limit, announced."""
 DRIFTED = 0.01
 """rad, from which on an arm drifts."""
-TONES, SHAKEN = (4.0, 7.0, 12.0), 1e-3
+TONES, SHAKEN = (4.0, 7.0, 12.0), 3e-3
 """Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its delay."""
-LONGEST, HEARD = 0.08, 8.0
+LONGEST, HEARD = 0.08, 12.0
 """s, longest delay that is looked for; amplitudes of measured efforts over their standard error that show it."""
 LIFTED = 0.35
 """Part of the weight by which the effort of a drift may differ from all of it where gravity is compensated twice."""
@@ -58,7 +58,7 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     heaviest = np.maximum(np.abs(gravity_forces(model, q)).max(axis=0), 0.1 * effort_limit(model))
     findings, notes = [], []
     weight = gravity_forces(model, q.mean(axis=0))
-    drifting = (np.abs(far) > DRIFTED * scale_of(model)) & (np.abs(weight) > 2.0 * model.friction)
+    drifting = (np.abs(far) > 0.3 * DRIFTED * scale_of(model)) & (np.abs(weight) > 2.0 * model.friction)
     share = float(effort[drifting] @ weight[drifting] / max(float(weight[drifting] @ weight[drifting]), 1e-12))
     if drifting.any() and abs(share - 1.0) < LIFTED:
         sentence = (

@@ -26,8 +26,8 @@ DAMPING = 12.0
 """1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz."""
 REST = 0.3
 """s, in which what held the arm stops it."""
-SPEED = 0.045
-"""Share of the velocity limit, announced."""
+SPEED, MOST = 0.045, 0.095
+"""Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
 UNIT = 0.4
 """Inertia seen over the least that is described, below which commands are in another unit."""
 RISE = 0.06
@@ -225,7 +225,8 @@ class _Probe:
     def motion(self, state: ArmState) -> Motion[bool]:
         """Push one joint after another."""
         runner, names = self.runner, self.runner.model.joint_names
-        self.bounds = Bounds.around(runner.model, state.q, REACH, SPEED)
+        speed = min(SPEED, MOST - float(exposure(runner.model, state.q)))
+        self.bounds = Bounds.around(runner.model, state.q, REACH, speed)
         for i, name in enumerate(names):
             if name in runner.record.frozen:
                 sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"

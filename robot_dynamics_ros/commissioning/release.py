@@ -11,11 +11,22 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.commissioning.evidence import without_compiling
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CALM", "REACTION", "calm_pose", "effort_limit", "exposure", "least_inertia", "scale_of", "speed_limit"]
+__all__ = [
+    "CALM",
+    "REACTION",
+    "calm_pose",
+    "effort_limit",
+    "exposure",
+    "least_inertia",
+    "scale_of",
+    "speed_limit",
+    "with_rotors",
+]
 
 SPEED = 2.0
 """rad/s, of joints whose description has no velocity limit."""
@@ -23,9 +34,9 @@ REACTION = 0.026
 """s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz."""
 TOOL = 0.03
 """Mass of a tool that may be forgotten at the last link, over that of the arm."""
-CALM = 0.05
+CALM = 0.07
 """Largest exposure with which an arm is released."""
-_CANDIDATES, _BEST, _CHANGED, _ROUNDS, _SHRINK = 400, 6, 20, 60, 0.93
+_CANDIDATES, _BEST, _CHANGED, _ROUNDS, _SHRINK = 1000, 12, 16, 60, 0.93
 _MARGIN = 0.1  # rad or m from limits
 
 
@@ -49,11 +60,21 @@ def least_inertia(model: RobotModel, q: Array) -> Array:
     return np.asarray(1.0 / np.diagonal(mass_matrix_inverse(model, q)))
 
 
+def with_rotors(model: RobotModel) -> RobotModel:
+    """The robot with usual rotors where its description has none: gears are there all the same."""
+    rotors = Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
+    if not rotors.any():
+        return model
+    sizes = {name: x for name, x in zip(model.joint_names, rotors.tolist(), strict=True) if x > 0.0}
+    return model.replace(description=model.description.with_joints(sizes))
+
+
 def exposure(model: RobotModel, q: ArrayLike) -> Array:
     """Share of a speed limit that a joint may reach before a wrong command of the arm's weight is corrected.
 
     Commands of any joints may have the wrong sign, or gravity is compensated twice, or not at all, and a tool may be forgotten:
-    each joint is then pulled by twice its weight, and that of the tool, at most, for :data:`REACTION`.
+    each joint is then pulled by twice its weight, and that of the tool, at most, for :data:`REACTION`.  Where the description has no
+    rotors, usual ones are assumed.
 
     Args:
         model: the robot as described.
@@ -67,8 +88,8 @@ def exposure(model: RobotModel, q: ArrayLike) -> Array:
 
 @lru_cache(4)
 def _with_tool(model: RobotModel) -> tuple[RobotModel, RobotModel]:
-    """The robot, and with a tool at its last link; not compiled, since both are asked a few times only."""
-    model = without_compiling(model)
+    """The robot with rotors, and with a tool at its last link; not compiled, since both are asked a few times only."""
+    model = without_compiling(with_rotors(model))
     link = model.joint(model.moving_joint_names[-1]).child
     return model, carrying(model, Payload(link, TOOL * float(np.sum(model.body_mass)), np.zeros(3)))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner, with_joint_values
+from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
@@ -88,7 +88,9 @@ class ArmSettings:
 
     def model(self, model: RobotModel) -> RobotModel:
         """The description with these rotors and this friction."""
-        return with_joint_values(model, self.armature, self.friction)
+        if not (self.armature or self.friction):
+            return model
+        return model.replace(description=model.description.with_joints(self.armature, self.friction))
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""

@@ -80,17 +80,8 @@ def _report(runner: StepRunner, controller: JointController, runs: dict[str, lis
         numbers["effort over limit"] = used
         for i in np.flatnonzero(used > NEARLY):
             sentence = f"{model.joint_names[i]} uses {used[i]:.0%} of its effort limit"
-            findings.append(
-                Finding(
-                    "effort_limit",
-                    (model.joint_names[i],),
-                    sentence,
-                    float(used[i]),
-                    "",
-                    0.9,
-                    Change("parameters", "velocity_scale", 0.5),
-                )
-            )
+            change = Change("parameters", "velocity_scale", 0.5)
+            findings.append(Finding("effort_limit", (model.joint_names[i],), sentence, float(used[i]), "", 0.9, change))
     notes = [record.stopped] if record.stopped else []
     for sentence in controller.description_gaps():
         name = sentence.partition("joint ")[2].partition(":")[0]

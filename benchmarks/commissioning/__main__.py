@@ -172,12 +172,14 @@ def _write(cases: list[dict], seed: int) -> None:
     singles = [case for case in cases if case["kind"] in KINDS]
     pairs = [case for case in cases if case["kind"] == "pair"]
     healthy = [case for case in cases if case["kind"] == "healthy"]
+    floated = [case for case in cases if "fastest" in case]
     summary = {
         "single": [sum(c["right"] for c in singles), len(singles)],
         "single that can show": [sum(c["right"] for c in singles if c["shows"]), sum(c["shows"] for c in singles)],
         "pairs": [sum(c["right"] for c in pairs), len(pairs)],
         "pairs at once": [sum(c["at once"] for c in pairs), len(pairs)],
         "healthy accused": [sum(bool(c["wrong"]) for c in healthy), len(healthy)],
+        "too fast": [sum(c["fastest"] > 0.1 or c["farthest"] > 0.16 for c in floated), len(floated)],
     }
     print(summary)
     write("commissioning", {"seed": seed, "summary": summary, "table": table(cases), "cases": cases})

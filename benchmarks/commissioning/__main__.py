@@ -63,6 +63,11 @@ def judge_twice(arm: MistakenArm, poses: np.ndarray, seed: int, name: str, engin
     return result
 
 
+def bounds(arm: MistakenArm) -> dict:
+    """How far and how fast an arm that floated went: rad or m, and share of a speed limit."""
+    return {"farthest": float(arm.farthest.max()), "fastest": arm.fastest} if arm.floated else {}
+
+
 def run(kind: str, name: str, engine: str, seed: int) -> dict:
     """One case: ``kind`` is one of the kinds, ``"healthy"`` or ``"pair"``."""
     can = True
@@ -82,7 +87,16 @@ def run(kind: str, name: str, engine: str, seed: int) -> dict:
         arm, poses, can = single(name, kind, engine, seed)
         result = judge(arm, poses)
     text = [f"{m.kind} {m.joint} {m.other} {m.what} {m.number:.3g}" for m in arm.mistakes]
-    return {"kind": kind, "robot": name, "engine": engine, "seed": seed, "shows": can, "mistakes": text, **result}
+    return {
+        "kind": kind,
+        "robot": name,
+        "engine": engine,
+        "seed": seed,
+        "shows": can,
+        "mistakes": text,
+        **result,
+        **bounds(arm),
+    }
 
 
 def _apart(one: Mistake, other: Mistake) -> bool:
@@ -158,12 +172,14 @@ def _write(cases: list[dict], seed: int) -> None:
     singles = [case for case in cases if case["kind"] in KINDS]
     pairs = [case for case in cases if case["kind"] == "pair"]
     healthy = [case for case in cases if case["kind"] == "healthy"]
+    floated = [case for case in cases if "fastest" in case]
     summary = {
         "single": [sum(c["right"] for c in singles), len(singles)],
         "single that can show": [sum(c["right"] for c in singles if c["shows"]), sum(c["shows"] for c in singles)],
         "pairs": [sum(c["right"] for c in pairs), len(pairs)],
         "pairs at once": [sum(c["at once"] for c in pairs), len(pairs)],
         "healthy accused": [sum(bool(c["wrong"]) for c in healthy), len(healthy)],
+        "too fast": [sum(c["fastest"] > 0.1 or c["farthest"] > 0.16 for c in floated), len(floated)],
     }
     print(summary)
     write("commissioning", {"seed": seed, "summary": summary, "table": table(cases), "cases": cases})

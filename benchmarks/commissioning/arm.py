@@ -65,6 +65,21 @@ def robot(name: str) -> tuple[rd.RobotModel, np.ndarray]:
     return rd.load_robot(name), np.array(OWN[name])
 
 
+@cache
+def described(name: str) -> tuple[rd.RobotModel, np.ndarray]:
+    """The same with friction of 2 to 6 % of the effort limits, damping and rotors."""
+    model, q0 = robot(name)
+    rng = np.random.default_rng(ROBOTS.index(name))
+    limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, 50.0)
+    return claiming(model, limit * rng.uniform(0.02, 0.06, model.nv), 0.02 * limit, 0.5 * rotor_size(model) + 0.01), q0
+
+
+@cache
+def asked_poses(name: str, count: int) -> np.ndarray:
+    """(count, n) poses in which the robot is weighed."""
+    return rd.commissioning.weighing_poses(described(name)[0], count)
+
+
 def _flange(model: rd.RobotModel) -> str:
     """The last link of the last body."""
     return [name for name in model.link_names if model.link_body[model.link_index(name)] == len(model.parent) - 1][-1]
@@ -123,7 +138,7 @@ def _truth(
 class MistakenArm:
     """A plant and its driver.
 
-    The driver reads and commands at ``PERIOD``; a reading stays the newest one until the next is published.  ``hold`` is the arm's own controller, which knows the truth: it leads the arm to
+    The driver reads and commands at ``PERIOD``; a reading stays the newest one until the next is published.  ``servo`` is the arm's own controller, which knows the truth: it leads the arm to
     poses as a vendor's planner does.
 
     Args:
@@ -136,11 +151,13 @@ class MistakenArm:
 
     Attributes:
         claim, truth, mistakes: as given.
+        name: of :data:`ROBOTS`.
         nominal: the robot with its mistakes, and without the usual errors of descriptions.
         sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
         t: s.
         declared_rate: Hz, that the driver is said to publish at.
-        fastest, farthest: largest share of a velocity limit, and (n,) rad or m from where the step began.
+        fastest, farthest: largest share of a velocity limit, and (n,) rad or m from where it was placed.
+        floated: whether it was commanded to float.
     """
 
     def __init__(
@@ -153,7 +170,7 @@ class MistakenArm:
         seed: int = 0,
     ) -> None:
         n = claim.nv
-        self.claim, self.truth, self.mistakes, self.nominal = claim, truth, tuple(mistakes), truth
+        self.claim, self.truth, self.mistakes, self.nominal, self.name = claim, truth, tuple(mistakes), truth, ""
         self._rng = rng = np.random.default_rng(seed)
         self.limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
         loose = [claim.joint_names[m.joint] for m in mistakes if m.kind == "brake"]
@@ -176,8 +193,8 @@ class MistakenArm:
         self._scale, self._bias = rng.uniform(0.95, 1.05, n), 0.004 * self.limit * rng.uniform(-1.0, 1.0, n)
         self._goal = self.plant.q
         self._v, self._loose_q, self._tick, self._frozen = np.zeros(n), self.plant.q, 0, None
-        self._reading = self._publish()
-        self.begin()
+        self._reading, self.floated = self._publish(), False
+        self._count()
 
     def _number(self, kind: str, otherwise: float) -> float:
         return next((m.number for m in self.mistakes if m.kind == kind), otherwise)
@@ -202,7 +219,10 @@ class MistakenArm:
         return float(self.plant.t)
 
     def begin(self) -> None:
-        """A step begins: how far and how fast the arm truly goes counts from here."""
+        """Nothing waits here."""
+
+    def _count(self) -> None:
+        """How far and how fast the arm truly goes counts from here."""
         self.start, self.fastest, self.farthest = self.plant.q, 0.0, np.zeros(self.claim.nv)
 
     def send(self, effort: np.ndarray) -> None:
@@ -210,6 +230,10 @@ class MistakenArm:
         true = np.asarray(effort, dtype=float) / self.unit
         self._command, self._silent = np.empty_like(true), 0
         self._command[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
+
+    def hold(self) -> None:
+        """Commands end: brakes hold the arm, where it has any."""
+        self._silent = BRAKES
 
     def read(self) -> ArmState | None:
         """The next state that is published, under the last command; brakes hold the arm after a silence."""
@@ -230,7 +254,7 @@ class MistakenArm:
                 return self._reading
         return None
 
-    def hold(self, q: np.ndarray, v: np.ndarray | None = None) -> ArmState:
+    def servo(self, q: np.ndarray, v: np.ndarray | None = None) -> ArmState:
         """One period under the arm's own controller, towards a true state (n,)."""
         kp = 10.0 * self.limit
         inertia = np.diagonal(rd.mass_matrix(self.truth, self.plant.q))
@@ -252,7 +276,7 @@ class MistakenArm:
         for k in range(1, count + 1):
             way, rate, _ = rest_to_rest(np.array(k / count))
             before = self._reading
-            self.hold(start + way * (goal - start), rate / duration * (goal - start))
+            self.servo(start + way * (goal - start), rate / duration * (goal - start))
             if steps is not None and self._reading is not before:
                 steps.append(self._reading)
 
@@ -262,7 +286,7 @@ class MistakenArm:
         count = max(1, round(float(np.max(np.abs(goal - start))) / speed / PERIOD))
         for k in range(1, count + 1):
             before = self._reading
-            self.hold(start + k / count * (goal - start), (goal - start) / (count * PERIOD))
+            self.servo(start + k / count * (goal - start), (goal - start) / (count * PERIOD))
             if self._reading is not before:
                 readings.append(self._reading)
 
@@ -270,13 +294,14 @@ class MistakenArm:
         """Be at rest at a true configuration (n,): how the arm got there, nobody saw."""
         self.plant.reset(q, t=self.t)
         self._goal, self._v, self._loose_q = self.plant.q, np.zeros(len(q)), self.plant.q
+        self._count()
 
     def rest(self, duration: float, readings: list[ArmState]) -> None:
         """Stay under the arm's own controller, and append what is published."""
         goal = self._goal
         for _ in range(round(duration / PERIOD)):
             before = self._reading
-            self.hold(goal)
+            self.servo(goal)
             if self._reading is not before:
                 readings.append(self._reading)
 
@@ -323,12 +348,10 @@ class MistakenArm:
 
 def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0) -> MistakenArm:
     """A stand-in for a robot of :data:`ROBOTS`: it differs from its description as arms do, and has these mistakes."""
-    model, q0 = robot(name)
+    claim, q0 = described(name)
     rng = np.random.default_rng(seed)
-    limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, 50.0)
-    claim = claiming(model, limit * rng.uniform(0.02, 0.06, model.nv), 0.02 * limit, 0.5 * rotor_size(model) + 0.01)
     state = rng.bit_generator.state
     arm = MistakenArm(claim, _truth(claim, mistakes, rng), mistakes, q0, engine, seed + 1)
     rng.bit_generator.state = state
-    arm.nominal = _truth(claim, mistakes, rng, usual=False)
+    arm.nominal, arm.name = _truth(claim, mistakes, rng, usual=False), name
     return arm

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.commissioning.arm import MistakenArm
+from benchmarks.commissioning.arm import MistakenArm, asked_poses
 from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.session import UNSAFE
@@ -29,8 +29,12 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
     q, effort, moved = efforts_at_rest(arm, poses)
     findings += rd.commissioning.weigh(arm.claim, q, effort, moved=moved).findings
     if not any(finding.kind in UNSAFE for finding in findings):
-        arm.place(start)
-        floating = rd.commissioning.float_arm(rd.commissioning.StepRunner(arm, arm.claim), FLOATS).findings
+        arm.place(arm.unseen(rd.commissioning.calm_pose(arm.claim, arm.seen(start))))
+        arm.release()
+        runner, arm.floated = rd.commissioning.StepRunner(arm, arm.claim), True
+        floating = rd.commissioning.probe(runner)[0].findings
+        if not floating:
+            floating = rd.commissioning.float_arm(runner, FLOATS).findings
         findings += [f for f in floating if f.kind != "drift" or not findings]  # it shows a mistake that has its name
     return list({(f.kind, f.joints): f for f in findings}.values())
 
@@ -53,10 +57,9 @@ def _listen(arm: MistakenArm, *, still: bool) -> rd.commissioning.StepReport:
 
 def reachable_poses(arm: MistakenArm, count: int = 12) -> np.ndarray:
     """(count, n) poses, as they are read, where weighing asks for them and the arm gets to."""
-    asked = rd.commissioning.weighing_poses(arm.claim, count)
     low, high = arm.truth.lower + 2.0 * _BACK, arm.truth.upper - 2.0 * _BACK
     poses = []
-    for pose in asked:
+    for pose in asked_poses(arm.name, count):
         true = np.clip(arm.unseen(pose), low, high)
         for _ in range(20):  # a heavier arm does not get there
             if np.max((np.abs(rd.gravity_forces(arm.truth, true)) + arm.truth.friction) / arm.truth.effort_limit) < 0.9:

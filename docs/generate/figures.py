@@ -550,13 +550,15 @@ def commissioning() -> str:
 def commissioning_bars() -> str:
     """The same, all kinds together."""
     names = {
-        "single": "one mistake that can show: rightly named",
+        "single that can show": "one mistake that can show: rightly named",
+        "single": "one mistake, also where it cannot show: rightly named",
         "pairs": "two mistakes: both rightly named, the second one perhaps after the first is repaired",
         "pairs at once": "two mistakes: both rightly named at once",
         "healthy accused": "no mistake: something is named",
+        "too fast": "floated: faster than a tenth of a speed limit, or more than 0.16 rad or m away",
     }
     summary = results("commissioning")["summary"]
-    rows = [[text, *map(str, reversed(summary[key]))] for key, text in names.items()]
+    rows = [[text, *map(str, reversed(summary[key]))] for key, text in names.items() if key in summary]
     return table(("cases", "number", "of these"), rows)
 
 

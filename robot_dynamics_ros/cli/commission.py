@@ -14,16 +14,8 @@ from robot_dynamics_ros.cli.arguments import output_directory
 from robot_dynamics_ros.cli.output import remark, result
 from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
-from robot_dynamics_ros.commissioning import (
-    ANNOUNCED,
-    STEPS,
-    Arm,
-    ArmSettings,
-    Commissioning,
-    StandIn,
-    StepReport,
-)
-from robot_dynamics_ros.commissioning.stand_in import with_rotors
+from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn, StepReport
+from robot_dynamics_ros.commissioning.release import with_rotors
 from robot_dynamics_ros.control.reference.tour import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile

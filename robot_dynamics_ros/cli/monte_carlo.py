@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import dataclasses
 import sys
 from pathlib import Path
 
@@ -106,11 +105,8 @@ def run(options: argparse.Namespace) -> int:
 def _with_rotors(model: RobotModel, inertia: float) -> RobotModel:
     if inertia == 0.0:
         return model
-    joints = tuple(
-        dataclasses.replace(joint, armature=inertia) if joint.type.nv == 1 and joint.mimic is None else joint
-        for joint in model.description.joints
-    )
-    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+    rotors = {j.name: inertia for j in model.description.joints if j.type.nv == 1 and j.mimic is None}
+    return model.replace(description=model.description.with_joints(rotors))
 
 
 def _write(result: BatchResult, path: Path) -> None:

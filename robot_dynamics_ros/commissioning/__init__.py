@@ -5,6 +5,8 @@ from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, Change, Find
 from robot_dynamics_ros.commissioning.floating import drift, float_arm
 from robot_dynamics_ros.commissioning.listen import listen
 from robot_dynamics_ros.commissioning.move import move
+from robot_dynamics_ros.commissioning.probe import Pushed, probe
+from robot_dynamics_ros.commissioning.release import calm_pose, exposure
 from robot_dynamics_ros.commissioning.session import ANNOUNCED, Commissioning
 from robot_dynamics_ros.commissioning.stand_in import StandIn
 from robot_dynamics_ros.commissioning.tune import ArmSettings, StepResponse, step_response, tune
@@ -25,18 +27,22 @@ __all__ = [
     "Finding",
     "JointLoop",
     "Kind",
+    "Pushed",
     "Record",
     "StandIn",
     "StepReport",
     "StepResponse",
     "StepRunner",
     "Sweep",
+    "calm_pose",
     "drift",
+    "exposure",
     "float_arm",
     "hidden_way",
     "listen",
     "loop_of",
     "move",
+    "probe",
     "step_response",
     "tune",
     "twitch",

@@ -15,47 +15,45 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from robot_dynamics_ros.commissioning.release import (
+    CALM,
+    calm_pose,
+    effort_limit,
+    exposure,
+    least_inertia,
+    scale_of,
+    speed_limit,
+)
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix, mass_matrix_inverse
-from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.dynamics import gravity_forces
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Arm", "ArmState", "Bounds", "Command", "Motion", "Record", "StepRunner", "gentle_controller", "scale_of"]
+__all__ = ["Arm", "ArmState", "Bounds", "Command", "Motion", "Record", "StepRunner", "gentle_controller"]
 
 SLACK = 0.02
 """rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad."""
 SLOW = 0.08
 """Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth."""
-SPEED = 2.0
-"""rad/s, of joints whose description has no velocity limit."""
 SILENCE = 1.0
 """s of unusable states after which a stop waits no longer."""
 MISSED = 25
 """Looks in vain for a state, after which a stop waits no longer for one."""
-SURE = 0.7
-"""Share of an effort that a few states show which is believed."""
 STOPPING = 3.0
 """s, longest stop."""
 STILL = 0.004
 """Share of the velocity limit below which a joint counts as standing."""
-AGAIN = 0.05
-"""s until commands that are sent in another way have shown what they do, with a delay of 20 ms."""
-CALM = 25
+QUIET = 25
 """States at rest after which an arm stands."""
-WINDOW = 12
-"""States that show the cause of a runaway."""
 BEFORE = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
 FALLEN = 3e-3
 """rad, that a joint may move before anything is sent."""
-PROVEN = 0.5
-"""s, after which an arm that has not run away has shown that its commands act as they should."""
-SUDDEN, START = 0.02, 0.1
-"""Share of the velocity limit that a joint may reach at the start; s, of the start."""
 GENTLE, PATIENT = 8.0, 0.03
 """rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for."""
 LIGHT = 2.0
@@ -82,6 +80,9 @@ class ArmState:
 
 class Arm(Protocol):
     """An arm, or a stand-in for one."""
+
+    def hold(self) -> None:
+        """Brakes or the arm's own controller hold it from now on, if it has any; commands end."""
 
     def read(self) -> ArmState | None:
         """The next state; ``None`` if none has come in time."""
@@ -147,8 +148,6 @@ class Record:
         ran_away: whether it was stopped since a joint left its bounds.
         fell: name of a joint that moved before anything was sent; ``""``: none did.
         frozen: names of joints whose states did not change at all then, while those of others did.
-        reversed_joints: names of joints that moved as if commands had the other sign.
-        lifted: whether the arm moved as if its driver added gravity to commands.
         worst_reach: rad or m, largest way beyond the announced positions.
         worst_speed: largest share of the velocity limits.
     """
@@ -162,8 +161,6 @@ class Record:
     ran_away: bool = False
     fell: str = ""
     frozen: tuple[str, ...] = ()
-    reversed_joints: tuple[str, ...] = ()
-    lifted: bool = False
     worst_reach: float = 0.0
     worst_speed: float = 0.0
 
@@ -181,42 +178,6 @@ class Record:
         return tuple(np.array(row[first:]) for row in rows)  # type: ignore[return-value]
 
 
-def scale_of(model: RobotModel) -> Array:
-    """(n,) 1 for joints that turn, 0.2 for those that slide: m that stand for a rad."""
-    return np.array([0.2 if model.joint(name).type is JointType.PRISMATIC else 1.0 for name in model.joint_names])
-
-
-def speed_limit(model: RobotModel) -> Array:
-    """(n,) velocity limits, finite."""
-    return np.where(np.isfinite(model.velocity_limit), model.velocity_limit, SPEED * scale_of(model))
-
-
-def effort_limit(model: RobotModel) -> Array:
-    """(n,) effort limits, finite."""
-    return joint_sizes(model)["effort_size"]
-
-
-def least_inertia(model: RobotModel, q: Array) -> Array:
-    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg."""
-    return np.asarray(1.0 / np.diagonal(mass_matrix_inverse(model, q)))
-
-
-def with_joint_values(
-    model: RobotModel, armature: Mapping[str, float] | None = None, friction: Mapping[str, float] | None = None
-) -> RobotModel:
-    """The robot with other rotors and friction, by the names of joints."""
-    rotors, dry = armature or {}, friction or {}
-    if not (rotors or dry):
-        return model
-    joints = tuple(
-        dataclasses.replace(
-            joint, armature=rotors.get(joint.name, joint.armature), friction=dry.get(joint.name, joint.friction)
-        )
-        for joint in model.description.joints
-    )
-    return model.replace(description=dataclasses.replace(model.description, joints=joints))
-
-
 def gentle_controller(
     model: RobotModel, options: ControllerOptions, q: Array, rotors: Mapping[str, float] | None = None
 ) -> JointController:
@@ -230,7 +191,7 @@ def gentle_controller(
     most = LIGHT * least_inertia(model, q)
     assumed = robust.rotor_share * joint_sizes(model)["unknown_rotor"]
     light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
-    model = with_joint_values(model, {**light, **(rotors or {})})
+    model = model.replace(description=model.description.with_joints({**light, **(rotors or {})}))
     controller = JointController(model, options=dataclasses.replace(options, robustness=robust, max_state_jump=0.0))
     controller.want_wrenches = controller.want_efforts = False
     return controller
@@ -265,9 +226,8 @@ class StepRunner:
         self.period, self.position_noise = math.nan, np.zeros(model.nv)
         self._holding: JointController | None = None
         self._still = STILL * speed_limit(model)
-        self._newest: deque[tuple[ArmState, Array]] = deque(maxlen=WINDOW)
-        self._sign, self._added, self._turned, self._proven = np.ones(model.nv), 0.0, False, False
-        self._place, self._noise, self._begun = np.zeros(model.nv), np.zeros(model.nv), 0.0
+        self._newest: deque[ArmState] = deque(maxlen=6)
+        self._noise, self._proven = np.zeros(model.nv), False
 
     def weight(self, q: Array) -> Array:
         """(n,) effort against gravity that a command has to have."""
@@ -275,24 +235,33 @@ class StepRunner:
             return np.zeros(self.model.nv)
         return gravity_forces(self.model, q)
 
-    def run(self, motion: Callable[[ArmState], Motion[T]], *, proven: bool = False) -> T | None:
+    def run(self, motion: Callable[[ArmState], Motion[T]], *, open_to: float = 1.0) -> T | None:
         """Carry a step out, come to a stop, send the safe command.
 
         Args:
             motion: makes the generator from the first state.
-            proven: the arm has shown before that its commands act as they should.
+            open_to: what may be wrong of the commands of the weight: 1: their signs, too; 0.5: gravity may be compensated twice;
+                0: nothing.
 
         Returns:
             The result of the step; ``None`` if it was stopped: ``record.stopped`` says why.
+
+        Raises:
+            ArgumentError: nothing is proven, and the weight of the arm acts too much where it stands.
         """
-        self.record, self._sign, self._added = Record(), np.ones(self.model.nv), 0.0
-        self._turned, self._proven = False, proven
+        self.record, self._proven = Record(), not open_to
         self._newest.clear()
         result, bounds = None, None
         self.arm.begin()
         state = self._look()
         if state is None:
             return None
+        if open_to and (share := open_to * float(exposure(self.model, state.q))) > CALM:
+            raise ArgumentError(
+                f"a wrong command could reach {share:.0%} of a speed limit here before it shows",
+                where="release of the arm",
+                remedy=f"Lead it to a pose where its weight acts little, such as {np.round(calm_pose(self.model, state.q), 2).tolist()}.",
+            )
         steps = motion(state)
         try:
             command = next(steps)
@@ -301,7 +270,6 @@ class StepRunner:
                 assert bounds is not None, "the first command announces bounds"
                 if why := self._beyond(state, bounds):
                     self.record.ran_away = True
-                    self._newest.append((state, self._newest[-1][1] if self._newest else np.zeros(self.model.nv)))
                     break
                 self._send(state, np.clip(command.effort, -bounds.effort, bounds.effort))
                 following = self.arm.read()
@@ -347,11 +315,10 @@ class StepRunner:
         changes = (np.ptp(q, axis=0) > 0.0) | (np.ptp([state.v for state in states], axis=0) > 0.0)
         if changes.any():
             self.record.frozen = tuple(n for n, x in zip(self.model.joint_names, changes, strict=True) if not x)
-        self._place, self._begun = np.median(q, axis=0), states[-1].t
         self.period = max((states[-1].t - states[0].t) / (len(states) - 1), 1e-4)
         spread = np.std(q[2:] - q[:-2], axis=0)
         self.position_noise, self._noise = spread / math.sqrt(2.0), 3.0 * spread / self.period
-        self._holding = self._holding or gentle_controller(self.model, self.options, self._place)
+        self._holding = self._holding or gentle_controller(self.model, self.options, states[-1].q)
         self.record.stopped = ""
         return states[-1]
 
@@ -367,7 +334,7 @@ class StepRunner:
         """(n,) the larger of the measured speed and that of the positions, which no filter makes late."""
         v = np.abs(state.v)
         for back in (2, 6):
-            if len(self._newest) >= back and state.t > (before := self._newest[-back][0]).t:
+            if len(self._newest) >= back and state.t > (before := self._newest[-back]).t:
                 moved = np.abs(state.q - before.q) / (state.t - before.t)
                 v = np.maximum(v, moved - self._noise * (2.0 / back))
         return v
@@ -385,38 +352,33 @@ class StepRunner:
         if (far := outside > SLACK * scale_of(self.model)).any():
             i = int(np.argmax(far))
             return f"joint {name[i]}: {outside[i]:.3f} rad or m beyond the announced positions"
-        most = bounds.speed
-        if state.t - self._begun < START and not self._proven:
-            most = np.minimum(most, SUDDEN * speed_limit(self.model))
-        if (speed > most).any():
-            i = int(np.argmax(speed / most))
-            return f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {most[i]:.3f} were announced"
+        if (speed > bounds.speed).any():
+            i = int(np.argmax(speed / bounds.speed))
+            return f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {bounds.speed[i]:.3f} were announced"
         return ""
 
-    def _send(self, state: ArmState, effort: Array) -> None:
-        command = self._sign * (effort - self._added * gravity_forces(self.model, state.q))
-        self._newest.append((state, command))
+    def _send(self, state: ArmState, command: Array) -> None:
+        self._newest.append(state)
         self.record.append(state, command)
         self.arm.send(command)
 
     # -- the end -------------------------------------------------------------------------------------------------
 
     def _halt(self, bounds: Bounds | None) -> None:
-        """Brake with what the motion shows of the arm, until it stands; then the safe command."""
-        if bounds is None:
+        """Stop: an arm whose commands are proven brakes until it stands; any other is held by what held it before."""
+        if bounds is None or not self._newest or self._holding is None:
             return
-        holding, silent, calm, begun = self._holding, 0.0, 0, math.nan
-        if not self._newest or holding is None:
-            return
-        newest = self._newest[-1][0]  # while there are no states, what carries the arm, and nothing that moves it
-        effort, last = (
-            self._sign * (self.weight(newest.q) - self._added * gravity_forces(self.model, newest.q)),
-            newest.t,
-        )
-        if self.record.stopped and (self._speed(self._newest[-1][0]) > SUDDEN * speed_limit(self.model)).any():
-            self._explain()
-        missing, explained = self._missing(), newest.t
-        while silent < SILENCE and calm < CALM:
+        effort = self.weight(self._newest[-1].q)
+        if self._proven:
+            effort = self._brake(bounds, self._holding, effort)
+        self.arm.send(np.zeros(self.model.nv) if self.options.safe_command == "zero" else effort)
+        if not self._proven:
+            self.arm.hold()
+
+    def _brake(self, bounds: Bounds, holding: JointController, effort: Array) -> Array:
+        """Brake until the arm stands; the effort that holds it then.  While there are no states, ``effort`` carries it."""
+        silent, calm, begun, last = 0.0, 0, math.nan, self._newest[-1].t
+        while silent < SILENCE and calm < QUIET and not last - begun > STOPPING:
             state = self.arm.read()
             if state is None or not (np.isfinite(state.q) & np.isfinite(state.v)).all():
                 silent += SILENCE / MISSED if state is None else max(state.t - last, 1e-3)
@@ -425,74 +387,14 @@ class StepRunner:
                 continue
             silent, last = 0.0, state.t
             _, speed = self._note(state, bounds)
-            again = state.t - explained > AGAIN and (speed > bounds.speed).any() and self._explain()
-            explained = state.t if again else explained
-            if math.isnan(begun) or again:
-                begun = state.t if math.isnan(begun) else begun
-                moving = np.where(np.abs(state.v) > self._still, state.v, 0.0)  # noise is not to be braked
+            if math.isnan(begun):
+                begun, moving = (
+                    state.t,
+                    np.where(np.abs(state.v) > self._still, state.v, 0.0),
+                )  # noise is not to be braked
                 holding.activate(nanoseconds(state.t), state.q, moving)
-            held = missing + holding.update(nanoseconds(state.t), state.q, state.v)
-            self._send(state, np.clip(held, -effort_limit(self.model), effort_limit(self.model)))
-            effort = self._newest[-1][1]
+            held = np.array(holding.update(nanoseconds(state.t), state.q, state.v))
+            effort = np.clip(held, -effort_limit(self.model), effort_limit(self.model))
+            self._send(state, effort)
             calm = calm + 1 if (speed < self._still).all() else 0
-            if state.t - begun > STOPPING:
-                break
-        if calm:
-            effort = np.mean(self.record.command[-CALM:], axis=0)
-        self.arm.send(np.zeros(self.model.nv) if self.options.safe_command == "zero" else effort)
-
-    def _explain(self) -> bool:
-        """Find out whether joints that run away move as if commands had the other sign, or as if the driver added gravity.
-
-        Returns:
-            Whether commands are sent in another way from now on.
-        """
-        since = self._newest[-1][0].t - self._begun if self._newest else 0.0
-        if since > PROVEN or self._proven or len(self._newest) < 2 or self._newest[-1][0].t <= self._newest[0][0].t:
-            return False
-        model, newest = self.model, self._newest[-1][0]
-        net, sent = self._motion_now()
-        weight = gravity_forces(model, newest.q)
-        fast = (self._speed(newest) > 0.7 * SUDDEN * speed_limit(model)) & (np.abs(sent) > 0.01 * effort_limit(model))
-        if not fast.any():
-            return False
-        sent = self._sign * sent  # as it acts, as far as is known
-        plain, other = np.abs(net - sent), np.abs(net + sent)
-        i = int(np.argmax(fast * np.abs(weight)))
-        if fast[i] and abs(net[i] - sent[i] - weight[i]) < 0.3 * abs(weight[i]):
-            changed, self._added, self.record.lifted = self._added != 1.0, 1.0, True
-            self._turned = True
-            return changed
-        wrong = fast & (other < 0.5 * plain)
-        if wrong.any():
-            self._sign, self._turned = np.where(wrong, -self._sign, self._sign), True
-            names = [model.joint_names[k] for k in np.flatnonzero(wrong)]
-            self.record.reversed_joints = tuple(dict.fromkeys([*self.record.reversed_joints, *names]))
-        return bool(wrong.any())
-
-    def _motion_now(self) -> tuple[Array, Array]:
-        """(n,) effort that the present motion takes by the description, and mean command."""
-        model, newest = self.model, self._newest[-1][0]
-        since = newest.t - self._begun
-        t = np.array([state.t for state, _ in self._newest]) - newest.t
-        speeds = np.polyfit(t, [state.v for state, _ in self._newest], 1)[0]
-        if (since < START and not self._turned) or len(t) < 4:
-            places = 2.0 * (newest.q - self._place) / max(since, 1e-3) ** 2  # from rest
-        else:
-            places = 2.0 * np.polyfit(t, [state.q for state, _ in self._newest], 2)[0]
-        acceleration = np.where(np.abs(speeds) > np.abs(places), speeds, places)
-        if since < START and not self._turned and len(t) > 2:  # after a delay the motion has only just begun
-            change = newest.v - self._newest[-3][0].v
-            acceleration = np.where(np.abs(change) > SUDDEN * speed_limit(model), -change / t[-3], acceleration)
-        own = gravity_forces(model, newest.q) if self.options.gravity_compensated_by == "controller" else 0.0
-        net = mass_matrix(model, newest.q) @ acceleration + own
-        return net, np.array([command for _, command in self._newest]).mean(axis=0)
-
-    def _missing(self) -> Array:
-        """(n,) effort that would stop what pulls the arm out of its bounds, beside its weight as described."""
-        if not self.record.ran_away or self._turned or len(self._newest) < 3:
-            return np.zeros(self.model.nv)
-        net, sent = self._motion_now()
-        pull = net - sent + self.model.friction * np.sign(self._newest[-1][0].v)
-        most = 0.3 * effort_limit(self.model)
-        return np.clip(-SURE * pull, -most, most)
+        return np.mean(self.record.command[-QUIET:], axis=0) if calm else effort

@@ -91,10 +91,7 @@ class Explanation:
         x = self
         if mistake.of_positions:
             x = dataclasses.replace(
-                x,
-                q_order=x.q_order[order],
-                q_factor=factor * x.q_factor[order],
-                q_shift=factor * x.q_shift[order],
+                x, q_order=x.q_order[order], q_factor=factor * x.q_factor[order], q_shift=factor * x.q_shift[order]
             )
         if mistake.of_efforts:
             x = dataclasses.replace(x, e_order=x.e_order[order], e_factor=factor * x.e_factor[order])

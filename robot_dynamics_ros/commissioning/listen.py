@@ -265,15 +265,8 @@ def _frozen(log: _Log) -> Iterator[Finding]:
         for k, name in enumerate(labels):
             if name in constant or bad[:, k].mean() > 0.2:
                 text = f"the effort of joint {name} is {'constant' if name in constant else 'frozen or clipped'} while it moves"
-                yield Finding(
-                    "frozen_effort",
-                    (name,),
-                    text,
-                    float(bad[:, k].mean()),
-                    "",
-                    0.9,
-                    Change("driver", f"effort of {name}"),
-                )
+                change = Change("driver", f"effort of {name}")
+                yield Finding("frozen_effort", (name,), text, float(bad[:, k].mean()), "", 0.9, change)
 
 
 def _missing(log: _Log) -> Iterator[Finding]:
@@ -333,30 +326,16 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     known = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
     for j in np.flatnonzero(known & (factor < 0.0)):
         text = f"the velocity of joint {names[j]} has the opposite sign of its motion"
-        yield Finding(
-            "velocity_sign",
-            (str(names[j]),),
-            text,
-            float(factor[j]),
-            "",
-            0.99,
-            Change("driver", f"sign of the velocity of {names[j]}"),
-        )
+        change = Change("driver", f"sign of the velocity of {names[j]}")
+        yield Finding("velocity_sign", (str(names[j]),), text, float(factor[j]), "", 0.99, change)
     size = np.abs(np.where(known, factor, 1.0))
     wrong = known & ((size > _UNIT) | (size < 1.0 / _UNIT))
     if wrong.any():
         times = float(np.median(size[wrong]))
         unit = " (degrees)" if abs(times * math.pi / 180.0 - 1.0) < 0.1 else ""
         text = f"velocities are {times:.3g} times the rate of the positions{unit}: {', '.join(names[wrong])}"
-        yield Finding(
-            "velocity_unit",
-            tuple(names[wrong].tolist()),
-            text,
-            times,
-            "",
-            0.98,
-            Change("driver", "unit of velocities", "rad/s"),
-        )
+        change = Change("driver", "unit of velocities", "rad/s")
+        yield Finding("velocity_unit", tuple(names[wrong].tolist()), text, times, "", 0.98, change)
     slow = known & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
     if slow.any():
         typical = float(np.median(late[slow]))

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import (
-    ArmState,
-    Bounds,
-    Motion,
-    StepRunner,
-    effort_limit,
-    scale_of,
-    speed_limit,
-)
+from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Motion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.commissioning.tune import ArmSettings, follow, to_rest
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.reference.tour import Motion as Tour
@@ -63,7 +56,7 @@ def move(runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float
             state = yield from follow(runner, controller, way, bounds, state, errors=errors, rest=0.5)
         return True
 
-    runner.run(motion, proven=True)
+    runner.run(motion, open_to=0.0)
     return _report(runner, controller, runs)
 
 
@@ -87,17 +80,8 @@ def _report(runner: StepRunner, controller: JointController, runs: dict[str, lis
         numbers["effort over limit"] = used
         for i in np.flatnonzero(used > NEARLY):
             sentence = f"{model.joint_names[i]} uses {used[i]:.0%} of its effort limit"
-            findings.append(
-                Finding(
-                    "effort_limit",
-                    (model.joint_names[i],),
-                    sentence,
-                    float(used[i]),
-                    "",
-                    0.9,
-                    Change("parameters", "velocity_scale", 0.5),
-                )
-            )
+            change = Change("parameters", "velocity_scale", 0.5)
+            findings.append(Finding("effort_limit", (model.joint_names[i],), sentence, float(used[i]), "", 0.9, change))
     notes = [record.stopped] if record.stopped else []
     for sentence in controller.description_gaps():
         name = sentence.partition("joint ")[2].partition(":")[0]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner, scale_of
-from robot_dynamics_ros.commissioning.findings import STEPS, StepReport
+from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
+from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import float_arm
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.page import page
+from robot_dynamics_ros.commissioning.probe import Pushed, probe
+from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
@@ -32,19 +34,21 @@ __all__ = ["ANNOUNCED", "Commissioning", "Leads", "learned"]
 ANNOUNCED: Mapping[str, str] = {
     "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
     "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
-    "float": "The arm carries its own weight. No joint moves by more than 0.05 rad, or faster than 4 % of its limit.",
+    "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
     "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 8 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
 }
 """Step → what it does, in sentences for the person who permits it."""
-UNSAFE = frozenset((
-    "brake", "command_sign", "commands_exchanged", "no_motion", "play", "frozen_joint", "wrong_robot", "effort_sign", "effort_unit",
-    "position_sign", "joints_exchanged", "mounting", "margin", "gains", "drift",
-))  # fmt: skip
+UNSAFE = frozenset(KINDS) - {
+    "rate", "jitter", "clock", "missing_field", "velocity_filter", "frozen_effort", "friction", "delay", "inertia", "tracking", "effort_limit",
+    "unexplained_effort",
+}  # fmt: skip
 """Kinds of findings with which the arm is not commanded."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
 """s; number; s; s."""
+APART, LEADING = 0.2, 3.0
+"""rad or m, between poses of a person; s, on the way to where the arm floats."""
 FURTHER = 4
 """Further poses, one after another, each where the two best explanations differ most."""
 PATIENCE = 300.0
@@ -73,6 +77,8 @@ class Commissioning:
         announce: called with sentences for the person.
         publishers: names of the nodes that publish joint states.
         reports, records: of the steps done so far.
+        pushes: number of a joint → what its pushes showed.
+        home: (n,) where an arm that can be led stood before it floated.
     """
 
     model: RobotModel
@@ -85,6 +91,8 @@ class Commissioning:
     publishers: Callable[[], tuple[str, ...]] = tuple
     reports: dict[str, StepReport] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
+    pushes: dict[int, Pushed] = field(default_factory=dict)
+    home: Array | None = None
 
     def run(self, step: str) -> StepReport:
         """Do a step; where a mistake has a change that is safe, use it, and do the step again once if it needs it.
@@ -107,7 +115,7 @@ class Commissioning:
 
     def _check_before(self, step: str) -> None:
         k = STEPS.index(step)
-        if k >= STEPS.index("twitch"):
+        if k >= STEPS.index("float"):
             before = STEPS[k - 1]
             report = self.reports.get(before)
             if report is None or not report.enough:
@@ -116,7 +124,11 @@ class Commissioning:
                 )
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
-                if finding.kind in UNSAFE and finding.certainty > 0.5:
+                used = (
+                    finding.kind == "gravity_compensated_by_driver"
+                    and self.settings.gravity_compensated_by != "controller"
+                )
+                if finding.kind in UNSAFE and finding.certainty > 0.5 and not used:
                     raise ArgumentError(
                         f"the arm is not to move: {finding.sentence}",
                         where=f"step {step}",
@@ -128,12 +140,14 @@ class Commissioning:
             return self._listen()
         if step == "weigh":
             return self._weigh()
+        if step == "tune" and isinstance(self.arm, Leads) and self.home is not None:
+            self.arm.lead(self.home, LEADING, RESTING)
         runner = StepRunner(self.arm, self.settings.model(self.model), self.settings.options, self.stop)
         try:
             if step == "float":
-                return float_arm(runner)
+                return self._float(runner)
             if step == "twitch":
-                report = twitch(runner)
+                report = twitch(runner, self.pushes)
                 self.settings = learned(self.settings, report, self.model)
                 return report
             if step == "tune":
@@ -146,6 +160,23 @@ class Commissioning:
             )
         finally:
             self.records[step] = runner.record
+
+    def _float(self, runner: StepRunner) -> StepReport:
+        """Lead the arm to where its weight acts little, prove its commands, let it float."""
+        goal = calm_pose(runner.model, self._state().q)
+        if isinstance(self.arm, Leads):
+            self.home = self._state().q if self.home is None else self.home
+            self.arm.lead(goal, LEADING, RESTING)
+        elif exposure(runner.model, self._state().q) > CALM:
+            self.announce(
+                f"lead the arm to a pose where its weight acts little, such as {np.round(goal, 2).tolist()}, and let it rest"
+            )
+            resting = self._rests(lambda q: bool(exposure(runner.model, q) < CALM))
+            next(resting, None)
+        report, self.pushes = probe(runner)
+        if report.findings or not report.enough:
+            return report
+        return float_arm(runner)
 
     # -- the steps that only look ----------------------------------------------------------------------------------
 
@@ -213,24 +244,29 @@ class Commissioning:
 
     def _poses_by_hand(self) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""
+        asked = np.round(weighing_poses(self.model, POSES)[0], 2).tolist()
+        self.announce(f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each")
         poses: list[Array] = []
         efforts: list[Array] = []
-        wanted, first = weighing_poses(self.model, POSES), self._state()
-        near, resting = 0.02 * scale_of(self.model), [first]
-        self.announce(
-            f"lead the arm to {POSES} different poses, such as {np.round(wanted[0], 2).tolist()}, and let it rest in each"
-        )
-        while len(poses) < POSES and resting[-1].t - first.t < PATIENCE and not self.stop():
+        for states in self._rests(lambda q: all(np.abs(q - pose).max() > APART for pose in poses)):
+            q, effort = _rest(states)
+            poses.append(q)
+            efforts.append(effort)
+            self.announce(f"pose {len(poses)} of {POSES}")
+            if len(poses) == POSES:
+                break
+        return np.array(poses), np.array(efforts)
+
+    def _rests(self, suits: Callable[[Array], bool]) -> Iterator[list[ArmState]]:
+        """States of each rest in a pose that suits, while a person leads the arm."""
+        near, first = 0.02 * scale_of(self.model), self._state()
+        resting = [first]
+        while resting[-1].t - first.t < PATIENCE and not self.stop():
             state = self._state()
             moved = (np.abs(state.q - resting[0].q) > near).any()
             resting = [state] if moved else [*resting, state]
-            new = all(np.abs(state.q - pose).max() > 0.2 for pose in poses)
-            if resting[-1].t - resting[0].t > RESTING and new:
-                q, effort = _rest(resting)
-                poses.append(q)
-                efforts.append(effort)
-                self.announce(f"pose {len(poses)} of {POSES}")
-        return np.array(poses), np.array(efforts)
+            if resting[-1].t - resting[0].t > RESTING and suits(state.q):
+                yield resting
 
     # -- what is left ----------------------------------------------------------------------------------------------
 

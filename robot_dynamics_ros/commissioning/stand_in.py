@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, effort_limit, with_joint_values
-from robot_dynamics_ros.control.cycle.loading import joint_sizes
+from robot_dynamics_ros.commissioning.arm import ArmState
+from robot_dynamics_ros.commissioning.release import effort_limit
 from robot_dynamics_ros.control.reference.move import rest_to_rest
-from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import bias_forces, mass_matrix
 from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
@@ -18,7 +17,7 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 
-__all__ = ["StandIn", "with_rotors"]
+__all__ = ["StandIn"]
 
 RATE = 500.0
 """Hz."""
@@ -28,12 +27,6 @@ FROM_STOPS = 0.01
 """rad or m, least distance from stops at the start."""
 BRAKES = 0.1
 """s of silence after which brakes hold."""
-
-
-def with_rotors(model: RobotModel) -> RobotModel:
-    """The robot with usual rotors where its description has none: gears are there all the same."""
-    rotors = Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
-    return with_joint_values(model, {name: x for name, x in zip(model.joint_names, rotors, strict=True) if x > 0.0})
 
 
 class StandIn:
@@ -71,6 +64,10 @@ class StandIn:
 
     def begin(self) -> None:
         """Nothing waits here."""
+
+    def hold(self) -> None:
+        """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
+        self._silent = math.inf
 
     def read(self) -> ArmState | None:
         """One period later."""

@@ -10,18 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import (
-    ArmState,
-    Bounds,
-    Command,
-    Motion,
-    StepRunner,
-    effort_limit,
-    scale_of,
-    speed_limit,
-    with_joint_values,
-)
+from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
@@ -97,7 +88,9 @@ class ArmSettings:
 
     def model(self, model: RobotModel) -> RobotModel:
         """The description with these rotors and this friction."""
-        return with_joint_values(model, self.armature, self.friction)
+        if not (self.armature or self.friction):
+            return model
+        return model.replace(description=model.description.with_joints(self.armature, self.friction))
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
@@ -309,12 +302,12 @@ def tune(
         The report, and the settings to use.
     """
     tuning, model = _Tuning(runner, settings), runner.model
-    runner.run(tuning.motion, proven=True)
+    runner.run(tuning.motion, open_to=0.0)
     stopped, tuning.period = runner.record.stopped, runner.period
     for bandwidth, good, why in tuning.tried:
         announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
     while tuning.best > SLOWEST and not tuning.margin and not stopped:
-        runner.run(tuning.proof, proven=True)
+        runner.run(tuning.proof, open_to=0.0)
         if runner.record.stopped in ("stopped by a person", "joint states stopped"):
             stopped = runner.record.stopped
         elif not tuning.margin:

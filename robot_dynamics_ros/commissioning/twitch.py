@@ -1,8 +1,6 @@
 """Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
 
-A joint is first pushed by an effort that grows until it moves, either way, so slowly that the least inertia which it may have
-stays slow.  Then it sweeps to and fro at a slow speed with
-three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
+A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
 
     U / Q = (−J ω² + i ω d) exp(i ω T)
 
@@ -12,60 +10,37 @@ Friction is the same before and after while the joint does not reverse, and drop
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import (
     GENTLE,
-    STILL,
     ArmState,
     Bounds,
     Command,
     Motion,
     StepRunner,
-    effort_limit,
     gentle_controller,
-    least_inertia,
-    scale_of,
-    speed_limit,
 )
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
-from robot_dynamics_ros.commissioning.floating import DAMPING, LONGEST, damping_of, late_commands, reversed_command
+from robot_dynamics_ros.commissioning.floating import LONGEST, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
+from robot_dynamics_ros.commissioning.probe import REACH, Pushed
+from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.dynamics import mass_matrix, mass_matrix_inverse
+from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_report"]
 
-RISE = 0.06
-"""1/s, of the effort limit: how fast a push grows, or slower where a joint may be light."""
-PUSHED, LATE = 0.05, 0.01
-"""Share of the velocity limit that a push may give to the least inertia, and s, beside two periods, until its motion is seen."""
-LIKELY = 0.9
-"""Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed."""
-FRACTION = 0.8
-"""Least inertia that is expected, over the description's."""
-PUSH, RUB = 0.03, 4.0
-"""Largest push: a share of the effort limit and times the friction described."""
-MOVED, NOISE = 4e-4, 8.0
-"""rad that count as motion; or times the standard deviation of positions, if that is more."""
-OTHERS = 10.0
-"""Times that motion of joints that are not pushed, which may drift or be dragged along."""
-ROOM = 5e-3
-"""rad beside a stop within which a joint is not pushed towards it."""
-REACH = 0.06
-"""rad, announced of a joint that twitches; the others stay within as much."""
-COAST = 0.25, 1.5
-"""s that a joint is left alone after a push: at least, and until it stands."""
 SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4
 """s: of motion at constant speed, of speeding up and slowing down, at rest."""
 SWEEP_SPEED = 0.016
@@ -250,129 +225,6 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
 
 
-def motion_seen(runner: StepRunner) -> Array:
-    """(n,) rad or m that count as motion."""
-    return np.maximum(MOVED * scale_of(runner.model), NOISE * runner.position_noise)
-
-
-def _rise(runner: StepRunner, i: int, inertia: float, q: Array) -> float:
-    """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
-    model = runner.model
-    way, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
-    drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
-    fastest = PUSHED * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
-    t = np.geomspace(
-        1e-3, 10.0, 400
-    )  # in which it makes that way: rise t³ / (6 J); its speed after that and the delay:
-    slow = 3.0 * way * (t + late) ** 2 / t**3 < fastest
-    return float(min(RISE * effort_limit(model)[i], 6.0 * way * inertia / t[int(np.argmax(slow))] ** 3))
-
-
-def breaking_free(t: Array, way: Array, rise: float, least: float) -> tuple[float, float]:
-    """When a joint that a growing effort pushes breaks free, and its inertia: its way is rise (t − t₀)³ / (6 J) from then on.
-
-    Args:
-        t: (k,) s since the effort began to grow.
-        way: (k,) rad or m, from rest.
-        rise: N m/s or N/s.
-        least: rad or m, of a way that is not noise.
-
-    Returns:
-        t₀ in s, and kg m² or kg, less where friction falls as it breaks free; NaN where too little is seen.
-    """
-    noise = np.flatnonzero(way <= least)
-    first = int(noise[-1]) + 1 if len(noise) else 0
-    if len(t) - first < 2:
-        return math.nan, math.nan
-    slope, start = np.polyfit(t[first:], np.cbrt(way[first:]), 1)
-    return (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
-
-
-@dataclass(frozen=True)
-class Pushed:
-    """A joint as pushes show it.
-
-    Attributes:
-        effort: the largest push, N m or N.
-        friction: push from which on it moves, N m or N.
-        inertia: kg m² or kg.
-    """
-
-    effort: float
-    friction: float
-    inertia: float
-
-
-def _push(
-    runner: StepRunner, i: int, sign: float, inertia: float, state: ArmState
-) -> Motion[tuple[Pushed, Array, ArmState]]:
-    """Push joint i, whose inertia may be as little as this, until something moves.
-
-    Returns:
-        What is seen, (n,) the motion, and the state after it.
-    """
-    model = runner.model
-    q, damping, limit = state.q, damping_of(model, state.q), effort_limit(model)
-    bounds, t, rise = Bounds.around(model, q, REACH), state.t, _rise(runner, i, inertia, q)
-    most = PUSH * limit[i] + RUB * model.friction[i]
-    push, moved, rows, enough = 0.0, np.zeros(model.nv), [], motion_seen(runner)
-    others = np.where(np.arange(model.nv) == i, 1.0, OTHERS) * enough
-    while push < most and not (np.abs(moved) > others).any():
-        push = min(rise * (state.t - t), most)
-        effort = runner.weight(state.q) - damping * state.v
-        effort[i] += sign * push
-        state = yield Command(effort, bounds)
-        moved = state.q - q
-        rows.append((state.t - t, abs(moved[i])))
-    times, ways = np.array(rows).T
-    free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
-    pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen)
-    damping[i] = max(damping[i], 2.0 * DAMPING * float(least_inertia(model, q)[i]))
-    t, shortest, longest = state.t, *COAST
-    while state.t - t < shortest or (
-        state.t - t < longest and (np.abs(state.v) > np.maximum(STILL * speed_limit(model), 2e-3)).any()
-    ):
-        state = yield Command(runner.weight(state.q) - damping * state.v)
-    return pushed, moved, state
-
-
-def _signs(runner: StepRunner, i: int, state: ArmState) -> Motion[tuple[Finding | None, Pushed, ArmState]]:
-    """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
-    model = runner.model
-    name = model.joint_names[i]
-    least = FRACTION * float(least_inertia(model, state.q)[i])
-    moved, pushed, inertia = list[Array](), list[Pushed](), least
-    up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
-    for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
-        seen, way, state = yield from _push(runner, i, sign, inertia, state)
-        inertia = max(least, seen.inertia if moved else 0.5 * seen.inertia)  # NaN: least
-        pushed.append(seen)
-        moved.append(sign * way / motion_seen(runner))
-    largest = max(seen.effort for seen in pushed)
-    shown = Pushed(largest, max(seen.friction for seen in pushed), inertia)
-    both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
-    if np.abs(both).max() < 0.5:
-        sentence = (
-            f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
-        )
-        line = Change("arm", f"brake, encoder or drive of {name}")
-        return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
-    together = mass_matrix_inverse(model, state.q) / motion_seen(runner)[:, None]  # columns: ways of free joints
-    along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
-    likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
-    other = int(np.argmax(likely))
-    if likely[i] > LIKELY * likely[other]:
-        why = f"{both[i] * motion_seen(runner)[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N"
-        return (None if both[i] > 0.0 else reversed_command(name, why)), shown, state
-    names = (name, model.joint_names[other])
-    line = Change("parameters", "joints", names[::-1])
-    return (
-        Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line),
-        shown,
-        state,
-    )
-
-
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:
     """rad/s, of the vibrations."""
     return tuple(2.0 * math.pi * min(HIGHEST, 0.125 / runner.period) * part for part in PARTS)
@@ -469,18 +321,17 @@ class _Twitches:
     """The twitches of several joints, as far as they have come.
 
     Attributes:
-        findings, loops: so far; a loop for each joint of the model.
-        pushes: number of a joint → what its pushes showed.
+        pushes: number of a joint → what its pushes showed; other joints do not sweep.
+        loops: so far, one for each joint of the model.
         present: the joint that sweeps, -1: none.
         rows: of its sweep.
     """
 
     runner: StepRunner
     joints: Sequence[int]
-    findings: list[Finding] = field(default_factory=list)
+    pushes: Mapping[int, Pushed]
     loops: list[JointLoop | None] = field(default_factory=list)
     place: Array = field(default_factory=lambda: np.zeros(0))
-    pushes: dict[int, Pushed] = field(default_factory=dict)
     present: int = -1
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
@@ -494,25 +345,15 @@ class _Twitches:
         model = self.runner.model
         bodies, seen = bodies_inertia(model, self.place), np.full(model.nv, np.nan)
         for i, pushed in self.pushes.items():
-            seen[i] = pushed.inertia
+            seen[i], bodies[i] = pushed.inertia, bodies_inertia(model, pushed.q)[i]
         least = 0.02 * bodies  # none at all would be taken for an unknown one
         most = Robustness().rotor_share * joint_sizes(model)["largest_rotor"]
         return np.clip(seen - bodies, least, np.maximum(most, least))
 
     def motion(self, state: ArmState) -> Motion[bool]:
-        """Push every joint, then sweep every joint that follows its commands."""
+        """Sweep every joint that follows its commands."""
         runner, model = self.runner, self.runner.model
         self.place, self.loops = state.q, [None] * model.nv
-        for i in self.joints:
-            if (name := model.joint_names[i]) in runner.record.frozen:
-                sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
-                line = Change("arm", f"encoder of {name}")
-                self.findings.append(Finding("frozen_joint", (name,), sentence, 0.0, "", 0.7, line))
-                continue
-            finding, self.pushes[i], state = yield from _signs(runner, i, state)
-            self.findings += [finding] if finding is not None else []
-        if any(f.kind in ("command_sign", "commands_exchanged") for f in self.findings):
-            return False
         rotors = dict(zip(model.joint_names, self.rotors(), strict=True))
         controller = gentle_controller(
             model, runner.options, state.q, {name: rotor for name, rotor in rotors.items() if math.isfinite(rotor)}
@@ -520,7 +361,7 @@ class _Twitches:
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
         rate, limit, fastest = np.array(_frequencies(runner)), effort_limit(model), speed_limit(model)
         for i in self.joints:
-            if any(model.joint_names[i] in f.joints for f in self.findings):
+            if i not in self.pushes:
                 continue
             pushed = self.pushes[i]
             friction, assumed = pushed.friction, pushed.inertia
@@ -542,18 +383,18 @@ class _Twitches:
         return True
 
 
-def twitch(runner: StepRunner, joints: Sequence[str] | None = None) -> StepReport:
+def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[str] | None = None) -> StepReport:
     """Move one joint after another, each within 0.06 rad and 8 % of its speed limit.
 
     Args:
         runner: of the arm.
+        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.probe`.
         joints: by name; all if not given.
     """
     model = runner.model
     numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
-    twitches = _Twitches(runner, numbers)
-    complete, record = runner.run(twitches.motion), runner.record
-    findings = [*twitches.findings, *(reversed_command(name, record.stopped) for name in record.reversed_joints)]
+    twitches, findings = _Twitches(runner, numbers, pushes), list[Finding]()
+    complete, record = runner.run(twitches.motion, open_to=0.5), runner.record
     i = twitches.present
     if record.stopped and i >= 0 and len(twitches.rows) > 20:
         play = hidden_way(twitches.swept())

@@ -137,30 +137,16 @@ def _without_model(model: RobotModel, q: Array, moved: ArrayLike | None, asked: 
     if moved is not None:
         sag = np.abs(_checked(model, moved, "moved")).max(axis=0)
         for j in np.flatnonzero(sag > _SAGS):
-            findings.append(
-                Finding(
-                    "brake",
-                    (names[j],),
-                    f"joint {names[j]} is not held: it moves by {sag[j]:.2g} while the arm rests",
-                    float(sag[j]),
-                    "rad or m",
-                    0.99,
-                    Change("arm", f"brake or holding controller of {names[j]}"),
-                )
-            )
+            change = Change("arm", f"brake or holding controller of {names[j]}")
+            text = f"joint {names[j]} is not held: it moves by {sag[j]:.2g} while the arm rests"
+            findings.append(Finding("brake", (names[j],), text, float(sag[j]), "rad or m", 0.99, change))
     if asked is not None and len(q) > 1:
         goal = _checked(model, asked, "asked")
         for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (np.ptp(goal, axis=0) > 0.05)):
+            change = Change("driver", f"position of {names[j]}")
+            text = f"the position of joint {names[j]} is frozen: it was asked to move by {np.ptp(goal[:, j]):.2g}"
             findings.append(
-                Finding(
-                    "frozen_joint",
-                    (names[j],),
-                    f"the position of joint {names[j]} is frozen: it was asked to move by {np.ptp(goal[:, j]):.2g}",
-                    float(np.ptp(goal[:, j])),
-                    "rad or m",
-                    0.99,
-                    Change("driver", f"position of {names[j]}"),
-                )
+                Finding("frozen_joint", (names[j],), text, float(np.ptp(goal[:, j])), "rad or m", 0.99, change)
             )
     return findings
 
@@ -296,17 +282,8 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
         name, size = model.joint_names[j], float(band[j])
         than = f"{size / claimed[j]:.1f} times the description's" if claimed[j] > 0.0 else "the description has none"
         change = Change("description", f"joint[{name}]/dynamics/friction", size)
-        out.append(
-            Finding(
-                "friction",
-                (name,),
-                f"joint {name} has {size:.3g} N m or N of friction: {than}",
-                size,
-                "N m or N",
-                0.95,
-                change,
-            )
-        )
+        text = f"joint {name} has {size:.3g} N m or N of friction: {than}"
+        out.append(Finding("friction", (name,), text, size, "N m or N", 0.95, change))
     return out
 
 

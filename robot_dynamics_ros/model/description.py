@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -317,6 +317,20 @@ class RobotDescription:
         object.__setattr__(self, "joints", tuple(self.joints))
         object.__setattr__(self, "initial_positions", MappingProxyType(dict(self.initial_positions)))
         object.__setattr__(self, "findings", tuple(self.findings))
+
+    def with_joints(
+        self, armature: Mapping[str, float] = MappingProxyType({}), friction: Mapping[str, float] = MappingProxyType({})
+    ) -> RobotDescription:
+        """The description with other rotors (kg m² or kg) and friction (N m or N) of the joints with these names."""
+        joints = tuple(
+            replace(
+                joint,
+                armature=armature.get(joint.name, joint.armature),
+                friction=friction.get(joint.name, joint.friction),
+            )
+            for joint in self.joints
+        )
+        return replace(self, joints=joints, source="")
 
     def __reduce__(self) -> tuple[object, ...]:  # mapping proxies do not pickle
         return RobotDescription, (

@@ -186,12 +186,7 @@ def _with_armature(description: RobotDescription, armature: Mapping[str, float] 
     if not armature:
         return description
     moving = {joint.name: joint.armature for joint in description.joints if joint.type is not JointType.FIXED}
-    new = _checked_armatures(moving, set(moving), armature)
-    joints = tuple(
-        dataclasses.replace(joint, armature=new[joint.name]) if joint.name in new else joint
-        for joint in description.joints
-    )
-    return dataclasses.replace(description, joints=joints, source="")
+    return description.with_joints(_checked_armatures(moving, set(moving), armature))
 
 
 def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:

@@ -14,6 +14,8 @@ def test_steps_are_rehearsed_and_written(tmp_path, capsys):
             "--only",
             "listen",
             "--only",
+            "weigh",
+            "--only",
             "float",
             "--json",
             "--quiet",
@@ -23,7 +25,11 @@ def test_steps_are_rehearsed_and_written(tmp_path, capsys):
     )
     document = json.loads(capsys.readouterr().out)
     assert code == 0
-    assert [(step["step"], step["findings"]) for step in document["steps"]] == [("listen", []), ("float", [])]
+    assert [(step["step"], step["findings"]) for step in document["steps"]] == [
+        ("listen", []),
+        ("weigh", []),
+        ("float", []),
+    ]
     parameters = json.loads((tmp_path / "controller.yaml").read_text())["/**"]["ros__parameters"]
     assert parameters["robustness"]["bandwidth"] > 0.0
     page = (tmp_path / "commissioning.html").read_text()

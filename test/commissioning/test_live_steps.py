@@ -7,30 +7,36 @@ import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo moves the stand-ins")
 
-from support.wrong_arm import HOME, WrongArm, described
+from support.wrong_arm import HOME, LOADED, WrongArm, described
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.commissioning import (
     ArmSettings,
     Bounds,
     Command,
+    Pushed,
     StepRunner,
     Sweep,
+    calm_pose,
     drift,
+    exposure,
     float_arm,
     loop_of,
     move,
+    probe,
     step_response,
     tune,
     twitch,
 )
 from robot_dynamics_ros.commissioning.floating import effort_delay
-from robot_dynamics_ros.commissioning.twitch import breaking_free
+from robot_dynamics_ros.commissioning.probe import breaking_free
 from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
 MODEL = described()
-FLOATS, TWITCHES = 0.05, 0.06  # rad, announced
+FLOATS, TWITCHES, PROBES = 0.05, 0.06, 0.06  # rad, announced
+SEEN = {2: Pushed(0.5, 0.4, 0.1, HOME)}
 
 
 def within(arm, announced):
@@ -40,34 +46,86 @@ def within(arm, announced):
     assert arm.moves_after() < 1e-3
 
 
+SLIPPERY = described(friction=(0.1, 0.1, 0.1))
+FLIPPED = -np.ones(3)
+
+
+@pytest.mark.parametrize("late", [0, 10])
+@pytest.mark.parametrize("truth", [MODEL, SLIPPERY], ids=["friction", "slippery"])
+@pytest.mark.parametrize("wrong", [(), (1,), (2,), (0, 2), (0, 1, 2)])
+def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, late):
+    """Any signs, with 20 ms of delay and with hardly any friction."""
+    signs = np.where(np.isin(range(3), wrong), -1.0, 1.0)
+    arm = WrongArm(truth, signs=signs, delay=late)
+    report, pushes = probe(StepRunner(arm, MODEL))
+    within(arm, PROBES)
+    assert [(f.kind, *f.joints) for f in report.findings] == [("command_sign", f"joint{i + 1}") for i in wrong]
+    assert sorted(pushes) == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
-    ("mistake", "kind", "joints"),
-    [
-        ({}, None, None),
-        ({"signs": np.array([1.0, -1.0, 1.0])}, "command_sign", ("joint2",)),
-        ({"signs": np.array([1.0, 1.0, -1.0])}, "command_sign", ("joint3",)),
-        ({"lifts": True}, "gravity_compensated_by_driver", ()),
-        ({"delay": 10}, "delay", ()),
-    ],
+    "mistake",
+    [{"lifts": True}, {"lifts": True, "signs": FLIPPED}, {"mass": 1.5}, {"mass": 1.5, "signs": FLIPPED}, {"loose": 1}],
 )
-def test_floating(mistake, kind, joints):
-    arm = WrongArm(MODEL, **mistake)
-    report = float_arm(StepRunner(arm, MODEL), 0.6)
-    assert [(f.kind, f.joints) for f in report.findings] == ([(kind, joints)] if kind else [])
+def test_nothing_gets_fast_where_commands_are_proven(mistake):
+    mass = mistake.pop("mass", 1.0)
+    arm = WrongArm(rd.robot_model_error(SLIPPERY, mass=mass), delay=10, **mistake)
+    probe(StepRunner(arm, SLIPPERY))
+    assert arm.farthest() < PROBES + 0.1 and arm.fastest() < 0.1
+
+
+def test_commands_in_another_unit_are_named():
+    arm = WrongArm(MODEL, signs=np.array([1.0, 10.0, 1.0]), delay=2)
+    report, _ = probe(StepRunner(arm, MODEL))
+    assert [(f.kind, *f.joints) for f in report.findings] == [("command_unit", "joint2")]
+    assert 2.5 < report.findings[0].number <= 12.0
+    within(arm, PROBES)
+
+
+def test_an_arm_is_not_released_where_a_wrong_sign_would_make_it_fast():
+    arm = WrongArm(MODEL, home=LOADED)
+    with pytest.raises(ArgumentError, match="Lead it to a pose"):
+        probe(StepRunner(arm, MODEL))
+    with pytest.raises(ArgumentError, match="Lead it to a pose"):
+        float_arm(StepRunner(arm, MODEL))
+    assert arm.command is None
+    calm = calm_pose(MODEL, LOADED)
+    assert exposure(MODEL, calm) < 0.01 and ((MODEL.lower <= calm) & (calm <= MODEL.upper)).all()
+
+
+@pytest.mark.parametrize("signs", [(-1.0, -1.0, -1.0), (1.0, -1.0, 1.0), (1.0, 1.0, -1.0), (-1.0, 1.0, -1.0)])
+@pytest.mark.parametrize("pose", [LOADED, HOME, HOME + np.array([0.0, 0.2, -0.4])])
+def test_the_exposure_is_a_bound(pose, signs):
+    """MuJoCo moves the arm under its weight with wrong signs, without friction, for as long as a correction takes."""
+    bare = described(friction=(0.0, 0.0, 0.0))
+    plant = MujocoPlant(bare, 1e-3, geometry="none", q0=pose)
+    for _ in range(26):
+        plant.step(np.array(signs) * rd.gravity_forces(bare, plant.q))
+    assert (np.abs(plant.v) / bare.velocity_limit).max() < 1.1 * exposure(bare, pose)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kinds"),
+    [({}, []), ({"lifts": True, "delay": 10}, ["gravity_compensated_by_driver"]), ({"delay": 10}, ["delay"])],
+)
+def test_floating(mistake, kinds):
+    arm = WrongArm(SLIPPERY, home=calm_pose(SLIPPERY, LOADED, 0.08), **mistake)
+    report = float_arm(StepRunner(arm, SLIPPERY), 0.6)
+    assert set(kinds) <= {f.kind for f in report.findings} and (kinds or not report.findings)
     within(arm, FLOATS)
 
 
-def test_an_arm_whose_description_is_too_light_does_not_float():
-    heavy = rd.robot_model_error(described(friction=(0.1, 0.1, 0.1)), mass=1.5)
-    arm = WrongArm(heavy)
-    report = float_arm(StepRunner(arm, described(friction=(0.1, 0.1, 0.1))), 2.0)
-    assert [f.kind for f in report.findings] == ["drift"]
+def test_an_arm_whose_description_is_too_light_drifts():
+    heavy = rd.robot_model_error(SLIPPERY, mass=1.5)
+    arm = WrongArm(heavy, home=calm_pose(SLIPPERY, LOADED, 0.08), delay=10)
+    report = float_arm(StepRunner(arm, SLIPPERY), 2.0)
+    assert any("joint2 drifts" in sentence for sentence in (*map(str, report.findings), *report.notes))
     within(arm, FLOATS)
 
 
 def test_a_joint_without_brake_is_named_before_anything_is_sent():
-    arm = WrongArm(MODEL, loose=1)
-    report = float_arm(StepRunner(arm, MODEL), 0.5)
+    arm = WrongArm(SLIPPERY, loose=1, home=LOADED)
+    report, _ = probe(StepRunner(arm, MODEL))
     assert [(f.kind, f.joints) for f in report.findings] == [("brake", ("joint2",))]
     assert arm.command is None
 
@@ -76,15 +134,14 @@ def test_a_joint_without_brake_is_named_before_anything_is_sent():
     ("mistake", "joints", "kinds"),
     [
         ({}, ["joint2"], []),
-        ({"signs": np.array([-1.0, 1.0, 1.0])}, ["joint1"], ["command_sign"]),
         ({"delay": 10}, ["joint1"], ["delay"]),
         ({"play": 0.01}, ["joint1"], ["play"]),
-        ({"frozen": 1}, ["joint2"], ["frozen_joint"]),
     ],
 )
 def test_twitching(mistake, joints, kinds):
     arm = WrongArm(MODEL, **mistake)
-    report = twitch(StepRunner(arm, MODEL), joints)
+    runner = StepRunner(arm, MODEL)
+    report = twitch(runner, probe(runner)[1], joints)
     assert [f.kind for f in report.findings] == kinds
     within(arm, TWITCHES)
     if "delay" in mistake:
@@ -93,16 +150,26 @@ def test_twitching(mistake, joints, kinds):
         assert report.findings[0].number == pytest.approx(0.01, abs=1e-3)
 
 
+def test_a_frozen_joint_is_not_pushed():
+    arm = WrongArm(MODEL, frozen=1)
+    report, pushes = probe(StepRunner(arm, MODEL))
+    assert [(f.kind, f.joints) for f in report.findings] == [("frozen_joint", ("joint2",))] and sorted(pushes) == [0, 2]
+    within(arm, PROBES)
+
+
 def test_friction_three_times_as_large_is_measured():
     arm = WrongArm(described(friction=(0.8, 0.8, 1.2)))
-    report = twitch(StepRunner(arm, MODEL), ["joint3"])
+    runner = StepRunner(arm, MODEL)
+    report = twitch(runner, probe(runner)[1], ["joint3"])
     assert [(f.kind, f.joints) for f in report.findings] == [("friction", ("joint3",))]
     assert report.findings[0].change.value == pytest.approx(1.2, rel=0.05)
     within(arm, TWITCHES)
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("step", [float_arm, lambda runner: twitch(runner, ["joint3"])])
+@pytest.mark.parametrize(
+    "step", [lambda runner: probe(runner)[0], float_arm, lambda runner: twitch(runner, SEEN, ["joint3"])]
+)
 def test_nothing_moves_after_a_stop_at_any_instant(step, seed):
     rng = np.random.default_rng(seed)
     arm, last = WrongArm(MODEL, seed=seed), int(rng.integers(20, 1200))
@@ -221,7 +288,8 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well():
     truth = described(friction=(8.0, 8.0, 4.0))
     tour, errors = plan_motion(claim, HOME), []
     arm = WrongArm(truth, delay=2)
-    twitched = twitch(StepRunner(arm, claim))
+    runner = StepRunner(arm, claim)
+    twitched = twitch(runner, probe(runner)[1])
     from robot_dynamics_ros.commissioning.session import learned
 
     known = learned(ArmSettings(), twitched, claim)

@@ -1,5 +1,6 @@
 """The node that commissions, beside a simulated arm, each in a process of its own."""
 
+import itertools
 import json
 
 import numpy as np
@@ -10,6 +11,9 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from support.peer import SIMULATOR
+
+import robot_dynamics_ros as rd
 
 pytestmark = pytest.mark.middleware
 
@@ -17,25 +21,44 @@ NODE = "commissioning"
 
 
 def test_steps_are_done_and_stopped_over_the_middleware(peer, start, tmp_path):
-    home = {"initial_positions__shoulder": 0.4, "initial_positions__elbow": 0.5}
+    home = {"initial_positions__shoulder": 1.57, "initial_positions__elbow": 0.02}
     start("simulator", robot_description_file="two_link", update_rate=250.0, holding_brakes=True, **home)
     states, told = peer.listen(JointState, "joint_states"), peer.listen(DiagnosticArray, "/diagnostics")
     peer.wait(lambda: len(states) > 50, "joint states")
-    start(NODE, robot_description_file="two_link", output=tmp_path / "out")
+    start(NODE, robot_description_file="two_link", output=tmp_path / "out", measured_effort="torque_without_gravity")
     refused = peer.call(Trigger, f"{NODE}/tune", Trigger.Request())
     assert not refused.success and "Do twitch first" in refused.message
+    weigh = peer.node.create_client(Trigger, f"{NODE}/weigh")
+    peer.wait(weigh.service_is_ready, "the service")
+    weighing, hand = weigh.call_async(Trigger.Request()), peer.publisher(JointState, f"{SIMULATOR}/set_joint_state")
+    model = rd.load_robot("two_link")
+    for pose in itertools.chain(rd.commissioning.weighing_poses(model, 12), itertools.repeat(list(home.values()))):
+        if weighing.done():
+            break
+        hand.publish(JointState(name=list(model.joint_names), position=list(map(float, pose))))
+        peer.spin_for(0.8)
+    assert weighing.result().success, weighing.result().message
+    peer.insist(
+        hand,
+        JointState(name=list(model.joint_names), position=list(home.values())),
+        lambda: np.allclose(states[-1].position, list(home.values()), atol=1e-3),
+        "the arm to be led back",
+    )
     answer = peer.call(Trigger, f"{NODE}/float", Trigger.Request(), timeout=90.0)
     assert answer.success, answer.message
     written = json.loads((tmp_path / "out" / "commissioning.json").read_text())
-    assert [step["step"] for step in written["steps"]] == ["float"]
+    assert [step["step"] for step in written["steps"]] == ["weigh", "float"]
     assert (tmp_path / "out" / "controller.yaml").is_file() and (tmp_path / "out" / "commissioning.html").is_file()
-    client = peer.node.create_client(Trigger, f"{NODE}/twitch")
+    client = peer.node.create_client(Trigger, f"{NODE}/float")
     peer.wait(client.service_is_ready, "the service")
-    twitching = client.call_async(Trigger.Request())
-    peer.wait(lambda: any(s.message.startswith("twitch") for m in told for s in m.status), "twitching to be reported")
+    floating = client.call_async(Trigger.Request())
+    told.clear()
+    peer.wait(
+        lambda: any(s.message.startswith("float: Where") for m in told for s in m.status), "the step to be reported"
+    )
     assert peer.call(Trigger, f"{NODE}/stop", Trigger.Request()).success
-    peer.wait(twitching.done, "the end of the step")
-    assert not twitching.result().success and "stopped by a person" in twitching.result().message
+    peer.wait(floating.done, "the end of the step")
+    assert not floating.result().success and "stopped by a person" in floating.result().message
     peer.spin_for(0.5)
     states.clear()
     peer.wait(lambda: len(states) > 20, "joint states")

@@ -11,7 +11,8 @@ from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
 PERIOD = 2e-3
-HOME = np.array([0.3, -0.6, 0.9])
+HOME = np.array([0.3, -1.5606, 0.0])  # its weight acts little there
+LOADED = np.array([0.3, -0.6, 0.9])
 BRAKES = 25  # periods of silence, after which brakes hold
 NOISE = 2e-5
 
@@ -42,10 +43,11 @@ class WrongArm:
         lifts: the driver adds gravity to commands.
         silent_after, nan_after: number of readings after which none comes, or NaN.
         seed: of the noise.
+        home: (3,) rad, where it stands.
     """
 
     def __init__(self, truth, *, signs=1.0, delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
-                 nan_after=10**9, noise=NOISE, seed=0):  # fmt: skip
+                 nan_after=10**9, noise=NOISE, seed=0, home=HOME):  # fmt: skip
         self.model, self.signs, self.play, self.frozen, self.lifts = (
             truth,
             signs * np.ones(truth.nv),
@@ -54,16 +56,19 @@ class WrongArm:
             lifts,
         )
         brakes = {name: 0.0 if i == loose else np.inf for i, name in enumerate(truth.joint_names)}
-        self.plant = MujocoPlant(truth, PERIOD, geometry="none", q0=HOME, substeps=2, brake_effort=brakes)
+        self.plant = MujocoPlant(truth, PERIOD, geometry="none", q0=home, substeps=2, brake_effort=brakes)
         self.rng, self.noise = np.random.default_rng(seed), noise
         self.under_way = deque([None] * delay)
         self.command, self.silence, self.readings = None, 10**9, 0
         self.silent_after, self.nan_after = silent_after, nan_after
-        self.shown, self.start = HOME.copy(), HOME.copy()
+        self.shown, self.start = home.copy(), home.copy()
         self.way, self.speed = [], []
 
     def begin(self):
         pass
+
+    def hold(self):
+        self.silence = BRAKES
 
     def send(self, effort):
         assert np.isfinite(effort).all()
@@ -95,9 +100,9 @@ class WrongArm:
             q[0] = np.nan
         return ArmState(self.readings * PERIOD, q, v, effort)
 
-    def farthest(self, home=HOME):
+    def farthest(self):
         """rad, from where it stood."""
-        return np.abs(np.array(self.way) - home).max()
+        return np.abs(np.array(self.way) - self.start).max()
 
     def fastest(self):
         """Largest share of the velocity limits."""

@@ -108,6 +108,9 @@ class LiveArm:
         while not self._states.empty():
             self._states.get_nowait()
 
+    def hold(self) -> None:
+        """Nothing more is sent: a driver that gets no commands holds the arm."""
+
     def publishers(self) -> tuple[str, ...]:
         """Names of the nodes that publish joint states."""
         return tuple(publishing_nodes(self._node, self._subscription.topic_name))

@@ -1,0 +1,137 @@
+"""Where an arm may be released of which nothing is proven: its weight must be too small to make it fast before that is seen."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics_ros.commissioning.evidence import without_compiling
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
+from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+__all__ = [
+    "CALM",
+    "REACTION",
+    "calm_pose",
+    "effort_limit",
+    "exposure",
+    "least_inertia",
+    "scale_of",
+    "speed_limit",
+    "with_rotors",
+]
+
+SPEED = 2.0
+"""rad/s, of joints whose description has no velocity limit."""
+REACTION = 0.026
+"""s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz."""
+TOOL = 0.03
+"""Mass of a tool that may be forgotten at the last link, over that of the arm."""
+CALM = 0.07
+"""Largest exposure with which an arm is released."""
+_CANDIDATES, _BEST, _CHANGED, _ROUNDS, _SHRINK = 1000, 12, 16, 60, 0.93
+_MARGIN = 0.1  # rad or m from limits
+
+
+def scale_of(model: RobotModel) -> Array:
+    """(n,) 1 for joints that turn, 0.2 for those that slide: m that stand for a rad."""
+    return np.array([0.2 if model.joint(name).type is JointType.PRISMATIC else 1.0 for name in model.joint_names])
+
+
+def speed_limit(model: RobotModel) -> Array:
+    """(n,) velocity limits, finite."""
+    return np.where(np.isfinite(model.velocity_limit), model.velocity_limit, SPEED * scale_of(model))
+
+
+def effort_limit(model: RobotModel) -> Array:
+    """(n,) effort limits, finite."""
+    return joint_sizes(model)["effort_size"]
+
+
+def least_inertia(model: RobotModel, q: Array) -> Array:
+    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg."""
+    return np.asarray(1.0 / np.diagonal(mass_matrix_inverse(model, q)))
+
+
+def with_rotors(model: RobotModel) -> RobotModel:
+    """The robot with usual rotors where its description has none: gears are there all the same."""
+    rotors = Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
+    if not rotors.any():
+        return model
+    sizes = {name: x for name, x in zip(model.joint_names, rotors.tolist(), strict=True) if x > 0.0}
+    return model.replace(description=model.description.with_joints(sizes))
+
+
+def exposure(model: RobotModel, q: ArrayLike) -> Array:
+    """Share of a speed limit that a joint may reach before a wrong command of the arm's weight is corrected.
+
+    Commands of any joints may have the wrong sign, or gravity is compensated twice, or not at all, and a tool may be forgotten:
+    each joint is then pulled by twice its weight, and that of the tool, at most, for :data:`REACTION`.  Where the description has no
+    rotors, usual ones are assumed.
+
+    Args:
+        model: the robot as described.
+        q: (..., n) rad or m.
+
+    Returns:
+        (...) largest share, over all joints.
+    """
+    return _exposure(*_with_tool(model), np.asarray(q, dtype=np.float64))
+
+
+@lru_cache(4)
+def _with_tool(model: RobotModel) -> tuple[RobotModel, RobotModel]:
+    """The robot with rotors, and with a tool at its last link; not compiled, since both are asked a few times only."""
+    model = without_compiling(with_rotors(model))
+    link = model.joint(model.moving_joint_names[-1]).child
+    return model, carrying(model, Payload(link, TOOL * float(np.sum(model.body_mass)), np.zeros(3)))
+
+
+def _exposure(model: RobotModel, with_tool: RobotModel, q: Array) -> Array:
+    weight = gravity_forces(model, q)
+    pull = 2.0 * np.abs(weight) + np.abs(gravity_forces(with_tool, q) - weight)
+    fast = np.abs(mass_matrix_inverse(model, q)) @ pull[..., None]
+    return np.asarray(REACTION * (fast[..., 0] / speed_limit(model)).max(axis=-1))
+
+
+def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
+    """The pose on the way from ``around`` to one where the weight acts least, from which on the arm may be released.
+
+    Nobody checks collisions: look at the pose before the arm moves there.
+
+    Args:
+        model: the robot as described.
+        around: (n,) rad or m.
+        most: exposure that is sought.
+
+    Returns:
+        (n,) rad or m, within limits.
+    """
+    model, tool = _with_tool(model)
+    rng, n = np.random.default_rng(0), model.nv
+    margin = np.minimum(_MARGIN, 0.25 * (model.upper - model.lower))
+    low, high = np.maximum(model.lower + margin, -math.pi), np.minimum(model.upper - margin, math.pi)
+    here = np.clip(np.asarray(around, dtype=np.float64), low, high)
+    q = np.vstack([here, low + rng.random((_CANDIDATES, n)) * (high - low)])
+    best = q[np.argsort(_exposure(model, tool, q))[:_BEST]]
+    width = 0.5
+    for _ in range(_ROUNDS):
+        shape = (_CHANGED, _BEST, n)
+        change = width * rng.standard_normal(shape) * (rng.random(shape) < 0.4)
+        q = np.concatenate([best[None], np.clip(best + change, low, high)])
+        best = np.take_along_axis(q, _exposure(model, tool, q).argmin(axis=0)[None, :, None], axis=0)[0]
+        width *= _SHRINK
+    calm = best[int(_exposure(model, tool, best).argmin())]
+    for i in range(n):  # joints that do not matter stay
+        other = np.where(np.arange(n) == i, here, calm)
+        calm = other if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm))) else calm
+    way = calm + np.linspace(1.0, 0.0, 201)[:, None] * (here - calm)
+    allowed = _exposure(model, tool, way) <= most
+    return way[int(np.flatnonzero(~allowed).max(initial=-1)) + 1] if allowed[-1] else calm

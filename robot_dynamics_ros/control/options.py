@@ -40,7 +40,8 @@ class ControllerOptions:
         wrench_timeout: s after which an external wrench is forgotten.
         blend_time: s over which a change of law, gains or payload is faded in, so that the effort does not jump.
         max_state_jump: rad or m; largest difference of a position from the one that the joint's speed explains;
-            a state beyond it is dropped, after ``state_timeout`` accepted as a new start; 0: all are accepted.
+            a state beyond it is dropped, after ``state_timeout`` accepted as a new start, or a fault if the arm was in motion;
+            0: all are accepted.
         max_step: rad or m; a point that is due at once may differ from the present reference by this much at most.
         trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added to the law's effort.
         wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded" (what the commanded

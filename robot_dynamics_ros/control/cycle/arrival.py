@@ -12,6 +12,7 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     FIRST,
     JUMP,
     LATE,
+    LOST,
     NOT_FINITE,
     RECOVERED,
     RESUMED,
@@ -29,6 +30,8 @@ LEAST_WAY = 0.05
 """Way, rad or m, that a joint must go in that time before its velocity is judged."""
 OVERSPEED = 1.3
 """Times its velocity limit, a joint is far above it."""
+MOST_JUMP = 1e9
+"""rad or m; a larger accepted jump means that none is refused."""
 ROOM = 2.0
 """How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
 
@@ -36,7 +39,7 @@ ROOM = 2.0
 def arrive(p: CycleMemory) -> int:
     """Judge the state in ``arrived``, ``time``.
 
-    NOT_FINITE, JUMP, STILL and LATE drop it.  CONTRADICTED and TOO_FAST are faults.  FIRST, BACKWARDS, RECOVERED and RESUMED take it as a new start.
+    NOT_FINITE, JUMP, STILL and LATE drop it.  CONTRADICTED, TOO_FAST and LOST are faults.  FIRST, BACKWARDS, RECOVERED and RESUMED take it as a new start.
     """
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
@@ -61,7 +64,10 @@ def arrive(p: CycleMemory) -> int:
     if since < 0:
         return BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
+        if p.adrift[0] == 1:
+            return LOST
         return RECOVERED
+    p.adrift[0] = 0
     if p.safe[0] == 1:
         return RESUMED
     if p.fresh[0] == 1:
@@ -72,16 +78,23 @@ def arrive(p: CycleMemory) -> int:
 def has_jumped(p: CycleMemory, dt: float) -> bool:
     """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is the worst joint.
 
-    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints are no jump.
+    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints are no jump.  A speed far
+    above the limit, of which neither the way nor the state before shows a quarter, is another unit.  ``adrift``: it moves.
     """
-    worst = 0.0
+    worst, fastest = 0.0, 0.0
     for i in range(p.nv):
         way = short_way(p, i, p.arrived[0, i] - p.q[i])
-        speed = max(abs(p.arrived[1, i]), abs(p.v[i]))
-        beyond = abs(way) - ROOM * speed * dt - p.largest_jump[0]
+        told, before = abs(p.arrived[1, i]), abs(p.v[i])
+        fastest = max(fastest, told, before)
+        beyond = abs(way) - ROOM * max(told, before) * dt - p.largest_jump[0]
+        shown = max(abs(way) / dt, before)
+        if told > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown) and p.largest_jump[0] < MOST_JUMP:
+            beyond = max(beyond, (told - shown) * dt)
         if beyond > worst:
             worst = beyond
             p.bad_joint[0] = i
+    if worst > 0.0 and fastest > LEAST_WAY / WINDOW:
+        p.adrift[0] = 1
     return worst > 0.0
 
 
@@ -139,4 +152,5 @@ def begin_afresh(p: CycleMemory) -> None:
         p.v[i] = p.arrived[1, i]
         p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.fast[i] = 0.0, 0.0, 0.0, 0.0, 0
     p.blending[0] = 0
+    p.adrift[0] = 0
     p.fresh[0] = 1

@@ -31,6 +31,7 @@ OWN_LAW = 16  # the law is to be called in Python
 EFFORT_NOT_FINITE = 17
 CONTRADICTED = 18  # velocities have the wrong sign, see ``bad_joint``
 TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``
+LOST = 20  # after a jump in motion the arm did not come back within the time-out
 
 COUNTED = {
     NOT_FINITE: "non_finite_state",
@@ -43,5 +44,6 @@ COUNTED = {
     EFFORT_NOT_FINITE: "non_finite_effort",
     CONTRADICTED: "velocity_sign",
     TOO_FAST: "overspeed",
+    LOST: "state_jump",
 }
 """Verdict → the cause that it is counted as."""

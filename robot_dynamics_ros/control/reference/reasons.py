@@ -27,6 +27,7 @@ busy | INVALID_GOAL | too many trajectories are waiting
 not_following | INVALID_GOAL | no trajectory is followed now: inactive, chained, without a state, or a law without reference
 velocity_sign | INVALID_GOAL | a joint moves against its velocity: wrong sign in the driver, or another joint's velocity
 overspeed | INVALID_GOAL | a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0
+lost | INVALID_GOAL | the joint state jumped in motion, and none that follows on the last good one came: another unit or sign, or an encoder
 """
 
 

@@ -320,6 +320,8 @@ std::int64_t Core::act(std::int64_t verdict)
       return fail(Reason::velocity_sign);
     case @PREFIX@_TOO_FAST:
       return fail(Reason::overspeed);
+    case @PREFIX@_LOST:
+      return fail(Reason::lost);
     default:
       return fail(Reason::fault);
   }

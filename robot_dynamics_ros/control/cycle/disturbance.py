@@ -108,7 +108,13 @@ def reject_disturbances(p: CycleMemory) -> None:
         if dt > 0.0:
             adapt_friction(p, i, dt)
         pulse = pulse_of_stuck_joint(p, i, dt)
-        wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]  # a joint that is stuck does not wind up others
+        wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
+        if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # at rest, a joint that is stuck does not wind up others
+            others = 0.0
+            for j in range(p.nv):
+                if j != i:
+                    others = others + p.inertia[i, j] * p.held_back[j]
+            wound = wound + min(max(others, -abs(wound)), abs(wound))
         most = p.largest_rejected[i]
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
@@ -211,8 +217,9 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             if rest * beyond > -PUSHED * (p.inertia[i, i] + DOUBT * p.rotor[i]) * p.ringing[i] * beyond:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
                 forgotten = FORGET * dt * square / (square + 0.01)
-                p.evidence[0, i] = p.evidence[0, i] + p.ringing[i] * beyond * dt - forgotten * p.evidence[0, i]
-                p.evidence[1, i] = p.evidence[1, i] + rest * beyond * dt - forgotten * p.evidence[1, i]
+                weight = p.entered[0] * p.entered[0] * dt  # a rotor that is hardly compensated does not ring: others push
+                p.evidence[0, i] = p.evidence[0, i] + weight * p.ringing[i] * beyond - forgotten * p.evidence[0, i]
+                p.evidence[1, i] = p.evidence[1, i] + weight * rest * beyond - forgotten * p.evidence[1, i]
         known = KNOWN * p.scale[i] * p.scale[i]
         estimate = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
         p.rotor[i] = p.entered[0] * min(max(estimate, 0.0), p.largest_rotor[i])
@@ -284,6 +291,8 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     stuck = p.calm[i] <= CALM and beyond != 0.0 and abs(p.velocity[i]) <= SLOW * scale
     if not stuck or p.pulse[i] > MOST_PULSE * p.effort_size[i]:
         p.stuck[i] = 0.0
+        if beyond == 0.0:  # the next time it may take less
+            p.pulse[i] = 0.0
         return 0.0
     along = 1.0
     if beyond < 0.0:
@@ -304,6 +313,7 @@ def choose_pulse(p: CycleMemory, i: int, along: float, step: float) -> None:
     gain = abs(p.struck[i]) - abs(p.error[0, i])
     if p.pulse[i] == 0.0:
         p.pulse[i] = max(0.5 * p.stiction[i], step)
+        p.rejected[i] = p.rejected[i] + 0.25 * along * step  # it came to rest here, or slid out of the band
     elif p.struck[i] * along < 0.0:
         p.pulse[i] = max(p.pulse[i] - step, step)
     elif gain < -0.1 * BAND * p.scale[i]:

@@ -112,7 +112,10 @@ def motion_bound(p: CycleMemory, i: int, v: float, fastest: float) -> float:
     over = max(v - fastest, 0.0) / max(FADE * fastest, TINY)
     share = max(min(min(1.0 - over, (fastest - p.creep[i]) / max(p.creep[i], TINY)), 1.0), 0.0)
     friction = p.dry[i] + p.viscous[i] * max(v, 0.0)
-    return p.inertia[i, i] * p.braking_rate[0] * (fastest - v) + share * friction
+    inertia = p.inertia[i, i]
+    if v < 0.0 and p.robust[0] == 1:  # an effort that brakes may be one for a rotor
+        inertia = inertia + p.assumed_rotor[i]
+    return inertia * p.braking_rate[0] * (fastest - v) + share * friction
 
 
 def limit_effort(p: CycleMemory) -> None:

@@ -217,7 +217,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             if rest * beyond > -PUSHED * (p.inertia[i, i] + DOUBT * p.rotor[i]) * p.ringing[i] * beyond:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
                 forgotten = FORGET * dt * square / (square + 0.01)
-                weight = p.entered[0] * p.entered[0] * dt  # a rotor that is hardly compensated does not ring: others push
+                weight = p.entered[0] * dt  # a rotor that is hardly compensated does not ring: others push
                 p.evidence[0, i] = p.evidence[0, i] + weight * p.ringing[i] * beyond - forgotten * p.evidence[0, i]
                 p.evidence[1, i] = p.evidence[1, i] + weight * rest * beyond - forgotten * p.evidence[1, i]
         known = KNOWN * p.scale[i] * p.scale[i]

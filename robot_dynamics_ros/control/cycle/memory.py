@@ -119,7 +119,9 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     safe: Integers = integers(1, meaning="1 while the safe command is out")
     timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
     largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
-    adrift: Integers = integers(1, meaning="1 after a jump of an arm that moves, until a state follows on the last good one")
+    adrift: Integers = integers(
+        1, meaning="1 after a jump of an arm that moves, until a state follows on the last good one"
+    )
     agreement: Vector = numbers("nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s")
     travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
     rated_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity limit of the description")

@@ -213,7 +213,9 @@ class CycleRunner:
         if verdict in (verdict_of.CONTRADICTED, verdict_of.TOO_FAST):
             return self._stop_implausible_motion(verdict)
         if verdict == verdict_of.LOST:
-            return self._fail(f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s")
+            return self._fail(
+                f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s"
+            )
         if verdict == verdict_of.EFFORT_NOT_FINITE:
             return self._fail("the control law gave an effort that is not finite")
         return self._close_goal(verdict)

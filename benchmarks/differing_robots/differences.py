@@ -157,6 +157,8 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
         "velocity_noise": float(rng.uniform(0.0, 1e-2)),
         "seed": seed,
     }
+    low, high = np.maximum(model.lower, -3.0) + 0.9, np.minimum(model.upper, 3.0) - 0.9
+    low, high = np.minimum(low, high), np.maximum(low, high)  # ranges below 1.8 rad
     move = None
     while move is None:
         for _ in range(200):
@@ -169,7 +171,7 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
             loaded = _with_payload(truth, arm, payload, offset)
             middle = (
                 0.5 * middle
-                + 0.5 * rng.uniform(np.maximum(model.lower, -3.0) + 0.9, np.minimum(model.upper, 3.0) - 0.9)
+                + 0.5 * rng.uniform(low, high)
                 if np.isfinite(middle).all() and payload < 0.1 * arm.payload
                 else middle
             )

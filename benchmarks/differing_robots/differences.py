@@ -170,8 +170,7 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
             payload *= 0.7
             loaded = _with_payload(truth, arm, payload, offset)
             middle = (
-                0.5 * middle
-                + 0.5 * rng.uniform(low, high)
+                0.5 * middle + 0.5 * rng.uniform(low, high)
                 if np.isfinite(middle).all() and payload < 0.1 * arm.payload
                 else middle
             )

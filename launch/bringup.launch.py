@@ -83,7 +83,8 @@ def generate_launch_description() -> LaunchDescription:
                 "description",
                 default_value="",
                 description="URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot "
-                "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description",
+                "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description; with an arm, "
+                "xacro arguments alone go to its vendor's description: 'robot_ip:=172.16.0.2'",
             ),
             DeclareLaunchArgument(
                 "arm",
@@ -149,8 +150,9 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     arm = load_arm_profile(argument("arm")) if argument("arm") else None
     arm_files = write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
     description = argument("description")
-    if arm is not None and not description and robot in ("sim", "ros2_control"):
-        description = vendor_description(arm)
+    arguments_alone = not description or ":=" in description.split(maxsplit=1)[0]
+    if arm is not None and arguments_alone and robot in ("sim", "ros2_control"):
+        description = f"{vendor_description(arm, with_hardware=robot == 'ros2_control')} {description}"
     path, named = _description(description, robot, arm)
     policy = argument("inertia_check")
     text, model = _read(named, policy) if path is not None else ("", None)
@@ -222,7 +224,7 @@ def _description(description: str, robot: str, arm: ArmProfile | None) -> tuple[
         return None, ""
     path, arguments = find_robot(description or "six_axis")
     if arm is not None and path.suffix == ".xacro":
-        arguments = {**arm.description.arguments, **arguments}
+        arguments = {**arm.description.xacro_arguments(with_hardware=robot == "ros2_control"), **arguments}
     return path, with_arguments(path, arguments)
 
 

@@ -61,10 +61,11 @@ def _section(profile: ArmProfile) -> str:
         ("brakes", "yes" if driver.brakes else "no"),
         ("pendant", driver.pendant),
     ]
+    hardware = f", with hardware `{description.hardware}`" if description.hardware else ""
     lines = [
         f"## {profile.title}",
         "",
-        f"`{profile.name}` · description: `{description.file}` of `{description.package}` "
+        f"`{profile.name}` · description: `{description.file}` of `{description.package}`{hardware} "
         f"([repository]({description.repository})) · driver: [repository]({driver.repository}), read in {driver.checked}",
         "",
     ]

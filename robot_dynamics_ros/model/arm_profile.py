@@ -51,12 +51,20 @@ class VendorDescription:
         package: ROS package in it.
         file: URDF or xacro file, from the package's folder.
         arguments: xacro arguments, without those that name a hardware.
+        hardware: file with the ``<ros2_control>`` element, ``package/path``; ``""``: it is in ``file``.
+        hardware_arguments: xacro arguments that put the real hardware into that element.
     """
 
     repository: str
     package: str
     file: str
     arguments: Mapping[str, str] = field(default_factory=dict)
+    hardware: str = ""
+    hardware_arguments: Mapping[str, str] = field(default_factory=dict)
+
+    def xacro_arguments(self, *, with_hardware: bool) -> dict[str, str]:
+        """Those of the description, and those of the hardware where it is asked for."""
+        return {**self.arguments, **(self.hardware_arguments if with_hardware else {})}
 
 
 @dataclass(frozen=True, slots=True)

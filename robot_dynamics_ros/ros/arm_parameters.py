@@ -27,24 +27,31 @@ SMALL_JOINT = 10.0
 """N m, where no limit is published."""
 
 
-def vendor_description(profile: ArmProfile) -> str:
+def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> str:
     """The vendor's description where its package is installed: a path, and its xacro arguments.
+
+    Args:
+        profile: the arm.
+        with_hardware: the one with a ``<ros2_control>`` element for the real hardware.
 
     Raises:
         UrdfError: the package is not installed.
     """
     description = profile.description
+    package, file, repository = description.package, description.file, description.repository
+    if with_hardware and description.hardware:
+        package, _, file = description.hardware.partition("/")
+        repository = profile.driver.repository
     try:
-        folder = package_directory(description.package)
+        folder = package_directory(package)
     except UrdfError as error:
         raise UrdfError(
             error.problem,
             where=f"arm {profile.name!r}",
-            got=description.package,
-            remedy=f"Source the workspace that holds it, or name {description.file} in a checkout of {description.repository} "
-            "as the description.",
+            got=package,
+            remedy=f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description.",
         ) from None
-    return with_arguments(folder / description.file, description.arguments)
+    return with_arguments(folder / file, description.xacro_arguments(with_hardware=with_hardware))
 
 
 def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool) -> dict[str, Path]:

@@ -182,6 +182,18 @@ def test_a_description_that_is_not_installed_is_named_with_its_repository(monkey
         vendor_description(load_arm_profile("franka_fr3"))
 
 
+def test_the_description_with_hardware_asks_for_the_real_hardware(tmp_path, monkeypatch):
+    """A vendor's default may be mock hardware, which looks like an arm that does not move."""
+    monkeypatch.setattr(
+        "robot_dynamics_ros.ros.arm_parameters.package_directory", lambda name: tmp_path / "share" / name
+    )
+    kuka = load_arm_profile("kuka_lbr_iiwa7")
+    assert vendor_description(kuka).endswith("iiwa7.xacro")
+    assert vendor_description(kuka, with_hardware=True).endswith("iiwa7.xacro mode:=hardware")
+    ur = vendor_description(load_arm_profile("ur_ur5e"), with_hardware=True)
+    assert ur.endswith("ur_robot_driver/urdf/ur.urdf.xacro ur_type:=ur5e name:=ur")
+
+
 def test_the_z1_of_example_robot_data_is_the_one_of_its_profile():
     check_against(load_arm_profile("unitree_z1"), rd.load_urdf(example_urdf("z1.urdf")))
 

@@ -156,19 +156,20 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
 
 
 def vendors_package(prefix: Path, arm: str) -> None:
-    """The package of a vendor's description, with a robot whose joints have the arm's names."""
+    """The vendor's packages: a robot whose joints have the arm's names, and the same with hardware."""
     profile = load_arm_profile(arm)
-    share = prefix / "share" / profile.description.package
-    file = share / profile.description.file
-    file.parent.mkdir(parents=True)
-    text = (
-        robot_path("seven_axis")
-        .read_text()
-        .replace("</robot>", '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>')
-    )
+    vendor = profile.description
+    bare = robot_path("seven_axis").read_text()
     for k, name in enumerate(profile.joint_names, 1):
-        text = text.replace(f'"joint{k}"', f'"{name}"')
-    file.write_text(text)
+        bare = bare.replace(f'"joint{k}"', f'"{name}"')
+    hardware = '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>'
+    for file, text in (
+        (f"{vendor.package}/{vendor.file}", bare),
+        (vendor.hardware, bare.replace("</robot>", hardware)),
+    ):
+        path = prefix / "share" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
 
 
 def parameters_of(node: Node) -> dict:
@@ -202,6 +203,11 @@ def test_an_arm_brings_its_vendors_description_its_parameters_and_its_controller
     table = yaml.safe_load(Path(files_of(manager)[0]).read_text())
     assert table["controller_manager"]["ros__parameters"]["update_rate"] == 1000
     assert table["effort_controller"]["ros__parameters"]["joints"] == list(load_arm_profile("franka_fr3").joint_names)
+
+    nodes, _ = decide(robot="ros2_control", arm="franka_fr3", description="robot_ip:=172.16.0.2 hand:=false")
+    named = parameters_of(nodes[executables(nodes).index("controller")])["robot_description_file"]
+    assert load_arm_profile("franka_fr3").description.hardware in named
+    assert named.endswith("hand:=false robot_type:=fr3 robot_ip:=172.16.0.2")
 
 
 def test_an_arm_that_cannot_be_brought_up_this_way_is_refused_with_the_nearest(installed):

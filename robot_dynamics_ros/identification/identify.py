@@ -377,7 +377,7 @@ class _Fits:
             data = blocks(known.parameters, shifted, length=self.settings.block, slow=self.slow)
             base = self.base(known, data, unseen)
             if self.settings.delay is None and k < times:
-                delay += _late(base, self.rate)
+                delay += _late(known, data, base, self.rate)
         return _Fit(known, known.parameters.values(self.model), delay, shifted, data, base)
 
     def of_form(self, fit: _Fit, parameters: EffortParameters) -> _Fit:
@@ -607,11 +607,12 @@ def _honest(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
     return np.asarray(np.sqrt((base.noise**2 + few * missed) * base.correlation))
 
 
-def _late(base: BaseEstimate, rate: Array) -> float:
-    """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇."""
-    use = ~np.isnan(base.residual) & np.isfinite(rate)
+def _late(known: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
+    """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the base parameters."""
+    use = data.use & np.isfinite(rate)
     w = np.broadcast_to(1.0 / base.noise, rate.shape)[use]
-    x, r = -rate[use] * w, base.residual[use] * w
+    A, x, r = known.base.regressor(data.Y)[use] * w[:, None] / known.sensitivity, -rate[use] * w, base.residual[use] * w
+    x -= A @ np.linalg.lstsq(A, x, rcond=1e-10)[0]
     power = float(x @ x)
     return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0
 

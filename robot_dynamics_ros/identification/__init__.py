@@ -3,6 +3,7 @@
 from robot_dynamics_ros.identification.comparison import Comparison, compare
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
+from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import (
@@ -30,6 +31,7 @@ from robot_dynamics_ros.model.published import publish
 __all__ = [
     "Comparison",
     "DesignSettings",
+    "Estimates",
     "Excitation",
     "FrictionTerms",
     "Identification",
@@ -41,6 +43,7 @@ __all__ = [
     "TorqueConstants",
     "Validation",
     "compare",
+    "compare_estimators",
     "design_excitation",
     "effort_regressor",
     "estimate_payload",

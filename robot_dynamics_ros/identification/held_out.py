@@ -7,17 +7,26 @@ with the least error of prediction, between 0 and 1 (Breiman, *Stacked regressio
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.least_squares import BaseEstimate
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["FOLDS", "better", "held_out", "held_out_least_squares", "root_mean_square", "share_of", "stretches"]
+__all__ = [
+    "FOLDS",
+    "GAIN",
+    "better",
+    "held_out_bodies",
+    "held_out_least_squares",
+    "root_mean_square",
+    "share_of",
+    "stretches",
+]
 
 FOLDS = 12
 GAIN = 0.02  # of a joint's squared error of prediction that more parameters must explain
@@ -30,40 +39,52 @@ def stretches(m: int) -> NDArray[np.int64]:
     return np.arange(m) * FOLDS // max(m, 1)
 
 
-def held_out(data: Blocks, fit: Callable[[Blocks], Array]) -> Array:
-    """(m, nv) recorded less predicted efforts, N m or N; NaN where a block is not used.
+def held_out_least_squares(
+    known: Identifiable,
+    data: Blocks,
+    base: BaseEstimate,
+    prior: Array,
+    *,
+    instruments: Array | None = None,
+    without: NDArray[np.bool_] | None = None,
+) -> Array:
+    """(m, nv) recorded less predicted efforts, N m or N, of least squares for the base parameters; NaN where a block is not used.
 
     Args:
-        fit: all parameters (p,) from the blocks that are used.
+        prior: (nbase,) values that directions not seen keep.
+        instruments: see :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
+        without: (nbase,) parameters that are left out: zero.
+    """
+    kept = np.ones(len(known), dtype=bool) if without is None else ~without
+    scale, use = known.sensitivity[kept], data.use[..., None]
+    Y = np.where(use, known.base.regressor(data.Y)[..., kept] / scale, 0.0)
+    Z = Y / base.noise[:, None] ** 2 if instruments is None else np.where(use, instruments[..., kept] / scale, 0.0)
+    y, rows = np.where(data.use, data.effort, 0.0), [stretches(len(data.effort)) == f for f in range(FOLDS)]
+    G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
+    c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
+    hold = known.information[np.ix_(kept, kept)] / np.outer(scale, scale)
+    hold = hold * (_HELD**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
+    x = np.linalg.solve(G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * prior[kept]))[..., None])[..., 0]
+    left = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
+    return np.asarray(np.where(data.use, left, np.nan))
+
+
+def held_out_bodies(known: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate) -> Array:
+    """The same of bodies that can exist.
+
+    Args:
+        noise, prior: see :func:`~robot_dynamics_ros.identification.consistent.consistent_parameters`.
+        full: the estimate from all blocks, for how far bodies and joints may be from the prior.
     """
     fold, out = stretches(len(data.effort)), np.full(data.effort.shape, np.nan)
     for f in range(FOLDS):
         own = (fold == f)[:, None]
-        x = fit(dataclasses.replace(data, use=data.use & ~own))
-        out = np.where(data.use & own, data.effort - data.Y @ x, out)
+        rest = dataclasses.replace(data, use=data.use & ~own)
+        x = consistent_parameters(
+            known, rest, noise, prior, spread=full.spread, share=full.share, begin=full.free, evaluations=10
+        )
+        out = np.where(data.use & own, data.effort - data.Y @ x.values, out)
     return out
-
-
-def held_out_least_squares(
-    known: Identifiable, data: Blocks, base: BaseEstimate, prior: Array, without: NDArray[np.bool_] | None = None
-) -> Array:
-    """The same of least squares for the base parameters, each joint weighted by its noise.
-
-    Args:
-        prior: (nbase,) values that directions not seen keep.
-        without: (nbase,) parameters that are left out: zero.
-    """
-    kept = np.ones(len(known), dtype=bool) if without is None else ~without
-    scale = known.sensitivity[kept]
-    Y = np.where(data.use[..., None], known.base.regressor(data.Y)[..., kept] / base.noise[:, None] / scale, 0.0)
-    y = np.where(data.use, data.effort / base.noise, 0.0)
-    rows = [stretches(len(y)) == f for f in range(FOLDS)]
-    G = np.stack([np.einsum("mja,mjb->ab", Y[r], Y[r], optimize=True) for r in rows])
-    c = np.stack([np.einsum("mja,mj->a", Y[r], y[r]) for r in rows])
-    hold = _HELD**2 * len(y) * known.information[np.ix_(kept, kept)] / np.outer(scale, scale)
-    x = np.linalg.solve(G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * prior[kept]))[..., None])[..., 0]
-    left = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)]) * base.noise
-    return np.asarray(np.where(data.use, left, np.nan))
 
 
 def root_mean_square(left: Array) -> Array:

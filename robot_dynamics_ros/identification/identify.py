@@ -20,7 +20,7 @@ from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import (
-    held_out,
+    held_out_bodies,
     held_out_least_squares,
     root_mean_square,
     share_of,
@@ -49,6 +49,10 @@ __all__ = ["Identification", "IdentificationSettings", "identify", "identify_eac
 _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
+_ONLY_PREDICTED = {
+    "crosstalk": "its torque sensor reads moments across its axis",
+    "coupled": "a motor whose friction it feels turns with a neighbour, too",
+}
 _ROWS = 1000  # of the regressor at a time
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 
@@ -160,8 +164,9 @@ class Identification:
         simple_rms: (nv,) the same with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
-        least_squares_share: (nv,) share of the base parameters, from 0 to 1, in predictions of each joint's efforts: 0 where
-            ``full`` predicts as well.  ``model``, ``friction`` and all files are of ``full``.
+        least_squares_share: (nv,) share of least squares, from 0 to 1, in predictions of each joint's efforts: 0 where ``full``
+            predicts as well.  ``model``, ``friction`` and all files are of ``full``.
+        values_of_joints: (nv, p) the parameters that each joint's efforts are predicted from.
         notes: remarks for the reader, in sentences.
         torque_constants: where efforts were recorded as currents.
     """
@@ -184,6 +189,7 @@ class Identification:
     used: Array
     duration: float
     least_squares_share: Array
+    values_of_joints: Array
     notes: tuple[str, ...] = ()
     torque_constants: TorqueConstants | None = None
 
@@ -202,12 +208,6 @@ class Identification:
         """(10 nb, 10 nb) covariance of the bodies' inertial parameters, [m, h, I] each in SI units and the body's frame."""
         bodies = self.parameters.bodies
         return self.full.covariance[bodies, bodies]
-
-    @property
-    def values_of_joints(self) -> Array:
-        """(nv, p) the parameters that each joint's efforts are predicted from."""
-        more = _correction(self.identifiable, self.base, self.full)
-        return np.asarray(self.full.values + self.least_squares_share[:, None] * more)
 
     def value(self, joint: int, name: str) -> float:
         """A joint's parameter, 0 where it has none of this name."""
@@ -348,10 +348,10 @@ class _Fit:
     data: Blocks
     base: BaseEstimate
 
-    @property
-    def least_squares_left(self) -> Array:
-        """(m, nv) what plain least squares leave of stretches that they are not made from."""
-        return held_out_least_squares(self.known, self.data, self.base, self.known.base.values(self.prior))
+    def least_squares_left(self, instruments: Array | None = None) -> Array:
+        """(m, nv) what least squares leave of stretches that they are not made from."""
+        prior = self.known.base.values(self.prior)
+        return held_out_least_squares(self.known, self.data, self.base, prior, instruments=instruments)
 
 
 class _Fits:
@@ -363,12 +363,13 @@ class _Fits:
         rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
         self.rate = motion.mean(motion.smoothed(rigid)[1], settings.block)
 
-    def base(self, known: Identifiable, data: Blocks, unseen: str = "keep") -> BaseEstimate:
+    def base(
+        self, known: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
+    ) -> BaseEstimate:
         """Least squares for the base parameters."""
         s, prior = self.settings, known.base.values(known.parameters.values(self.model))
-        return weighted_least_squares(
-            known, data, prior, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen
-        )
+        options = {"confidence": s.confidence, "tolerance": s.tolerance}
+        return weighted_least_squares(known, data, prior, unseen=unseen, instruments=instruments, **options)
 
     def aligned(self, known: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""
@@ -396,8 +397,30 @@ class _Fits:
         if "armature" in parameters.kinds or forms == parameters.effects:
             return fit
         more = self.of_form(fit, EffortParameters(self.model, parameters.terms, forms, parameters.loaded))
-        before, after = (np.nansum((f.least_squares_left / fit.base.noise) ** 2) for f in (fit, more))
+        before, after = (np.nansum((f.least_squares_left() / fit.base.noise) ** 2) for f in (fit, more))
         return more if after < before else fit
+
+    def mixed(self, fit: _Fit, full: ConsistentEstimate, bodies: Array) -> tuple[Array, Array, Array]:
+        """For each joint bodies that can exist, with the share of least squares that predicts best.
+
+        Args:
+            bodies: (m, nv) what bodies leave of stretches that they are not made from.
+
+        Returns:
+            (nv, p) parameters of each joint's efforts, (nv,) shares, and (m, nv) what they leave.
+        """
+        nv, columns = self.model.nv, fit.known.base.regressor(fit.data.Y)
+        values, left = np.tile(full.values, (nv, 1)), bodies.copy()
+        if _few(fit.base, fit.data) >= 0.3:
+            return values, np.zeros(nv), left
+        plain = self.base(fit.known, fit.data, instruments=columns)  # each joint has the same weight
+        options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
+        best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
+        chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
+        share = share_of(bodies, chosen)
+        for j, k in enumerate(best):
+            values[j] += share[j] * _correction(fit.known, options[k][0], full)
+        return values, share, left + share * (chosen - left)
 
 
 def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell: Tell = silent) -> Identification:
@@ -417,11 +440,10 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
     fit, full, left = _bodies(fits, fit, selection)
     base, data, parameters = fit.base, fit.data, fit.known.parameters
     tell(0.95, "share of least squares")
-    share = share_of(left, fit.least_squares_left) if _few(base, data) < 0.3 else np.zeros(model.nv)
+    values, share, left = fits.mixed(fit, full, left)
     found = with_parameters(parameters, full.values)
     parameters = EffortParameters(model, s.terms, parameters.effects, found)
-    error = root_mean_square(left + share * (fit.least_squares_left - left))
-    values = full.values + share[:, None] * _correction(fit.known, base, full)
+    error = root_mean_square(left)
 
     def rms(x: Array) -> Array:
         return root_mean_square(np.where(data.use, x, np.nan))
@@ -452,7 +474,8 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
         data.use.mean(axis=0),
         motion.duration,
         share,
-        remarks + motion.notes + _notes(parameters, data, dry) + (() if constants is None else constants.notes),
+        values,
+        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes),
         constants,
     )
 
@@ -493,14 +516,7 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         return consistent_parameters(fit.known, fit.data, noise, fit.prior, spread=s.spread)
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
-        noise, a = _honest(fit.base, selection, fit.data), full
-
-        def others(data: Blocks) -> Array:
-            return consistent_parameters(
-                fit.known, data, noise, fit.prior, spread=a.spread, share=a.share, begin=a.free, evaluations=10
-            ).values
-
-        return held_out(fit.data, others)
+        return held_out_bodies(fit.known, fit.data, _honest(fit.base, selection, fit.data), fit.prior, full)
 
     full = bodies(fit)
     left = predicted(fit, full)
@@ -511,7 +527,7 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     ]
     if any(needless):  # effects that the final estimate predicts worse with are left out
         plain = tuple(
-            JointEffects(e.smoothing, e.presliding) if bad else e
+            JointEffects(e.smoothing, e.presliding, tuple(x for x in e.effects if x == "rotor")) if bad else e
             for e, bad in zip(parameters.effects, needless, strict=True)
         )
         fit = fits.of_form(fit, EffortParameters(fits.model, s.terms, plain, parameters.loaded))
@@ -545,27 +561,26 @@ def _diagnosed(
     return diagnosis.motion, diagnosis.delay, (f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes)
 
 
-def _notes(parameters: EffortParameters, data: Blocks, dry: bool) -> tuple[str, ...]:
+def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) -> tuple[str, ...]:
     """Sentences about joints whose result has a limit."""
     model = parameters.model
-    return (
-        tuple(
-            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-            for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
-        )
-        + tuple(
-            f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
-            "controllers and the simulator do not"
-            for name, form in zip(model.joint_names, parameters.effects, strict=True)
-            if "crosstalk" in form.effects
-        )
-        + tuple(
-            f"joint {name} is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have "
-            "this, controllers and the simulator do not"
-            for name, form in zip(model.joint_names, parameters.effects, strict=True)
-            if "coupled" in form.effects
-        )
-    )
+    one_way = one_way_joints(model, data) if dry and "offset" in parameters.kinds else ()
+    notes = [
+        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+        for name in one_way
+    ]
+    for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
+        if x > 0.0:
+            notes.append(
+                f"base parameters predict the efforts of joint {name} better than bodies that can exist: predictions have a share of "
+                f"{x:.0%} of them; the URDF and the friction file do not"
+            )
+        for effect, what in _ONLY_PREDICTED.items():
+            if effect in form.effects:
+                notes.append(
+                    f"joint {name}: {what}. Predictions and `wrenches` have this, controllers and the simulator do not"
+                )
+    return tuple(notes)
 
 
 def _correction(known: Identifiable, base: BaseEstimate, full: ConsistentEstimate) -> Array:

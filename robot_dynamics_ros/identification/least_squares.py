@@ -97,12 +97,15 @@ def weighted_least_squares(
     tolerance: float = 1e-3,
     unseen: str = "refuse",
     passes: int = 3,
+    instruments: Array | None = None,
 ) -> BaseEstimate:
     """Estimate the base parameters.
 
     Each joint's rows are weighted with the inverse of the standard deviation of its residual, found anew in each pass.
+    Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
 
     Args:
+        instruments: (m, nv, nbase) columns that are alike to those of the regressor, and know nothing of its noise.
         prior: (nbase,) values that directions not seen keep.
         tolerance: share, compared with fast random motion, below which a direction counts as unseen.
         unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
@@ -144,6 +147,7 @@ def weighted_least_squares(
     seen = share >= tolerance
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior
+    B = A if instruments is None else instruments[use] @ Z
     sigma = known.effort_scale.copy()
     floor = 1e-9 * known.effort_scale
     kappa = np.ones(nv)
@@ -151,7 +155,10 @@ def weighted_least_squares(
     table = np.full((m, nv), np.nan)
     for _ in range(passes):
         w = 1.0 / sigma[joint]
-        x = np.linalg.lstsq(A * w[:, None], b * w, rcond=None)[0]
+        if instruments is None:
+            x = np.linalg.lstsq(A * w[:, None], b * w, rcond=None)[0]
+        else:
+            x = np.linalg.solve(B.T @ A, B.T @ b)
         residual = b - A @ x
         table[use] = residual
         for j in range(nv):
@@ -160,17 +167,19 @@ def weighted_least_squares(
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
                 kappa[j] = inflation(table[:, j], data.part)
-    w = 1.0 / (sigma * np.sqrt(kappa))[joint]
-    Aw = A * w[:, None]
-    alike = np.linalg.pinv(Aw.T @ Aw, rcond=1e-14, hermitian=True)
-    robust = _robust_covariance(
-        A / sigma[joint, None], (b - A @ x) / sigma[joint], np.nonzero(use)[0], data.part, kappa
-    )
+    if instruments is None:
+        B = A / (sigma**2 * kappa)[joint, None]
+    bread = np.linalg.pinv(B.T @ A, rcond=1e-14)
+    spread = B * (sigma * np.sqrt(kappa))[joint, None]
+    alike = bread @ (spread.T @ spread) @ bread.T
+    if instruments is None:
+        B = A / sigma[joint, None] ** 2
+    robust = _robust_covariance(A, B, b - A @ x, np.nonzero(use)[0], data.part, kappa)
     # the first supposes that every column varies as slowly as the residuals, the second has fewer data to go by
     error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in (alike, robust))))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)
+    singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)  # columns by what fast motion shows
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
     return BaseEstimate(
         known.names,
@@ -186,14 +195,14 @@ def weighted_least_squares(
     )
 
 
-def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:
-    """(p, p) covariance of least-squares estimates whose residuals are alike in succession and from joint to joint.
+def _robust_covariance(A: Array, B: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:
+    """(p, p) covariance of estimates with Bᵀ(b − A x) = 0 whose residuals are alike in succession and from joint to joint.
 
     The products of columns and residuals are summed over the joints of a block, so that what shakes several joints counts
     as one; their covariance over as many lags as residuals are alike stands between two inverse normal matrices.
 
     Args:
-        A: (rows, p) columns, and residual: (rows,), both in units of each joint's noise.
+        A, B: (rows, p) columns and weighted ones, residual: (rows,).
         block: (rows,) number of each row's block.
         part: (m,) number of the stretch each block is from.
         kappa: (nv,) see :func:`inflation`.
@@ -202,15 +211,15 @@ def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.nd
     """
     m, p = len(part), A.shape[1]
     score = np.zeros((m, p))
-    np.add.at(score, block, A * residual[:, None])
+    np.add.at(score, block, B * residual[:, None])
     middle = score.T @ score
     lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
     for lag in range(1, lags + 1):
         same = (part[lag:] == part[:-lag])[:, None]
         both = (score[lag:] * same).T @ score[:-lag]
         middle += (1.0 - lag / (lags + 1.0)) * (both + both.T)
-    bread = np.linalg.pinv(A.T @ A, rcond=1e-14, hermitian=True)
-    return np.asarray(bread @ middle @ bread) * (len(A) / max(len(A) - p, 1))
+    bread = np.linalg.pinv(B.T @ A, rcond=1e-14)
+    return np.asarray(bread @ middle @ bread.T) * (len(A) / max(len(A) - p, 1))
 
 
 def inflation(residual: Array, part: np.ndarray) -> float:

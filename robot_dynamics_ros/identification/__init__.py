@@ -6,6 +6,7 @@ from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, e
 from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.findings import findings
+from robot_dynamics_ros.identification.floating_base import SegmentIdentification, identify_segments
 from robot_dynamics_ros.identification.identify import (
     Identification,
     IdentificationSettings,
@@ -40,6 +41,7 @@ __all__ = [
     "KnownLoad",
     "PayloadEstimate",
     "PoorExcitation",
+    "SegmentIdentification",
     "TorqueConstants",
     "Validation",
     "compare",
@@ -54,6 +56,7 @@ __all__ = [
     "identify",
     "identify_each",
     "identify_recordings",
+    "identify_segments",
     "payload_motion",
     "plot_identification",
     "plot_joint",

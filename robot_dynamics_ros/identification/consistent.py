@@ -67,7 +67,7 @@ class _Problem:
         parameters = known.parameters
         self.nb, p = parameters.model.nb, len(parameters)
         self.split = 10 * self.nb
-        joint = np.broadcast_to(np.arange(parameters.model.nv), data.effort.shape)[data.use]
+        joint = np.broadcast_to(np.arange(data.effort.shape[1]), data.effort.shape)[data.use]
         w = 1.0 / noise[joint]
         stacked = np.column_stack([data.Y[data.use] * w[:, None], data.effort[data.use] * w])
         # the misfit depends on the data through this triangle alone

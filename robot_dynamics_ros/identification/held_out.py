@@ -20,6 +20,7 @@ from robot_dynamics_ros.model.description import Array
 __all__ = [
     "FOLDS",
     "GAIN",
+    "LEAST",
     "better",
     "held_out_bodies",
     "held_out_least_squares",
@@ -30,6 +31,7 @@ __all__ = [
 
 FOLDS = 12
 GAIN = 0.02  # of a joint's squared error of prediction that more parameters must explain
+LEAST = 2e-3  # of the usual efforts; less is not worth a parameter
 _MOST = 0.55  # of the stretches: seven of twelve
 _HELD = 1e-3  # share, compared with fast random motion, below which a direction stays as it was
 
@@ -93,18 +95,19 @@ def root_mean_square(left: Array) -> Array:
     return np.asarray(np.sqrt(np.nansum(left**2, axis=0) / count))
 
 
-def share_of(bodies: Array, least_squares: Array) -> Array:
+def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
     """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts.
 
     Args:
-        bodies, least_squares: (m, nv) see :func:`held_out`.
+        bodies, least_squares: (m, nv) see :func:`held_out_bodies` and :func:`held_out_least_squares`.
+        effort: (nv,) root mean square of the efforts.
     """
     out, fold = np.zeros(bodies.shape[1]), stretches(len(bodies))
     for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
         power = float((r - s) @ (r - s))
         share = min(max(float(r @ (r - s)) / power, 0.0), 1.0) if power > 0.0 else 0.0
         mixed, alone = (np.bincount(fold, x**2, FOLDS) for x in (r + share * (s - r), r))
-        out[j] = share if better(mixed, alone, GAIN, 0.0) else 0.0
+        out[j] = share if better(mixed, alone, GAIN, len(r) * (LEAST * effort[j]) ** 2) else 0.0
     return out
 
 

@@ -417,7 +417,7 @@ class _Fits:
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
         best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
         chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
-        share = share_of(bodies, chosen)
+        share = share_of(bodies, chosen, root_mean_square(np.where(fit.data.use, fit.data.effort, np.nan)))
         for j, k in enumerate(best):
             values[j] += share[j] * _correction(fit.known, options[k][0], full)
         return values, share, left + share * (chosen - left)

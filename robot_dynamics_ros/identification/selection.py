@@ -17,7 +17,7 @@ import numpy as np
 from robot_dynamics_ros.control.joint_effects import JointEffects, joint_loads, presliding
 from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, better, stretches
+from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
 from robot_dynamics_ros.identification.telling import Tell, silent
@@ -29,7 +29,6 @@ __all__ = ["Selection", "select_effects"]
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
 _WAYS = np.array([5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
 _METRES = 0.1  # m for a radian
-_LEAST = 2e-3  # of the usual efforts; less is not worth a parameter
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 
 
@@ -162,7 +161,7 @@ def select_effects(
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
-    least = data.use.sum(axis=0) * (_LEAST * trials.scale) ** 2
+    least = data.use.sum(axis=0) * (LEAST * trials.scale) ** 2
     if coulomb and allowed:
         _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed, tell)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, share_of
+from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, share_of
 
 SMOOTHING = 0.03  # rad/s
 
@@ -17,10 +17,11 @@ def test_a_mixture_is_never_worse_than_either(seed, size, alike):
     two = size * (alike * one + (1.0 - abs(alike)) * rng.standard_normal(one.shape))
     one[rng.random(one.shape) < 0.1] = np.nan
     two = np.where(np.isnan(one), np.nan, two)
-    share = share_of(one, two)
+    share = share_of(one, two, np.ones(3))
     mixed, a, b = (np.nansum(x**2, axis=0) for x in (one + share * (two - one), one, two))
     assert ((share >= 0.0) & (share <= 1.0)).all()
     assert (mixed <= a).all()
+    assert (np.sqrt((a - mixed)[share > 0.0] / len(one)) > LEAST).all()
     # unless fewer than seven of the twelve stretches gain
     used = share > 0.0
     assert (mixed[used] <= b[used] * (1.0 + 1e-9)).all() and (mixed[used] <= (1.0 - GAIN) * a[used]).all()

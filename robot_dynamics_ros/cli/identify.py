@@ -82,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write report.html, with pictures of every joint",
     )
     add("--overwrite", action="store_true", help="replace what an earlier run has written there")
+    _add_settings(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """Arguments about the robot and the estimate."""
+    add = parser.add_argument
     add(
         "--lock",
         action="append",

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction_law import EFFECTS
@@ -180,6 +179,7 @@ def _simulated(
     from scipy.interpolate import make_interp_spline
 
     from robot_dynamics_ros.simulation import JointPD, Plant
+    from robot_dynamics_ros.simulation.coordinates import per_joint
 
     t = reference.t
     if motion.t[0] < t[0] - _OUTSIDE or motion.t[-1] > t[-1] + _OUTSIDE:
@@ -192,17 +192,15 @@ def _simulated(
     grid = np.arange(t[0], t[-1], _STEP)
     spline = make_interp_spline(t, reference.q, k=5)
     q, v, a = spline(grid), spline(grid, 1), spline(grid, 2)
-    if controller is None:
-        inertia = np.diagonal(np.asarray(mass_matrix(prior, q[0])))
-        kp, kd = _BANDWIDTH**2 * inertia, 2.0 * _BANDWIDTH * inertia
-    else:
-        kp, kd = (per_joint(x, prior.nv, f"controller {n}") for x, n in ((controller.p, "p"), (controller.d, "d")))
+    inertia = np.diagonal(np.asarray(mass_matrix(prior, q[0])))
+    drive = controller or JointPD(_BANDWIDTH**2 * inertia, 2.0 * _BANDWIDTH * inertia)
+    kp, kd = per_joint(drive.p, prior, "controller p"), per_joint(drive.d, prior, "controller d")
     ahead = inverse_dynamics(prior, q, v, a) + Friction.of(prior).effort(v)
     plant = Plant(model, _STEP, springs=JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0])
     path = plant.run(ahead + kp * q + kd * v)
-    at = np.clip(motion.t - delay, grid[0], grid[-1])
-    states = np.concatenate([q[:1], path.q[:-1]]), np.concatenate([v[:1], path.v[:-1]])
-    states = (*states, np.gradient(states[1], _STEP, axis=0))
+    assert path is not None
+    at, speeds = np.clip(motion.t - delay, grid[0], grid[-1]), np.concatenate([v[:1], path.v[:-1]])
+    states = np.concatenate([q[:1], path.q[:-1]]), speeds, np.gradient(speeds, _STEP, axis=0)
     q, v, a = (np.column_stack([np.interp(at, grid, x) for x in state.T]) for state in states)
     return dataclasses.replace(motion, q=q, v=v, a=a)
 
@@ -210,13 +208,13 @@ def _simulated(
 def _without(
     found: Identification, motions: Sequence[Motion], data: Blocks, base: BaseEstimate, block: float
 ) -> dict[str, Array]:
-    """What weighted least squares predict worse or better without one kind of parameters, presliding or the delay."""
+    """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
     known, parameters = found.identifiable, found.parameters
     start = known.base.values(parameters.values())
     names = [
         parameters.names[k].rpartition(".")[2] if k >= parameters.bodies.stop else "" for k in known.base.independent
     ]
-    kinds = {kind: (kind,) for kind in parameters.kinds}
+    kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}
     kinds |= {name: tuple(EFFECTS[name].columns) for form in parameters.effects for name in form.effects}
     out = {}
     for kind, columns in kinds.items():

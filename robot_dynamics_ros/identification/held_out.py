@@ -106,7 +106,7 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
     for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
         power = float((r - s) @ (r - s))
         share = min(max(float(r @ (r - s)) / power, 0.0), 1.0) if power > 0.0 else 0.0
-        mixed, alone = (np.bincount(fold, x**2, FOLDS) for x in (r + share * (s - r), r))
+        mixed, alone = (np.bincount(fold, x**2, FOLDS).astype(np.float64) for x in (r + share * (s - r), r))
         out[j] = share if better(mixed, alone, GAIN, len(r) * (LEAST * effort[j]) ** 2) else 0.0
     return out
 

@@ -368,8 +368,15 @@ class _Fits:
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
         s, prior = self.settings, known.base.values(known.parameters.values(self.model))
-        options = {"confidence": s.confidence, "tolerance": s.tolerance}
-        return weighted_least_squares(known, data, prior, unseen=unseen, instruments=instruments, **options)
+        return weighted_least_squares(
+            known,
+            data,
+            prior,
+            confidence=s.confidence,
+            tolerance=s.tolerance,
+            unseen=unseen,
+            instruments=instruments,
+        )
 
     def aligned(self, known: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""

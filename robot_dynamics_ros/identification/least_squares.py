@@ -19,6 +19,9 @@ from robot_dynamics_ros.model.description import Array
 __all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "inflation", "weighted_least_squares"]
 
 _LAGS = 40
+_REMEDY = (
+    "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
+)
 
 
 class PoorExcitation(ArgumentError):
@@ -88,6 +91,19 @@ def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -
     return T / strength[:, None], share, taking
 
 
+def _poor(known: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExcitation:
+    """The error about parameters that are not seen."""
+    counts, joints = data.use.mean(axis=0), known.parameters.model.joint_names
+    still = [name for name, share in zip(joints, counts, strict=True) if share < 0.01]
+    more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
+    return PoorExcitation(
+        f"too little excitation: this motion does not show {', '.join(names)}{more}",
+        parameters=names,
+        where="recording",
+        remedy=_REMEDY,
+    )
+
+
 def weighted_least_squares(
     known: Identifiable,
     data: Blocks,
@@ -105,10 +121,11 @@ def weighted_least_squares(
     Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
 
     Args:
-        instruments: (m, nv, nbase) columns that are alike to those of the regressor, and know nothing of its noise.
         prior: (nbase,) values that directions not seen keep.
         tolerance: share, compared with fast random motion, below which a direction counts as unseen.
         unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
+        passes: number of times that weights are found.
+        instruments: (m, nv, nbase) columns that resemble those of the regressor, without its noise; weights included.
 
     Raises:
         PoorExcitation: parameters that cannot be seen, by name.
@@ -117,18 +134,13 @@ def weighted_least_squares(
     from scipy.special import stdtrit
 
     Yb = known.base.regressor(data.Y)
-    use, m, nv, nb = data.use, *data.effort.shape, len(known)
-    counts = use.sum(axis=0)
-    remedy = (
-        "Move all joints, through all of their range, fast and slow, together: "
-        "robot_dynamics excite designs such a motion."
-    )
-    if use.sum() < (2 * nb if unseen != "keep" else 2 * nv):
+    use, m, nv = data.use, *data.effort.shape
+    if use.sum() < (2 * len(known) if unseen != "keep" else 2 * nv):
         raise ArgumentError(
-            f"{int(use.sum())} usable rows are too few for {nb} parameters",
+            f"{int(use.sum())} usable rows are too few for {len(known)} parameters",
             where="recording",
             got=int(use.sum()),
-            remedy=f"Record longer. {remedy}",
+            remedy=f"Record longer. {_REMEDY}",
         )
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
@@ -136,14 +148,7 @@ def weighted_least_squares(
     T, share, taking = excitation_of(known, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(known.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        still = [name for name, n in zip(known.parameters.model.joint_names, counts, strict=True) if n < 0.01 * m]
-        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
-        raise PoorExcitation(
-            f"too little excitation: this motion does not show {', '.join(names)}{more}",
-            parameters=names,
-            where="recording",
-            remedy=remedy,
-        )
+        raise _poor(known, data, names)
     seen = share >= tolerance
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior
@@ -167,16 +172,14 @@ def weighted_least_squares(
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
                 kappa[j] = inflation(table[:, j], data.part)
-    if instruments is None:
-        B = A / (sigma**2 * kappa)[joint, None]
-    bread = np.linalg.pinv(B.T @ A, rcond=1e-14)
-    spread = B * (sigma * np.sqrt(kappa))[joint, None]
-    alike = bread @ (spread.T @ spread) @ bread.T
-    if instruments is None:
-        B = A / sigma[joint, None] ** 2
-    robust = _robust_covariance(A, B, b - A @ x, np.nonzero(use)[0], data.part, kappa)
+    weights = [1.0 / (sigma**2 * k)[joint, None] for k in (kappa, 1.0)]
+    columns = [A * w for w in weights] if instruments is None else [B, B]
+    covariances = (
+        _plain_covariance(A, columns[0], (sigma * np.sqrt(kappa))[joint]),
+        _robust_covariance(A, columns[1], b - A @ x, np.nonzero(use)[0], data.part, kappa),
+    )
     # the first supposes that every column varies as slowly as the residuals, the second has fewer data to go by
-    error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in (alike, robust))))
+    error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)  # columns by what fast motion shows
@@ -193,6 +196,12 @@ def weighted_least_squares(
         names,
         table,
     )
+
+
+def _plain_covariance(A: Array, B: Array, noise: Array) -> Array:
+    """(p, p) covariance of estimates with Bᵀ(b − A x) = 0 whose residuals are independent, of standard deviation ``noise``."""
+    bread, spread = np.linalg.pinv(B.T @ A, rcond=1e-14), B * noise[:, None]
+    return np.asarray(bread @ (spread.T @ spread) @ bread.T)
 
 
 def _robust_covariance(A: Array, B: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:

@@ -251,7 +251,11 @@ def report_json(
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
 ) -> str:
-    """The same as JSON; what is infinite (an interval of something not seen) is null."""
+    """The same as JSON; what is infinite (an interval of something not seen) is null.
+
+    Args:
+        recordings, checks, estimates: see :func:`report_text`.
+    """
     base, names = found.base, found.prior.joint_names
     friction = friction_file(found).joints
     document: dict[str, Any] = {

@@ -132,22 +132,11 @@ def compare_estimators(
         "weighted least squares": (weighted, error()),
     }
     if references:
-        model = found.model
-        for k in range(_ROUNDS):
-            pairs = zip(motions, references, strict=True)
-            simulated = [_simulated(model, found.prior, m, r, found.delay, controller) for m, r in pairs]
-            other = dataclasses.replace(data, Y=_blocks(found.parameters, simulated, block).Y)
-            Z = known.base.regressor(other.Y)
-            if k == 0:
-                instruments = Z / weighted.noise[:, None] ** 2
-                rows["instrumental variables"] = (least_squares(data, 3, instruments), error(instruments))
-            if k < _ROUNDS - 1:
-                full = consistent_parameters(
-                    known, other, noise, prior, spread=found.full.spread, share=found.full.share
-                )
-                model = with_parameters(found.parameters, full.values)
+        other = _along_commands(found, motions, references, controller, data, noise, block)
+        instruments = known.base.regressor(other.Y) / weighted.noise[:, None] ** 2
         output = least_squares(other)
         left = held_out_least_squares(known, other, output, start)
+        rows["instrumental variables"] = (least_squares(data, 3, instruments), error(instruments))
         rows["output error"] = (output, root_mean_square(left))
     bodies = held_out_bodies(known, data, noise, prior, found.full)
     K = known.base.combination
@@ -170,6 +159,29 @@ def _blocks(parameters: EffortParameters, motions: Sequence[Motion], block: floa
     first = np.cumsum([0, *(int(b.part.max(initial=-1)) + 1 for b in some)])
     Y, effort, use, v = (np.concatenate([getattr(b, x) for b in some]) for x in ("Y", "effort", "use", "v"))
     return Blocks(Y, effort, use, v, np.concatenate([b.part + k for b, k in zip(some, first, strict=False)]))
+
+
+def _along_commands(
+    found: Identification,
+    motions: Sequence[Motion],
+    references: Sequence[Recording],
+    controller: JointPD | None,
+    data: Blocks,
+    noise: Array,
+    block: float,
+) -> Blocks:
+    """The recorded efforts with the simulated motion of the robot that explains them best."""
+    model, prior = found.model, found.parameters.values()
+    for k in range(_ROUNDS):
+        pairs = zip(motions, references, strict=True)
+        simulated = [_simulated(model, found.prior, m, r, found.delay, controller) for m, r in pairs]
+        other = dataclasses.replace(data, Y=_blocks(found.parameters, simulated, block).Y)
+        if k < _ROUNDS - 1:
+            full = consistent_parameters(
+                found.identifiable, other, noise, prior, spread=found.full.spread, share=found.full.share
+            )
+            model = with_parameters(found.parameters, full.values)
+    return other
 
 
 def _simulated(

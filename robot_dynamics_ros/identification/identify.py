@@ -50,8 +50,8 @@ _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
 _ONLY_PREDICTED = {
-    "crosstalk": "its torque sensor reads moments across its axis",
-    "coupled": "a motor whose friction it feels turns with a neighbour, too",
+    "crosstalk": "its torque sensor reads moments across its axis (crosstalk)",
+    "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too",
 }
 _ROWS = 1000  # of the regressor at a time
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error

@@ -153,11 +153,8 @@ def weighted_least_squares(
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior
     B = A if instruments is None else instruments[use] @ Z
-    sigma = known.effort_scale.copy()
-    floor = 1e-9 * known.effort_scale
-    kappa = np.ones(nv)
-    x = np.zeros(Z.shape[1])
-    table = np.full((m, nv), np.nan)
+    sigma, floor, kappa = known.effort_scale.copy(), 1e-9 * known.effort_scale, np.ones(nv)
+    x, table = np.zeros(Z.shape[1]), np.full((m, nv), np.nan)
     for _ in range(passes):
         w = 1.0 / sigma[joint]
         if instruments is None:
@@ -172,36 +169,33 @@ def weighted_least_squares(
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
                 kappa[j] = inflation(table[:, j], data.part)
-    weights = [1.0 / (sigma**2 * k)[joint, None] for k in (kappa, 1.0)]
-    columns = [A * w for w in weights] if instruments is None else [B, B]
-    covariances = (
-        _plain_covariance(A, columns[0], (sigma * np.sqrt(kappa))[joint]),
-        _robust_covariance(A, columns[1], b - A @ x, np.nonzero(use)[0], data.part, kappa),
-    )
-    # the first supposes that every column varies as slowly as the residuals, the second has fewer data to go by
+    covariances = _covariances(A, None if instruments is None else B, b - A @ x, use, data.part, sigma, kappa)
     error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)  # columns by what fast motion shows
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
-    return BaseEstimate(
-        known.names,
-        prior + Z @ x,
-        error,
-        quantile * error,
-        confidence,
-        sigma,
-        kappa,
-        condition,
-        names,
-        table,
-    )
+    values, width = prior + Z @ x, quantile * error
+    return BaseEstimate(known.names, values, error, width, confidence, sigma, kappa, condition, names, table)
 
 
-def _plain_covariance(A: Array, B: Array, noise: Array) -> Array:
-    """(p, p) covariance of estimates with Bᵀ(b − A x) = 0 whose residuals are independent, of standard deviation ``noise``."""
-    bread, spread = np.linalg.pinv(B.T @ A, rcond=1e-14), B * noise[:, None]
-    return np.asarray(bread @ (spread.T @ spread) @ bread.T)
+def _covariances(
+    A: Array, B: Array | None, residual: Array, use: np.ndarray, part: np.ndarray, sigma: Array, kappa: Array
+) -> tuple[Array, Array]:
+    """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by that of the scores.
+
+    The first supposes that every column varies as slowly as the residuals, the second has fewer data to go by.
+
+    Args:
+        B: (rows, p) instruments; weighted columns if there are none.
+        use: (m, nv) blocks that the rows are from.
+        sigma, kappa: (nv,) noise, and see :func:`inflation`.
+    """
+    block, joint = np.nonzero(use)
+    slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))
+    bread, spread = np.linalg.pinv(slow.T @ A, rcond=1e-14), slow * (sigma * np.sqrt(kappa))[joint, None]
+    robust = _robust_covariance(A, alone, residual, block, part, kappa)
+    return np.asarray(bread @ (spread.T @ spread) @ bread.T), robust
 
 
 def _robust_covariance(A: Array, B: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:

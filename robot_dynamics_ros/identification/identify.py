@@ -492,7 +492,7 @@ def _formed(fits: _Fits, known: Identifiable, delay: float, tell: Tell) -> tuple
     s, parameters = fits.settings, known.parameters
     fit = fits.aligned(known, delay, 2, s.unseen)
 
-    def chosen(known: Identifiable, forms: tuple[str, ...]) -> Selection:
+    def chosen(known: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
         return select_effects(known, fit.data, fit.motion, s.block, fit.base.noise, fit.prior, forms, tell)
 
     selection = chosen(known, ())
@@ -503,7 +503,7 @@ def _formed(fits: _Fits, known: Identifiable, delay: float, tell: Tell) -> tuple
         parameters = EffortParameters(fits.model, s.terms, parameters.effects, loaded)
         few = _few(fit.base, fit.data) >= 0.3
         forms = tuple(form for form in s.forms if form == "presliding") if few else s.forms
-        selection = chosen(dataclasses.replace(known, parameters=parameters), forms)
+        selection = chosen(dataclasses.replace(known, parameters=parameters), forms, tell)
         parameters = EffortParameters(fits.model, s.terms, selection.effects, loaded)
         fit = fits.aligned(identifiable_parameters(parameters), fit.delay, 2)
     return fits.with_rotors(fit) if _few(fit.base, fit.data) < 0.3 else fit, selection

@@ -26,6 +26,7 @@ __all__ = [
     "held_out_least_squares",
     "root_mean_square",
     "share_of",
+    "stretch_squares",
     "stretches",
 ]
 
@@ -89,6 +90,12 @@ def held_out_bodies(known: Identifiable, data: Blocks, noise: Array, prior: Arra
     return out
 
 
+def stretch_squares(left: Array) -> Array:
+    """(folds,) sums of squared differences (m, ...), NaN where a block is not used."""
+    fold = stretches(len(left))
+    return np.array([np.nansum(left[fold == f] ** 2) for f in range(FOLDS)])
+
+
 def root_mean_square(left: Array) -> Array:
     """(nv,) of (m, nv) differences, NaN where a block is not used."""
     count = np.maximum((~np.isnan(left)).sum(axis=0), 1)
@@ -102,11 +109,11 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
         bodies, least_squares: (m, nv) see :func:`held_out_bodies` and :func:`held_out_least_squares`.
         effort: (nv,) root mean square of the efforts.
     """
-    out, fold = np.zeros(bodies.shape[1]), stretches(len(bodies))
+    out = np.zeros(bodies.shape[1])
     for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
         power = float((r - s) @ (r - s))
         share = min(max(float(r @ (r - s)) / power, 0.0), 1.0) if power > 0.0 else 0.0
-        mixed, alone = (np.bincount(fold, x**2, FOLDS).astype(np.float64) for x in (r + share * (s - r), r))
+        mixed, alone = (stretch_squares(x) for x in (r + share * (s - r), r))
         out[j] = share if better(mixed, alone, GAIN, len(r) * (LEAST * effort[j]) ** 2) else 0.0
     return out
 

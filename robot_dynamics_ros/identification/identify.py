@@ -20,10 +20,13 @@ from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import (
+    GAIN,
+    better,
     held_out_bodies,
     held_out_least_squares,
     root_mean_square,
     share_of,
+    stretch_squares,
 )
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
@@ -395,7 +398,7 @@ class _Fits:
         return _Fit(known, parameters.values(self.model), fit.delay, fit.motion, data, self.base(known, data))
 
     def with_rotors(self, fit: _Fit) -> _Fit:
-        """With a rotor on every joint, if least squares then predict better."""
+        """With a rotor on every joint, if least squares predict clearly better by them."""
         parameters = fit.known.parameters
         forms = tuple(
             e if "rotor" in e.effects else dataclasses.replace(e, effects=(*e.effects, "rotor"))
@@ -404,8 +407,8 @@ class _Fits:
         if "armature" in parameters.kinds or forms == parameters.effects:
             return fit
         more = self.of_form(fit, EffortParameters(self.model, parameters.terms, forms, parameters.loaded))
-        before, after = (np.nansum((f.least_squares_left() / fit.base.noise) ** 2) for f in (fit, more))
-        return more if after < before else fit
+        before, after = (stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more))
+        return more if better(after, before, GAIN, 0.0) else fit
 
     def mixed(self, fit: _Fit, full: ConsistentEstimate, bodies: Array) -> tuple[Array, Array, Array]:
         """For each joint bodies that can exist, with the share of least squares that predicts best.

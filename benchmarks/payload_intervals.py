@@ -1,4 +1,4 @@
-"""Payload intervals on arms that are not as their URDF says: ``python -m benchmarks.payload_intervals [--draws N]``.
+"""Payload intervals on arms that are not as their URDF says: ``python -m benchmarks.payload_intervals [--draws N] [--seed N]``.
 
 Four arms of example-robot-data carry a payload of random mass, centre and inertia along a gentle motion of 24 s.  This
 package's plant and MuJoCo simulate them, in turns, under a proportional-derivative controller.  Friction is wrong by 10 %,
@@ -149,9 +149,15 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=16, help="arms and payloads drawn for each arm and case")
+    parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    tasks = [(name, case, seed) for name in NAMES for case in CASES for seed in range(options.draws)]
+    tasks = [
+        (name, case, seed)
+        for name in NAMES
+        for case in CASES
+        for seed in range(options.seed, options.seed + options.draws)
+    ]
     with ProcessPoolExecutor(options.processes) as pool:
         results = list(pool.map(one, tasks))
     rows: dict[str, dict[str, float]] = {}
@@ -174,7 +180,7 @@ def main() -> int:
                 f"{name:<14}{case:<12}{words:<15}{mass:7.0%}{centre:8.0%}{error:7.2f}{widths[0]:9.4f}{widths[1]:7.2f}",
                 flush=True,
             )
-    write("payload_intervals", {"draws": options.draws, "rows": rows})
+    write("payload_intervals", {"draws": options.draws, "seed": options.seed, "rows": rows})
     return 0
 
 

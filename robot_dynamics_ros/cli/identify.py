@@ -31,6 +31,7 @@ from robot_dynamics_ros.identification import (
     IdentificationSettings,
     KnownLoad,
     compare,
+    compare_estimators,
     findings,
     friction_file,
     identify_each,
@@ -81,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write report.html, with pictures of every joint",
     )
     add("--overwrite", action="store_true", help="replace what an earlier run has written there")
+    _add_settings(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """Arguments about the robot and the estimate."""
+    add = parser.add_argument
     add(
         "--lock",
         action="append",
@@ -130,6 +137,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LINK=MASS FILE",
         help="with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
         "all torque constants",
+    )
+    add(
+        "--estimators",
+        nargs="*",
+        type=input_path,
+        default=None,
+        metavar="REFERENCE",
+        help="print other estimators beside the result, and what each effect is worth; with the commanded positions of each recording "
+        "(tables or bags) also instrumental variables and closed-loop output error",
     )
     add(
         "--unseen",
@@ -265,7 +281,19 @@ def _write(
     """
     whole, model = models
     checks = [compare(found, other, block=options.block) for other in unseen]
-    text = report_text(found, recordings, checks)
+    estimates = None
+    if options.estimators is not None:
+        references = [read_recording(path, is_bag(path), model, options) for path in options.estimators]
+        estimates = compare_estimators(found, recordings, references, block=options.block)
+        names = [*model.joint_names, "all"]
+        rows = [
+            [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
+            for n, e, c in zip(estimates.names, estimates.error, estimates.change, strict=True)
+        ]
+        print(
+            f"Errors of prediction (N m or N), change of the parameters:\n\n{table(['estimator', *names, 'change'], rows)}\n"
+        )
+    text = report_text(found, recordings, checks, estimates)
     if unseen:
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
@@ -285,7 +313,7 @@ def _write(
     directory.mkdir(parents=True, exist_ok=True)
     robot = found.model if model is whole else released(found.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES[:3], (urdf, text, report_json(found, recordings, checks)), strict=True):
+    for name, content in zip(FILES[:3], (urdf, text, report_json(found, recordings, checks, estimates)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
     friction_file(found).write(directory / "friction.json")
     page = directory / "report.html"
@@ -293,7 +321,7 @@ def _write(
     if options.page:
         with Progress("pictures", 1.0) as bar:
             drawn = [compare(found, recordings[0], block=options.block)]
-            page.write_text(report_html(found, drawn, checks, recordings, bar.update), encoding="utf-8")
+            page.write_text(report_html(found, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()]
 
 

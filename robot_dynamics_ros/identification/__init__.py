@@ -3,8 +3,10 @@
 from robot_dynamics_ros.identification.comparison import Comparison, compare
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
+from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.findings import findings
+from robot_dynamics_ros.identification.floating_base import SegmentIdentification, identify_segments
 from robot_dynamics_ros.identification.identify import (
     Identification,
     IdentificationSettings,
@@ -30,6 +32,7 @@ from robot_dynamics_ros.model.published import publish
 __all__ = [
     "Comparison",
     "DesignSettings",
+    "Estimates",
     "Excitation",
     "FrictionTerms",
     "Identification",
@@ -38,9 +41,11 @@ __all__ = [
     "KnownLoad",
     "PayloadEstimate",
     "PoorExcitation",
+    "SegmentIdentification",
     "TorqueConstants",
     "Validation",
     "compare",
+    "compare_estimators",
     "design_excitation",
     "effort_regressor",
     "estimate_payload",
@@ -51,6 +56,7 @@ __all__ = [
     "identify",
     "identify_each",
     "identify_recordings",
+    "identify_segments",
     "payload_motion",
     "plot_identification",
     "plot_joint",

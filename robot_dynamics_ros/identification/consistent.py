@@ -10,7 +10,6 @@ Source: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -21,13 +20,12 @@ from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ConsistentEstimate", "consistent_parameters", "cross_validated"]
+__all__ = ["ConsistentEstimate", "consistent_parameters"]
 
 _MASS_SHARE = 1e-4
 _SPREAD, _SHARE = 0.5, 0.1  # where the search for the evidence begins
 _HOLD = 2.0  # observations that these beginnings are worth
 _ROUNDS = 6
-_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +42,7 @@ class ConsistentEstimate:
         spread: how far from the prior bodies may well be, by the evidence or as given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence.
         determined: how many parameters the data determine, rather than the prior.
+        free: (p,) the estimate in the coordinates that are searched.
     """
 
     values: Array
@@ -53,6 +52,7 @@ class ConsistentEstimate:
     spread: float
     share: float
     determined: float
+    free: Array
 
     @property
     def standard_error(self) -> Array:
@@ -67,7 +67,7 @@ class _Problem:
         parameters = known.parameters
         self.nb, p = parameters.model.nb, len(parameters)
         self.split = 10 * self.nb
-        joint = np.broadcast_to(np.arange(parameters.model.nv), data.effort.shape)[data.use]
+        joint = np.broadcast_to(np.arange(data.effort.shape[1]), data.effort.shape)[data.use]
         w = 1.0 / noise[joint]
         stacked = np.column_stack([data.Y[data.use] * w[:, None], data.effort[data.use] * w])
         # the misfit depends on the data through this triangle alone
@@ -159,6 +159,7 @@ def consistent_parameters(
     *,
     spread: float | None = None,
     share: float | None = None,
+    begin: Array | None = None,
     evaluations: int = 200,
 ) -> ConsistentEstimate:
     """Maximum a posteriori estimate of all parameters.
@@ -168,11 +169,12 @@ def consistent_parameters(
         prior: (p,) what was known.
         spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
+        begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
     problem = _Problem(known, data, noise, prior)
     bodies = np.arange(len(prior)) < problem.split
     size, usual = spread or _SPREAD, share or _SHARE
-    x, determined, converged = problem.start, 0.0, False
+    x, determined, converged = problem.start if begin is None else begin, 0.0, False
     settled = spread is not None and share is not None
     for k in range(_ROUNDS):
         hold = np.where(bodies, 1.0 / size, 1.0 / usual)
@@ -196,24 +198,4 @@ def consistent_parameters(
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
     remain = np.asarray(np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64)
     covariance = problem.covariance(x, remain)
-    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, determined)
-
-
-def cross_validated(known: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate) -> Array:
-    """(nv,) root mean square error of prediction, N m or N: each of three stretches is predicted from the others.
-
-    Args:
-        noise, prior: see :func:`consistent_parameters`.
-        full: the estimate from all of them, for how far bodies and joints may be from the prior.
-    """
-    m = len(data.effort)
-    fold = np.arange(m) * _FOLDS // max(m, 1)
-    squares = np.zeros(data.effort.shape[1])
-    for f in range(_FOLDS):
-        others = dataclasses.replace(data, use=data.use & (fold != f)[:, None])
-        x = consistent_parameters(
-            known, others, noise, prior, spread=full.spread, share=full.share, evaluations=40
-        ).values
-        test = data.use & (fold == f)[:, None]
-        squares += (np.where(test, data.effort - data.Y @ x, 0.0) ** 2).sum(axis=0)
-    return np.asarray(np.sqrt(squares / np.maximum(data.use.sum(axis=0), 1)))
+    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, determined, x)

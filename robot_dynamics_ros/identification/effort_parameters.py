@@ -18,7 +18,7 @@ from robot_dynamics_ros.friction_law import EFFECTS, Effect, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["EffortParameters", "FrictionTerms", "effort_regressor"]
+__all__ = ["BodyParameters", "EffortParameters", "FrictionTerms", "effort_regressor"]
 
 KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
@@ -186,6 +186,19 @@ class EffortParameters:
         if "coulomb" not in self.kinds:
             out += model.friction * np.tanh(v / self.smoothing)
         return out
+
+
+class BodyParameters(EffortParameters):
+    """Inertial parameters alone, of a robot with any joints, floating ones among them."""
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model, self.loaded, self.terms = model, model, FrictionTerms(viscous=False, coulomb=False, offset=False)
+        self.kinds, self.effects, self.extra = (), (), ()
+        self.smoothing, self.names = np.zeros(0), parameter_names(model)
+
+    def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
+        """(..., nv, 0): none."""
+        return np.zeros((*np.shape(v), 0))
 
 
 def effort_regressor(

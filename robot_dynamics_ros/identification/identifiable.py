@@ -61,9 +61,17 @@ class Identifiable:
 
 
 def identifiable_parameters(
-    parameters: EffortParameters, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-8
+    parameters: EffortParameters,
+    *,
+    rows: slice = slice(None),
+    samples: int | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-8,
 ) -> Identifiable:
     """Find the base parameters from the regressor at random states of fast motion.
+
+    Args:
+        rows: those of the efforts that are measured.
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """
@@ -74,10 +82,10 @@ def identifiable_parameters(
     limit = np.where(limit > 0.0, limit, 1.0)
     v = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit
     a = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit * _RATE
-    effort = inverse_dynamics(model, q, v, a)
+    effort = inverse_dynamics(model, q, v, a)[:, rows]
     scale = np.sqrt(np.mean(effort**2, axis=0))
     scale = np.where(scale > 1e-6 * scale.max(initial=0.0), scale, max(float(scale.max(initial=0.0)), 1e-12))
-    W = (parameters.regressor(q, v, a) / scale[:, None]).reshape(count * model.nv, -1)
+    W = (parameters.regressor(q, v, a)[:, rows] / scale[:, None]).reshape(effort.size, -1)
     norms = np.sqrt(np.mean(W * W, axis=0))
     W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0  # rounding errors
     base = independent_columns(W, tolerance, equilibrate=True)
@@ -86,4 +94,4 @@ def identifiable_parameters(
         more = int(np.count_nonzero(base.combination[k])) - 1
         names.append(parameters.names[own] + (f" + {more} more" if more else ""))
     Wb = W[:, base.independent]
-    return Identifiable(parameters, base, tuple(names), scale, Wb.T @ Wb / count, norms * np.sqrt(model.nv))
+    return Identifiable(parameters, base, tuple(names), scale, Wb.T @ Wb / count, norms * np.sqrt(len(scale)))

@@ -13,12 +13,21 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
-from robot_dynamics_ros.dynamics import inverse_dynamics
+from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification.causes import diagnose
-from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters, cross_validated
+from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
+from robot_dynamics_ros.identification.held_out import (
+    GAIN,
+    better,
+    held_out_bodies,
+    held_out_least_squares,
+    root_mean_square,
+    share_of,
+    stretch_squares,
+)
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.plausibility import (
@@ -43,6 +52,11 @@ __all__ = ["Identification", "IdentificationSettings", "identify", "identify_eac
 _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
+_ONLY_PREDICTED = {
+    "crosstalk": "its torque sensor reads moments across its axis (crosstalk)",
+    "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too",
+}
+_ROWS = 1000  # of the regressor at a time
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 
 
@@ -149,10 +163,13 @@ class Identification:
         rms: (nv,) root mean square of the unexplained part of the block-averaged efforts, N m or N.
         prior_rms: (nv,) the same of the prior.
         effort_rms: (nv,) root mean square of the efforts themselves.
-        prediction_rms: (nv,) error of prediction: each third of the recording is predicted from the others.
-        simple_rms: (nv,) error of prediction of each twelfth from the others, with Coulomb and viscous friction alone.
+        prediction_rms: (nv,) error of prediction of each twelfth of the recording from the others.
+        simple_rms: (nv,) the same with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
+        least_squares_share: (nv,) share of least squares, from 0 to 1, in predictions of each joint's efforts: 0 where ``full``
+            predicts as well.  ``model``, ``friction`` and all files are of ``full``.
+        values_of_joints: (nv, p) the parameters that each joint's efforts are predicted from.
         notes: remarks for the reader, in sentences.
         torque_constants: where efforts were recorded as currents.
     """
@@ -174,6 +191,8 @@ class Identification:
     simple_rms: Array
     used: Array
     duration: float
+    least_squares_share: Array
+    values_of_joints: Array
     notes: tuple[str, ...] = ()
     torque_constants: TorqueConstants | None = None
 
@@ -211,8 +230,12 @@ class Identification:
         """
         q, v, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (q, v, a)))
         parts = (slice(0, len(q)),) if in_order and q.ndim == 2 and len(q) > 1 else ()
-        joints = self.parameters.joint_columns(q, v, a, parts) @ self.full.values[self.parameters.bodies.stop :]
+        bodies, values = self.parameters.bodies, self.values_of_joints
+        columns = self.parameters.joint_columns(q, v, a, parts)
+        joints = np.einsum("...jp,jp->...j", columns, values[:, bodies.stop :])
         rigid = inverse_dynamics(self.model, q, v, a) - self.model.armature * a  # rotors are among the others
+        if self.least_squares_share.any():
+            rigid = rigid + _regressor_times(self.prior, q, v, a, values[:, bodies] - self.full.values[bodies])
         return np.asarray(rigid + joints + self.parameters.known(v, a))
 
     def urdf(self) -> str:
@@ -311,113 +334,224 @@ def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Arr
     return partial(check_positions, model) if s.plausibility == "refuse" else None
 
 
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Base parameters of one form of all joints' friction.
+
+    Attributes:
+        known: the parameters, and ``prior``: (p,) what the model says they are.
+        motion, data: the motion with its efforts ``delay`` s earlier, and its blocks.
+        base: the estimate.
+    """
+
+    known: Identifiable
+    prior: Array
+    delay: float
+    motion: Motion
+    data: Blocks
+    base: BaseEstimate
+
+    def least_squares_left(self, instruments: Array | None = None) -> Array:
+        """(m, nv) what least squares leave of stretches that they are not made from."""
+        prior = self.known.base.values(self.prior)
+        return held_out_least_squares(self.known, self.data, self.base, prior, instruments=instruments)
+
+
+class _Fits:
+    """Fits of a motion, with one form of friction after another."""
+
+    def __init__(self, model: RobotModel, motion: Motion, slow: Array, settings: IdentificationSettings) -> None:
+        self.model, self.motion, self.slow, self.settings = model, motion, slow, settings
+        # of the rigid robot: dry friction that builds up late would look like late efforts
+        rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
+        self.rate = motion.mean(motion.smoothed(rigid)[1], settings.block)
+
+    def base(
+        self, known: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
+    ) -> BaseEstimate:
+        """Least squares for the base parameters."""
+        s, prior = self.settings, known.base.values(known.parameters.values(self.model))
+        return weighted_least_squares(
+            known,
+            data,
+            prior,
+            confidence=s.confidence,
+            tolerance=s.tolerance,
+            unseen=unseen,
+            instruments=instruments,
+        )
+
+    def aligned(self, known: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
+        """With the delay that the residual shows, corrected some times."""
+        for k in range(times + 1):
+            shifted = self.motion.earlier(delay)
+            data = blocks(known.parameters, shifted, length=self.settings.block, slow=self.slow)
+            base = self.base(known, data, unseen)
+            if self.settings.delay is None and k < times:
+                delay += _late(known, data, base, self.rate)
+        return _Fit(known, known.parameters.values(self.model), delay, shifted, data, base)
+
+    def of_form(self, fit: _Fit, parameters: EffortParameters) -> _Fit:
+        """The same motion with other parameters of the joints."""
+        known = identifiable_parameters(parameters)
+        data = fit.data.with_parameters(parameters, fit.motion, self.settings.block)
+        return _Fit(known, parameters.values(self.model), fit.delay, fit.motion, data, self.base(known, data))
+
+    def with_rotors(self, fit: _Fit) -> _Fit:
+        """With a rotor on every joint, if least squares predict clearly better by them."""
+        parameters = fit.known.parameters
+        forms = tuple(
+            e if "rotor" in e.effects else dataclasses.replace(e, effects=(*e.effects, "rotor"))
+            for e in parameters.effects
+        )
+        if "armature" in parameters.kinds or forms == parameters.effects:
+            return fit
+        more = self.of_form(fit, EffortParameters(self.model, parameters.terms, forms, parameters.loaded))
+        before, after = (stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more))
+        return more if better(after, before, GAIN, 0.0) else fit
+
+    def mixed(self, fit: _Fit, full: ConsistentEstimate, bodies: Array) -> tuple[Array, Array, Array]:
+        """For each joint bodies that can exist, with the share of least squares that predicts best.
+
+        Args:
+            bodies: (m, nv) what bodies leave of stretches that they are not made from.
+
+        Returns:
+            (nv, p) parameters of each joint's efforts, (nv,) shares, and (m, nv) what they leave.
+        """
+        nv, columns = self.model.nv, fit.known.base.regressor(fit.data.Y)
+        values, left = np.tile(full.values, (nv, 1)), bodies.copy()
+        if _few(fit.base, fit.data) >= 0.3:
+            return values, np.zeros(nv), left
+        plain = self.base(fit.known, fit.data, instruments=columns)  # each joint has the same weight
+        options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
+        best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
+        chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
+        share = share_of(bodies, chosen, root_mean_square(np.where(fit.data.use, fit.data.effort, np.nan)))
+        for j, k in enumerate(best):
+            values[j] += share[j] * _correction(fit.known, options[k][0], full)
+        return values, share, left + share * (chosen - left)
+
+
 def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell: Tell = silent) -> Identification:
     constants = None
     if s.currents is not None:
         constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
-    known = identifiable_parameters(parameters)
     slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
     motion, first_delay, remarks = _diagnosed(model, motion, slow, s, part(tell, 0.0, 0.4))
-
-    def estimate(known: Identifiable, data: Blocks, unseen: str) -> BaseEstimate:
-        prior = known.base.values(known.parameters.values(model))
-        return weighted_least_squares(known, data, prior, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
-
-    rate = motion.mean(motion.smoothed(motion.effort)[1], s.block)
-
-    def aligned(
-        known: Identifiable, delay: float, unseen: str, times: int
-    ) -> tuple[float, Motion, Blocks, BaseEstimate]:
-        """Blocks and estimate with the delay that the residual shows."""
-        for k in range(times + 1):
-            shifted = motion.earlier(delay)
-            data = blocks(known.parameters, shifted, length=s.block, slow=slow)
-            base = estimate(known, data, unseen)
-            if s.delay is None and k < times:
-                delay += _late(base, rate)
-        return delay, shifted, data, base
-
     tell(0.4, "delay of the efforts")
-    delay, shifted, data, base = aligned(known, first_delay, s.unseen, 2)
-    prior = parameters.values(model)
-    selection = select_effects(known, data, shifted, s.block, base.noise, prior, ())
-    if s.forms:
-        rough = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
-        loaded = with_parameters(parameters, rough.values)
-        parameters = EffortParameters(model, s.terms, parameters.effects, loaded)
-        known = dataclasses.replace(known, parameters=parameters)
-        forms = s.forms if _few(base, data) < 0.3 else tuple(form for form in s.forms if form == "presliding")
-        selection = select_effects(known, data, shifted, s.block, base.noise, prior, forms, part(tell, 0.45, 0.8))
-        parameters = EffortParameters(model, s.terms, selection.effects, loaded)
-        known = identifiable_parameters(parameters)
-        delay, shifted, data, base = aligned(known, delay, "keep", 2)
-        prior = parameters.values(model)
+    fits = _Fits(model, motion, slow, s)
+    fit, selection = _formed(fits, identifiable_parameters(parameters), first_delay, part(tell, 0.45, 0.8))
     tell(0.8, "bodies that can exist")
-    noise = _honest(base, selection, data)
-    full = consistent_parameters(known, data, noise, prior, spread=s.spread)
-    tell(0.9, "prediction of what was left out")
-    error = cross_validated(known, data, noise, prior, full)
-    needless = [
-        len(e.effects) > 0 and x > _NEEDLESS * y
-        for e, x, y in zip(parameters.effects, error, selection.simple_error, strict=True)
-    ]
-    if any(needless):  # effects that the final estimate predicts worse with are left out
-        plain = tuple(
-            JointEffects(e.smoothing, e.presliding) if bad else e
-            for e, bad in zip(parameters.effects, needless, strict=True)
-        )
-        parameters = EffortParameters(model, s.terms, plain, parameters.loaded)
-        known = identifiable_parameters(parameters)
-        delay, shifted, data, base = aligned(known, delay, "keep", 0)
-        prior = parameters.values(model)
-        full = consistent_parameters(known, data, noise, prior, spread=s.spread)
-        error = cross_validated(known, data, noise, prior, full)
+    fit, full, left = _bodies(fits, fit, selection)
+    base, data, parameters = fit.base, fit.data, fit.known.parameters
+    tell(0.95, "share of least squares")
+    values, share, left = fits.mixed(fit, full, left)
     found = with_parameters(parameters, full.values)
-    # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
-    for _ in range(_AGAIN if any("crosstalk" in form.effects for form in parameters.effects) else 0):
-        parameters = EffortParameters(model, s.terms, parameters.effects, found)
-        known = dataclasses.replace(known, parameters=parameters)
-        data = data.with_parameters(parameters, shifted, s.block)
-        base = estimate(known, data, "keep")
-        full = consistent_parameters(known, data, _honest(base, selection, data), prior, spread=s.spread)
-        found = with_parameters(parameters, full.values)
     parameters = EffortParameters(model, s.terms, parameters.effects, found)
-    values = full.values
-    count = np.maximum(data.use.sum(axis=0), 1)
+    error = root_mean_square(left)
 
-    def rms(left: Array) -> Array:
-        return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
+    def rms(x: Array) -> Array:
+        return root_mean_square(np.where(data.use, x, np.nan))
 
+    unexplained = rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
+    before = rms(data.effort - data.Y @ fit.prior)
     if s.plausibility == "refuse":
-        power = _friction_power(known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
-        check_result(model, data, base.noise, rms(data.effort - data.Y @ values), power)
+        power = _friction_power(fit.known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
+        check_result(model, data, base.noise, rms(data.effort - data.Y @ full.values), power)
         if _few(base, data) < 0.3:
-            check_prediction(model.joint_names, error, rms(data.effort - data.Y @ prior), rms(data.effort))
+            check_prediction(model.joint_names, error, before, rms(data.effort))
     return Identification(
         model,
         found,
-        _friction(parameters, found, values),
-        values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv),
+        _friction(parameters, found, full.values),
+        full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv),
         base,
         full,
         parameters,
-        known,
-        float(delay),
+        fit.known,
+        float(fit.delay),
         motion.window,
-        rms(data.effort - data.Y @ values),
-        rms(data.effort - data.Y @ prior),
+        unexplained,
+        before,
         rms(data.effort),
         error,
         selection.simple_error,
         data.use.mean(axis=0),
         motion.duration,
-        remarks + motion.notes + _notes(parameters, data, dry) + (() if constants is None else constants.notes),
+        share,
+        values,
+        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes),
         constants,
     )
+
+
+def _formed(fits: _Fits, known: Identifiable, delay: float, tell: Tell) -> tuple[_Fit, Selection]:
+    """The fit with the form of friction that predicts best, and how it was chosen."""
+    s, parameters = fits.settings, known.parameters
+    fit = fits.aligned(known, delay, 2, s.unseen)
+
+    def chosen(known: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
+        return select_effects(known, fit.data, fit.motion, s.block, fit.base.noise, fit.prior, forms, tell)
+
+    selection = chosen(known, ())
+    if s.forms:
+        noise = _honest(fit.base, selection, fit.data)
+        rough = consistent_parameters(known, fit.data, noise, fit.prior, spread=s.spread)
+        loaded = with_parameters(parameters, rough.values)
+        parameters = EffortParameters(fits.model, s.terms, parameters.effects, loaded)
+        few = _few(fit.base, fit.data) >= 0.3
+        forms = tuple(form for form in s.forms if form == "presliding") if few else s.forms
+        selection = chosen(dataclasses.replace(known, parameters=parameters), forms, tell)
+        parameters = EffortParameters(fits.model, s.terms, selection.effects, loaded)
+        fit = fits.aligned(identifiable_parameters(parameters), fit.delay, 2)
+    return fits.with_rotors(fit) if _few(fit.base, fit.data) < 0.3 else fit, selection
+
+
+def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, ConsistentEstimate, Array]:
+    """Bodies that can exist, with effects of joints only where these predict better.
+
+    Returns:
+        the fit with its final form of friction, the estimate, and (m, nv) what such estimates leave of stretches that they
+        are not made from.
+    """
+    s = fits.settings
+
+    def bodies(fit: _Fit) -> ConsistentEstimate:
+        noise = _honest(fit.base, selection, fit.data)
+        return consistent_parameters(fit.known, fit.data, noise, fit.prior, spread=s.spread)
+
+    def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
+        return held_out_bodies(fit.known, fit.data, _honest(fit.base, selection, fit.data), fit.prior, full)
+
+    full = bodies(fit)
+    left = predicted(fit, full)
+    parameters = fit.known.parameters
+    needless = [
+        len(e.effects) > 0 and x > _NEEDLESS * y
+        for e, x, y in zip(parameters.effects, root_mean_square(left), selection.simple_error, strict=True)
+    ]
+    if any(needless):  # effects that the final estimate predicts worse with are left out
+        plain = tuple(
+            JointEffects(e.smoothing, e.presliding, tuple(x for x in e.effects if x == "rotor")) if bad else e
+            for e, bad in zip(parameters.effects, needless, strict=True)
+        )
+        fit = fits.of_form(fit, EffortParameters(fits.model, s.terms, plain, parameters.loaded))
+        full = bodies(fit)
+        left = predicted(fit, full)
+    # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
+    for _ in range(_AGAIN if any("crosstalk" in form.effects for form in fit.known.parameters.effects) else 0):
+        found = with_parameters(fit.known.parameters, full.values)
+        parameters = EffortParameters(fits.model, s.terms, fit.known.parameters.effects, found)
+        data = fit.data.with_parameters(parameters, fit.motion, s.block)
+        known = dataclasses.replace(fit.known, parameters=parameters)
+        fit = dataclasses.replace(fit, known=known, data=data, base=fits.base(known, data))
+        full = bodies(fit)
+    return fit, full, left
 
 
 def _diagnosed(
@@ -437,27 +571,41 @@ def _diagnosed(
     return diagnosis.motion, diagnosis.delay, (f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes)
 
 
-def _notes(parameters: EffortParameters, data: Blocks, dry: bool) -> tuple[str, ...]:
+def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) -> tuple[str, ...]:
     """Sentences about joints whose result has a limit."""
     model = parameters.model
-    return (
-        tuple(
-            f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-            for name in (one_way_joints(model, data) if dry and "offset" in parameters.kinds else ())
-        )
-        + tuple(
-            f"the torque sensor of joint {name} reads moments across its axis: predictions and `wrenches` have this crosstalk, "
-            "controllers and the simulator do not"
-            for name, form in zip(model.joint_names, parameters.effects, strict=True)
-            if "crosstalk" in form.effects
-        )
-        + tuple(
-            f"joint {name} is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have "
-            "this, controllers and the simulator do not"
-            for name, form in zip(model.joint_names, parameters.effects, strict=True)
-            if "coupled" in form.effects
-        )
-    )
+    one_way = one_way_joints(model, data) if dry and "offset" in parameters.kinds else ()
+    notes = [
+        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+        for name in one_way
+    ]
+    for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
+        if x > 0.0:
+            notes.append(
+                f"base parameters predict the efforts of joint {name} better than bodies that can exist: predictions have a share of "
+                f"{x:.0%} of them; the URDF and the friction file do not"
+            )
+        for effect, what in _ONLY_PREDICTED.items():
+            if effect in form.effects:
+                notes.append(
+                    f"joint {name}: {what}. Predictions and `wrenches` have this, controllers and the simulator do not"
+                )
+    return tuple(notes)
+
+
+def _correction(known: Identifiable, base: BaseEstimate, full: ConsistentEstimate) -> Array:
+    """(p,) what to add to possible parameters so that they have the base parameters of least squares."""
+    out = np.zeros(len(full.values))
+    out[known.base.independent] = base.values - known.base.values(full.values)
+    return out
+
+
+def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) -> Array:
+    """(..., nv) rows of the bodies' regressor, each joint's times its own parameters (nv, 10 nb)."""
+    rows = [y.reshape(-1, model.nv) for y in (q, v, a)]
+    parts = [slice(k, k + _ROWS) for k in range(0, max(len(rows[0]), 1), _ROWS)]
+    products = [np.einsum("njp,jp->nj", joint_torque_regressor(model, *(y[k] for y in rows)), x) for k in parts]
+    return np.concatenate(products).reshape(q.shape)
 
 
 def _friction_power(known: Identifiable, base: BaseEstimate, data: Blocks) -> Array:
@@ -484,11 +632,12 @@ def _honest(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
     return np.asarray(np.sqrt((base.noise**2 + few * missed) * base.correlation))
 
 
-def _late(base: BaseEstimate, rate: Array) -> float:
-    """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇."""
-    use = ~np.isnan(base.residual) & np.isfinite(rate)
+def _late(known: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
+    """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the base parameters."""
+    use = data.use & np.isfinite(rate)
     w = np.broadcast_to(1.0 / base.noise, rate.shape)[use]
-    x, r = -rate[use] * w, base.residual[use] * w
+    A, x, r = known.base.regressor(data.Y)[use] * w[:, None] / known.sensitivity, -rate[use] * w, base.residual[use] * w
+    x -= A @ np.linalg.lstsq(A, x, rcond=1e-10)[0]
     power = float(x @ x)
     return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0
 

@@ -19,6 +19,9 @@ from robot_dynamics_ros.model.description import Array
 __all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "inflation", "weighted_least_squares"]
 
 _LAGS = 40
+_REMEDY = (
+    "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
+)
 
 
 class PoorExcitation(ArgumentError):
@@ -88,6 +91,19 @@ def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -
     return T / strength[:, None], share, taking
 
 
+def _poor(known: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExcitation:
+    """The error about parameters that are not seen."""
+    counts, joints = data.use.mean(axis=0), known.parameters.model.joint_names
+    still = [name for name, share in zip(joints, counts, strict=True) if share < 0.01]
+    more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
+    return PoorExcitation(
+        f"too little excitation: this motion does not show {', '.join(names)}{more}",
+        parameters=names,
+        where="recording",
+        remedy=_REMEDY,
+    )
+
+
 def weighted_least_squares(
     known: Identifiable,
     data: Blocks,
@@ -97,15 +113,19 @@ def weighted_least_squares(
     tolerance: float = 1e-3,
     unseen: str = "refuse",
     passes: int = 3,
+    instruments: Array | None = None,
 ) -> BaseEstimate:
     """Estimate the base parameters.
 
     Each joint's rows are weighted with the inverse of the standard deviation of its residual, found anew in each pass.
+    Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
 
     Args:
         prior: (nbase,) values that directions not seen keep.
         tolerance: share, compared with fast random motion, below which a direction counts as unseen.
         unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
+        passes: number of times that weights are found.
+        instruments: (m, nv, nbase) columns that resemble those of the regressor, without its noise; weights included.
 
     Raises:
         PoorExcitation: parameters that cannot be seen, by name.
@@ -114,18 +134,13 @@ def weighted_least_squares(
     from scipy.special import stdtrit
 
     Yb = known.base.regressor(data.Y)
-    use, m, nv, nb = data.use, *data.effort.shape, len(known)
-    counts = use.sum(axis=0)
-    remedy = (
-        "Move all joints, through all of their range, fast and slow, together: "
-        "robot_dynamics excite designs such a motion."
-    )
-    if use.sum() < (2 * nb if unseen != "keep" else 2 * nv):
+    use, m, nv = data.use, *data.effort.shape
+    if use.sum() < (2 * len(known) if unseen != "keep" else 2 * nv):
         raise ArgumentError(
-            f"{int(use.sum())} usable rows are too few for {nb} parameters",
+            f"{int(use.sum())} usable rows are too few for {len(known)} parameters",
             where="recording",
             got=int(use.sum()),
-            remedy=f"Record longer. {remedy}",
+            remedy=f"Record longer. {_REMEDY}",
         )
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
@@ -133,25 +148,19 @@ def weighted_least_squares(
     T, share, taking = excitation_of(known, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(known.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        still = [name for name, n in zip(known.parameters.model.joint_names, counts, strict=True) if n < 0.01 * m]
-        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
-        raise PoorExcitation(
-            f"too little excitation: this motion does not show {', '.join(names)}{more}",
-            parameters=names,
-            where="recording",
-            remedy=remedy,
-        )
+        raise _poor(known, data, names)
     seen = share >= tolerance
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior
-    sigma = known.effort_scale.copy()
-    floor = 1e-9 * known.effort_scale
-    kappa = np.ones(nv)
-    x = np.zeros(Z.shape[1])
-    table = np.full((m, nv), np.nan)
+    B = A if instruments is None else instruments[use] @ Z
+    sigma, floor, kappa = known.effort_scale.copy(), 1e-9 * known.effort_scale, np.ones(nv)
+    x, table = np.zeros(Z.shape[1]), np.full((m, nv), np.nan)
     for _ in range(passes):
         w = 1.0 / sigma[joint]
-        x = np.linalg.lstsq(A * w[:, None], b * w, rcond=None)[0]
+        if instruments is None:
+            x = np.linalg.lstsq(A * w[:, None], b * w, rcond=None)[0]
+        else:
+            x = np.linalg.solve(B.T @ A, B.T @ b)
         residual = b - A @ x
         table[use] = residual
         for j in range(nv):
@@ -160,40 +169,43 @@ def weighted_least_squares(
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
                 kappa[j] = inflation(table[:, j], data.part)
-    w = 1.0 / (sigma * np.sqrt(kappa))[joint]
-    Aw = A * w[:, None]
-    alike = np.linalg.pinv(Aw.T @ Aw, rcond=1e-14, hermitian=True)
-    robust = _robust_covariance(
-        A / sigma[joint, None], (b - A @ x) / sigma[joint], np.nonzero(use)[0], data.part, kappa
-    )
-    # the first supposes that every column varies as slowly as the residuals, the second has fewer data to go by
-    error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in (alike, robust))))
+    covariances = _covariances(A, None if instruments is None else B, b - A @ x, use, data.part, sigma, kappa)
+    error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)
+    singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)  # columns by what fast motion shows
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
-    return BaseEstimate(
-        known.names,
-        prior + Z @ x,
-        error,
-        quantile * error,
-        confidence,
-        sigma,
-        kappa,
-        condition,
-        names,
-        table,
-    )
+    values, width = prior + Z @ x, quantile * error
+    return BaseEstimate(known.names, values, error, width, confidence, sigma, kappa, condition, names, table)
 
 
-def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:
-    """(p, p) covariance of least-squares estimates whose residuals are alike in succession and from joint to joint.
+def _covariances(
+    A: Array, B: Array | None, residual: Array, use: np.ndarray, part: np.ndarray, sigma: Array, kappa: Array
+) -> tuple[Array, Array]:
+    """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by that of the scores.
+
+    The first supposes that every column varies as slowly as the residuals, the second has fewer data to go by.
+
+    Args:
+        B: (rows, p) instruments; weighted columns if there are none.
+        use: (m, nv) blocks that the rows are from.
+        sigma, kappa: (nv,) noise, and see :func:`inflation`.
+    """
+    block, joint = np.nonzero(use)
+    slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))
+    bread, spread = np.linalg.pinv(slow.T @ A, rcond=1e-14), slow * (sigma * np.sqrt(kappa))[joint, None]
+    robust = _robust_covariance(A, alone, residual, block, part, kappa)
+    return np.asarray(bread @ (spread.T @ spread) @ bread.T), robust
+
+
+def _robust_covariance(A: Array, B: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:
+    """(p, p) covariance of estimates with Bᵀ(b − A x) = 0 whose residuals are alike in succession and from joint to joint.
 
     The products of columns and residuals are summed over the joints of a block, so that what shakes several joints counts
     as one; their covariance over as many lags as residuals are alike stands between two inverse normal matrices.
 
     Args:
-        A: (rows, p) columns, and residual: (rows,), both in units of each joint's noise.
+        A, B: (rows, p) columns and weighted ones, residual: (rows,).
         block: (rows,) number of each row's block.
         part: (m,) number of the stretch each block is from.
         kappa: (nv,) see :func:`inflation`.
@@ -202,15 +214,15 @@ def _robust_covariance(A: Array, residual: Array, block: np.ndarray, part: np.nd
     """
     m, p = len(part), A.shape[1]
     score = np.zeros((m, p))
-    np.add.at(score, block, A * residual[:, None])
+    np.add.at(score, block, B * residual[:, None])
     middle = score.T @ score
     lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
     for lag in range(1, lags + 1):
         same = (part[lag:] == part[:-lag])[:, None]
         both = (score[lag:] * same).T @ score[:-lag]
         middle += (1.0 - lag / (lags + 1.0)) * (both + both.T)
-    bread = np.linalg.pinv(A.T @ A, rcond=1e-14, hermitian=True)
-    return np.asarray(bread @ middle @ bread) * (len(A) / max(len(A) - p, 1))
+    bread = np.linalg.pinv(B.T @ A, rcond=1e-14)
+    return np.asarray(bread @ middle @ bread.T) * (len(A) / max(len(A) - p, 1))
 
 
 def inflation(residual: Array, part: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from robot_dynamics_ros.errors import BackendError
 from robot_dynamics_ros.figures import pyplot
 from robot_dynamics_ros.identification.comparison import Comparison
+from robot_dynamics_ros.identification.estimators import Estimates
 from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
@@ -38,6 +39,7 @@ def report_html(
     checks: Sequence[Comparison] = (),
     recordings: Sequence[Recording] = (),
     progress: Callable[[float], None] | None = None,
+    estimates: Estimates | None = None,
 ) -> str:
     """The report as one HTML page that needs no other file.
 
@@ -46,6 +48,7 @@ def report_html(
         checks: with others; all are drawn.
         recordings: those it was identified from, to report the changes made to them.
         progress: called with the share of the pictures drawn.
+        estimates: other estimators, side by side.
     """
     drawn = [*comparisons[:1], *checks]
     total, done = 1 + len(drawn) * found.prior.nv, 0
@@ -80,7 +83,7 @@ def report_html(
         for joint in found.prior.joint_names:
             lines.append(f"<h3>{html.escape(joint)}</h3>")
             lines.append(picture(lambda c=c, joint=joint: plot_joint(found, c, joint), f"{joint}, {c.source}"))  # type: ignore[misc]
-    lines += ["<h2>All numbers</h2>", _as_html(report_text(found, recordings, checks)), "</body></html>"]
+    lines += ["<h2>All numbers</h2>", _as_html(report_text(found, recordings, checks, estimates)), "</body></html>"]
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison
+from robot_dynamics_ros.identification.estimators import Estimates
 from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.recordings.recording import Recording
@@ -22,20 +23,25 @@ from robot_dynamics_ros.recordings.recording import Recording
 __all__ = ["friction_file", "report_json", "report_text"]
 
 
-def report_text(found: Identification, recordings: Sequence[Recording] = (), checks: Sequence[Comparison] = ()) -> str:
+def report_text(
+    found: Identification,
+    recordings: Sequence[Recording] = (),
+    checks: Sequence[Comparison] = (),
+    estimates: Estimates | None = None,
+) -> str:
     """A report in plain text (Markdown tables): findings, fit, friction, base parameters with intervals, bodies.
 
     Args:
         recordings: those it was identified from, to report the changes made to them.
         checks: comparisons with recordings that it was not identified from.
+        estimates: other estimators, side by side.
     """
     base = found.base
-    seen = np.isfinite(base.standard_error)
     lines = [
         f"# Identification of {found.prior.name}",
         "",
-        f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(seen.sum())} of them seen; "
-        f"condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late; positions smoothed over "
+        f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(np.isfinite(base.standard_error).sum())} of "
+        f"them seen; condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late; positions smoothed over "
         f"{found.window:.3g} s; bodies may well be {found.full.spread:.2g} from what was known.",
         "",
         "## Findings",
@@ -43,41 +49,64 @@ def report_text(found: Identification, recordings: Sequence[Recording] = (), che
         *(f"- {level}: {text}" for level, text in findings(found, checks)),
         "",
         *_recordings(recordings),
+        *_unexplained(found),
+        *_torque_constants(found),
+        *_friction_forms(found),
+        *_base_parameters(found),
+        *([] if estimates is None else _estimators(found, estimates)),
+        *_bodies(found),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _unexplained(found: Identification) -> list[str]:
+    rows = [
+        [n, *(f"{x:.4g}" for x in figures), f"{share:.0%}", f"{used:.0%}"]
+        for n, share, used, *figures in zip(
+            found.prior.joint_names,
+            found.least_squares_share,
+            found.used,
+            found.effort_rms,
+            found.prior_rms,
+            found.rms,
+            found.base.noise,
+            strict=True,
+        )
+    ]
+    return [
         "## What remains unexplained",
         "",
-        'Root mean squares over blocks, N m or N; "used": share of the time in which the joint was fast enough.',
+        'Root mean squares over blocks, N m or N; "share": of base parameters in predictions, where bodies predict worse; '
+        '"used": share of the time in which the joint was fast enough.',
+        "",
+        *_table(["joint", "effort", "before", "identified", "base parameters", "share", "used"], rows),
         "",
     ]
-    names = found.prior.joint_names
-    lines += _table(
-        ["joint", "effort", "before", "identified", "base parameters", "used"],
-        [
-            [n, f"{e:.4g}", f"{p:.4g}", f"{r:.4g}", f"{s:.4g}", f"{u:.0%}"]
-            for n, e, p, r, s, u in zip(
-                names, found.effort_rms, found.prior_rms, found.rms, base.noise, found.used, strict=True
-            )
-        ],
-    )
+
+
+def _torque_constants(found: Identification) -> list[str]:
     constants = found.torque_constants
-    if constants is not None:
-        lines += ["", "## Torque constants", "", "N m or N at the joint for one unit of the recorded currents.", ""]
-        lines += _table(
-            ["joint", "torque constant", "± (standard error)"],
-            [
-                [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if known else "unknown"]
-                for n, k, e, g, known in zip(
-                    names, constants.values, constants.error, constants.given, constants.known, strict=True
-                )
-            ],
+    if constants is None:
+        return []
+    rows = [
+        [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if known else "unknown"]
+        for n, k, e, g, known in zip(
+            found.prior.joint_names, constants.values, constants.error, constants.given, constants.known, strict=True
         )
-    lines += ["", "## Friction", ""]
-    lines += [
-        'In each joint\'s form that best predicts each twelfth of the recording from the others; "simple": root mean square of '
-        'the error with Coulomb and viscous friction alone; "error": of the final model, each third predicted from the others.',
+    ]
+    return [
+        "## Torque constants",
+        "",
+        "N m or N at the joint for one unit of the recorded currents.",
+        "",
+        *_table(["joint", "torque constant", "± (standard error)"], rows),
         "",
     ]
+
+
+def _friction_forms(found: Identification) -> list[str]:
     rows = []
-    for j, name in enumerate(names):
+    for j, name in enumerate(found.prior.joint_names):
         form = found.effects[j]
         rest = ", ".join(f"{word} {found.value(j, word):.4g}" for word in form.parameters)
         rows.append(
@@ -94,53 +123,116 @@ def report_text(found: Identification, recordings: Sequence[Recording] = (), che
                 f"{found.simple_rms[j]:.4g}",
             ]
         )
-    head = ["joint", "viscous", "Coulomb", "presliding", "smoothing", "offset", "rotor inertia", "more"]
-    lines += _table([*head, "error", "simple"], rows)
-    lines += ["", f"## Base parameters with {base.confidence:.0%} confidence intervals", ""]
-    lines += [
-        "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
+    head = [
+        "joint",
+        "viscous",
+        "Coulomb",
+        "presliding",
+        "smoothing",
+        "offset",
+        "rotor inertia",
+        "more",
+        "error",
+        "simple",
+    ]
+    return [
+        "## Friction",
+        "",
+        'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square of the '
+        'error of these predictions; "simple": the same with Coulomb and viscous friction alone.',
+        "",
+        *_table(head, rows),
         "",
     ]
-    prior = found.identifiable.base.values(found.parameters.values())
-    lines += _table(
-        ["parameter", "before", "identified", "±", "t-value", "stands for"],
+
+
+def _base_parameters(found: Identification) -> list[str]:
+    base, prior = found.base, found.identifiable.base.values(found.parameters.values())
+    rows = [
         [
-            [
-                base.names[k],
-                f"{prior[k]:.5g}",
-                f"{base.values[k]:.5g}",
-                _number(base.half_width[k]),
-                f"{abs(base.values[k]) / base.standard_error[k]:.3g}" if base.standard_error[k] > 0.0 else "-",
-                found.identifiable.meaning(k, 3),
-            ]
-            for k in range(len(base.names))
-        ],
-    )
-    if base.unseen:
-        lines += ["", f"Not shown by this motion and kept as before: {', '.join(base.unseen)}."]
-    lines += ["", "## Bodies", ""]
-    lines += ['Physically consistent; "moved" is the Riemannian distance from what was known.', ""]
+            base.names[k],
+            f"{prior[k]:.5g}",
+            f"{base.values[k]:.5g}",
+            _number(base.half_width[k]),
+            _t_value(base.values[k], base.standard_error[k]),
+            found.identifiable.meaning(k, 3),
+        ]
+        for k in range(len(base.names))
+    ]
+    unseen = ["", f"Not shown by this motion and kept as before: {', '.join(base.unseen)}."] if base.unseen else []
+    return [
+        f"## Base parameters with {base.confidence:.0%} confidence intervals",
+        "",
+        "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
+        "",
+        *_table(["parameter", "before", "identified", "±", "t-value", "stands for"], rows),
+        *unseen,
+        "",
+    ]
+
+
+def _estimators(found: Identification, e: Estimates) -> list[str]:
+    joints = [*found.prior.joint_names, "all"]
+
+    def errors(x: np.ndarray) -> list[str]:
+        return [f"{y:.4g}" for y in (*x, np.sqrt(np.mean(x**2)))]
+
+    by_estimator = [
+        [name, *errors(error), f"{change:.2f}", f"{condition:.0f}"]
+        for name, error, change, condition in zip(e.names, e.error, e.change, e.condition, strict=True)
+    ]
+    weighted = e.error[e.names.index("weighted least squares")]
+    by_parameter = [
+        [name, *(f"{x:.4g} ({_t_value(x, y)})" for x, y in zip(e.values[:, k], e.standard_error[:, k], strict=True))]
+        for k, name in enumerate(e.parameters)
+    ]
+    return [
+        "## Estimators side by side",
+        "",
+        "Root mean square error of prediction of each twelfth of the recording from the others, N m or N. Output error predicts along "
+        'its simulated motion, the others along the recorded one. "change": root mean square difference of the base parameters from '
+        "weighted least squares, in their standard errors.",
+        "",
+        *_table(["estimator", *joints, "change", "condition"], by_estimator),
+        "",
+        "Weighted least squares without one kind of parameters:",
+        "",
+        *_table(
+            ["without", *joints], [["nothing", *errors(weighted)], *([k, *errors(x)] for k, x in e.without.items())]
+        ),
+        "",
+        "Base parameters, with t-values in brackets:",
+        "",
+        *_table(["parameter", *e.names], by_parameter),
+        "",
+    ]
+
+
+def _bodies(found: Identification) -> list[str]:
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (found.prior, found.model))
-    rows, quantile = [], NormalDist().inv_cdf(0.5 + 0.5 * base.confidence)
-    for b, joint in enumerate(found.prior.moving_joint_names):
-        rows.append(
-            [
-                found.prior.joint(joint).child,
-                f"{before[b, 0]:.4g}",
-                f"{after[b, 0]:.4g}",
-                f"{quantile * found.full.standard_error[10 * b]:.2g}",
-                _vector(before[b]),
-                _vector(after[b]),
-                f"{found.full.distance[b]:.2f}",
-            ]
-        )
-    lines += _table(["link", "mass before", "mass", "±", "centre before", "centre", "moved"], rows)
-    lines += [
+    quantile = NormalDist().inv_cdf(0.5 + 0.5 * found.base.confidence)
+    rows = [
+        [
+            found.prior.joint(joint).child,
+            f"{before[b, 0]:.4g}",
+            f"{after[b, 0]:.4g}",
+            f"{quantile * found.full.standard_error[10 * b]:.2g}",
+            _vector(before[b]),
+            _vector(after[b]),
+            f"{found.full.distance[b]:.2f}",
+        ]
+        for b, joint in enumerate(found.prior.moving_joint_names)
+    ]
+    return [
+        "## Bodies",
+        "",
+        'Physically consistent; "moved" is the Riemannian distance from what was known.',
+        "",
+        *_table(["link", "mass before", "mass", "±", "centre before", "centre", "moved"], rows),
         "",
         "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters. The intervals "
         "of masses include what the efforts do not tell, as far as bodies may well be from what was known.",
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _recordings(recordings: Sequence[Recording]) -> list[str]:
@@ -153,8 +245,17 @@ def _recordings(recordings: Sequence[Recording]) -> list[str]:
     return [*lines, ""]
 
 
-def report_json(found: Identification, recordings: Sequence[Recording] = (), checks: Sequence[Comparison] = ()) -> str:
-    """The same as JSON; what is infinite (an interval of something not seen) is null."""
+def report_json(
+    found: Identification,
+    recordings: Sequence[Recording] = (),
+    checks: Sequence[Comparison] = (),
+    estimates: Estimates | None = None,
+) -> str:
+    """The same as JSON; what is infinite (an interval of something not seen) is null.
+
+    Args:
+        recordings, checks, estimates: see :func:`report_text`.
+    """
     base, names = found.base, found.prior.joint_names
     friction = friction_file(found).joints
     document: dict[str, Any] = {
@@ -173,6 +274,7 @@ def report_json(found: Identification, recordings: Sequence[Recording] = (), che
                 "noise": float(base.noise[j]),
                 "prediction_rms": float(found.prediction_rms[j]),
                 "simple_prediction_rms": float(found.simple_rms[j]),
+                "least_squares_share": float(found.least_squares_share[j]),
                 "correlation": float(base.correlation[j]),
                 "used": float(found.used[j]),
             }
@@ -209,6 +311,18 @@ def report_json(found: Identification, recordings: Sequence[Recording] = (), che
             )
         },
         "converged": found.full.converged,
+        "estimators": None
+        if estimates is None
+        else {
+            name: {
+                "values": estimates.values[k].tolist(),
+                "standard_errors": [_finite(x) for x in estimates.standard_error[k]],
+                "error": estimates.error[k].tolist(),
+                "condition": _finite(estimates.condition[k]),
+            }
+            for k, name in enumerate(estimates.names)
+        },
+        "without": None if estimates is None else {kind: x.tolist() for kind, x in estimates.without.items()},
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
@@ -247,6 +361,10 @@ def _finite(x: float) -> float | None:
 
 def _number(x: float) -> str:
     return f"{x:.2g}" if math.isfinite(x) else "unseen"
+
+
+def _t_value(x: float, error: float) -> str:
+    return f"{abs(x) / error:.3g}" if error > 0.0 else "-"
 
 
 def _vector(p: np.ndarray) -> str:

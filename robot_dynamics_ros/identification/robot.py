@@ -14,7 +14,7 @@ from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ModelError, ModelWarning, RobotDynamicsError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -141,9 +141,12 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
     if source:
         try:
             text = _edited(model, source)
+            joints = model.description.joints
+            added = any(j.type is JointType.FLOATING and f'"{j.name}"' not in text for j in joints)
+            check, gravity = model.description.inertia_check, model.gravity.tolist()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ModelWarning)
-                again = load_urdf(text, gravity=model.gravity.tolist(), inertia_check=model.description.inertia_check)
+                again = load_urdf(text, gravity=gravity, inertia_check=check, floating_base=added)
             if _alike(model, again):
                 return text
             problem = "the result would not be the same robot"

@@ -17,6 +17,7 @@ import numpy as np
 from robot_dynamics_ros.control.joint_effects import JointEffects, joint_loads, presliding
 from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
 from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, Motion
 from robot_dynamics_ros.identification.telling import Tell, silent
@@ -25,13 +26,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Selection", "select_effects"]
 
-_FOLDS = 12
-_MOST = 0.55  # of the stretches: seven of twelve
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
 _WAYS = np.array([5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
 _METRES = 0.1  # m for a radian
-_GAIN = 0.02  # of a joint's squared error of prediction that an effect must explain
-_LEAST = 2e-3  # of the usual efforts; less is not worth a parameter
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 
 
@@ -69,12 +66,12 @@ class _Trials:
         held = (known.strength[bodies] / _RIDGE) ** 2
         self.held, self.pull = np.diag(held), held * known.base.values(prior)[: len(bodies)]
         m = len(data.effort)
-        fold = np.arange(m) * _FOLDS // max(m, 1)
+        fold = stretches(m)
         self.products: list[Array] = []  # of each joint: (folds, bodies + candidates + effort, the same)
         for j, columns in enumerate(candidates):
             W = np.column_stack([data.Y[:, j, bodies], columns, data.effort[:, j]])
-            stretches = [W[(fold == f) & data.use[:, j]] for f in range(_FOLDS)]
-            self.products.append(np.stack([rows.T @ rows for rows in stretches]))
+            parts = [W[(fold == f) & data.use[:, j]] for f in range(FOLDS)]
+            self.products.append(np.stack([rows.T @ rows for rows in parts]))
         self.training = [p.sum(axis=0) - p for p in self.products]
         self.ridges = [
             np.maximum(np.mean(c**2, axis=0), 1e-300) / (_RIDGE * self.scale[j]) ** 2 for j, c in enumerate(candidates)
@@ -91,7 +88,7 @@ class _Trials:
     def others(self, chosen: list[list[int]], joint: int) -> tuple[Array, Array]:
         """Normal equations of the bodies from the other joints' rows, their own columns eliminated."""
         n = self.size
-        N, b = np.tile(self.held, (_FOLDS, 1, 1)), np.tile(self.pull, (_FOLDS, 1))
+        N, b = np.tile(self.held, (FOLDS, 1, 1)), np.tile(self.pull, (FOLDS, 1))
         for j, columns in enumerate(chosen):
             if j != joint:
                 A, c = self._normal(j, columns)
@@ -111,7 +108,7 @@ class _Trials:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
         self.tried += 1
         x = self.solve(joint, columns, others)
-        y = np.concatenate([x, np.full((_FOLDS, 1), -1.0)], axis=1)
+        y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
         P = self.products[joint][:, own][:, :, own]
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
@@ -164,7 +161,7 @@ def select_effects(
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
-    least = data.use.sum(axis=0) * (_LEAST * trials.scale) ** 2
+    least = data.use.sum(axis=0) * (LEAST * trials.scale) ** 2
     if coulomb and allowed:
         _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed, tell)
 
@@ -248,10 +245,10 @@ def _choose_directions(
         others = trials.others(chosen, j)
         errors = {c: trials.errors(j, [*base, c], others)[0] for c in [*statics, *slides]}
         static = min(statics, key=lambda c: errors[c].sum())
-        if not _better(errors[static], errors[first], 0.005, 0.0):
+        if not better(errors[static], errors[first], 0.005, 0.0):
             static = first
         way = min(slides, key=lambda c: errors[c].sum())
-        slid = may_slide and _better(errors[way], errors[static], _GAIN, least[j])
+        slid = may_slide and better(errors[way], errors[static], GAIN, least[j])
         chosen[j] = [*base, way if slid else static]
         forms[j] = JointEffects(
             forms[j].smoothing if static == first else float(candidates.width[j, static - first - 1]),
@@ -304,7 +301,7 @@ def _add_effects(
             if name in form.effects or EFFECTS[name].after not in ("", *form.effects):
                 continue
             error, values = trials.errors(j, [*chosen[j], *numbers[k]], others)
-            if _better(error, best, _GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
+            if better(error, best, GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
                 # after all friction, and only if the bodies are no worse for it
                 if name == "crosstalk" and (pick >= 0 or not trials.helps_all(chosen, j, numbers[k])):
                     continue
@@ -329,12 +326,6 @@ def _coupled_alone(forms: list[JointEffects]) -> list[int]:
             0 <= j + k < len(rows) and row[(k + 1) // 2] and rows[j + k] and rows[j + k][(1 - k) // 2] for k in (-1, 1)
         )
     ]
-
-
-def _better(new: Array, old: Array, gain: float, least: float) -> bool:
-    """Whether (folds,) squared errors are less in all, by a share of the old ones, and in most stretches."""
-    won = float(old.sum() - new.sum())
-    return bool(won > max(gain * float(old.sum()), least) and (new < old).mean() >= _MOST)
 
 
 def _possible(values: Array, effect: JointEffects) -> bool:

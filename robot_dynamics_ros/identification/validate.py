@@ -69,6 +69,6 @@ def validation_of(found: Identification, motion: Motion, block: float = 0.05) ->
     return Validation(
         rms(data.effort),
         rms(data.effort - data.Y @ parameters.values()),
-        rms(data.effort - data.Y @ found.full.values),
+        rms(data.effort - np.einsum("mjp,jp->mj", data.Y, found.values_of_joints)),
         found.base.noise,
     )

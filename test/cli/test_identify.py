@@ -45,6 +45,10 @@ def recorded(tmp_path_factory):
         out.writerow(head)
         out.writerows(np.column_stack([t, q, effort]).tolist())
     write_bag(folder / "run", prior, t, q, effort)
+    with open(folder / "command.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(head[: 1 + prior.nv])
+        out.writerows(np.column_stack([t, motion.at(t)]).tolist())
     return folder, prior, truth
 
 
@@ -76,7 +80,7 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     out = folder / f"from_{source}"
     path = folder / ("run.csv" if source == "csv" else "run")
     arguments = ["identify", "two_link", f"--{source}", str(path), "--output", str(out), "--friction", "simple"]
-    arguments += ["--no-page"] if source == "bag" else []
+    arguments += ["--no-page"] if source == "bag" else ["--estimators", str(folder / "command.csv")]
     assert main([*arguments, "--validate", str(folder / "run.csv")]) == 0
     text = capsys.readouterr().out
     assert "shoulder" in text and "identified leaves" in text and "Prediction" in text
@@ -84,7 +88,9 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     q = rd.random_configuration(model, np.random.default_rng(0), size=100)
     error, wrong = (np.abs(rd.gravity_forces(m, q) - rd.gravity_forces(truth, q)).max() for m in (model, prior))
     assert error < 0.05 * wrong
-    assert "Validation" in (out / "report.md").read_text()
+    report = (out / "report.md").read_text()
+    assert "Validation" in report
+    assert all(("instrumental variables" in x) == (source == "csv") for x in (text, report))
     assert (out / "report.html").exists() == (source == "csv")
     assert json.loads((out / "report.json").read_text())["robot"] == prior.name
     assert main(arguments) == 2

@@ -1,0 +1,124 @@
+"""Prediction of each stretch of a recording from the others: by bodies that can exist, and by plain least squares.
+
+Where least squares predict a joint's efforts better than bodies do, predictions take a share of them.  The share is the one
+with the least error of prediction, between 0 and 1 (Breiman, *Stacked regressions*, Machine Learning 24, 1996).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
+from robot_dynamics_ros.identification.identifiable import Identifiable
+from robot_dynamics_ros.identification.least_squares import BaseEstimate
+from robot_dynamics_ros.identification.samples import Blocks
+from robot_dynamics_ros.model.description import Array
+
+__all__ = [
+    "FOLDS",
+    "GAIN",
+    "LEAST",
+    "better",
+    "held_out_bodies",
+    "held_out_least_squares",
+    "root_mean_square",
+    "share_of",
+    "stretch_squares",
+    "stretches",
+]
+
+FOLDS = 12
+GAIN = 0.02  # of a joint's squared error of prediction that more parameters must explain
+LEAST = 2e-3  # of the usual efforts; less is not worth a parameter
+_MOST = 0.55  # of the stretches: seven of twelve
+_HELD = 1e-3  # share, compared with fast random motion, below which a direction stays as it was
+
+
+def stretches(m: int) -> NDArray[np.int64]:
+    """(m,) number of the stretch of each block."""
+    return np.arange(m) * FOLDS // max(m, 1)
+
+
+def held_out_least_squares(
+    known: Identifiable,
+    data: Blocks,
+    base: BaseEstimate,
+    prior: Array,
+    *,
+    instruments: Array | None = None,
+    without: NDArray[np.bool_] | None = None,
+) -> Array:
+    """(m, nv) recorded less predicted efforts, N m or N, of least squares for the base parameters; NaN where a block is not used.
+
+    Args:
+        prior: (nbase,) values that directions not seen keep.
+        instruments: see :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
+        without: (nbase,) parameters that are left out: zero.
+    """
+    kept = np.ones(len(known), dtype=bool) if without is None else ~without
+    scale, use = known.sensitivity[kept], data.use[..., None]
+    Y = np.where(use, known.base.regressor(data.Y)[..., kept] / scale, 0.0)
+    Z = Y / base.noise[:, None] ** 2 if instruments is None else np.where(use, instruments[..., kept] / scale, 0.0)
+    y, rows = np.where(data.use, data.effort, 0.0), [stretches(len(data.effort)) == f for f in range(FOLDS)]
+    G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
+    c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
+    hold = known.information[np.ix_(kept, kept)] / np.outer(scale, scale)
+    hold = hold * (_HELD**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
+    x = np.linalg.solve(G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * prior[kept]))[..., None])[..., 0]
+    left = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
+    return np.asarray(np.where(data.use, left, np.nan))
+
+
+def held_out_bodies(known: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate) -> Array:
+    """The same of bodies that can exist.
+
+    Args:
+        noise, prior: see :func:`~robot_dynamics_ros.identification.consistent.consistent_parameters`.
+        full: the estimate from all blocks, for how far bodies and joints may be from the prior.
+    """
+    fold, out = stretches(len(data.effort)), np.full(data.effort.shape, np.nan)
+    for f in range(FOLDS):
+        own = (fold == f)[:, None]
+        rest = dataclasses.replace(data, use=data.use & ~own)
+        x = consistent_parameters(
+            known, rest, noise, prior, spread=full.spread, share=full.share, begin=full.free, evaluations=10
+        )
+        out = np.where(data.use & own, data.effort - data.Y @ x.values, out)
+    return out
+
+
+def stretch_squares(left: Array) -> Array:
+    """(folds,) sums of squared differences (m, ...), NaN where a block is not used."""
+    fold = stretches(len(left))
+    return np.array([np.nansum(left[fold == f] ** 2) for f in range(FOLDS)])
+
+
+def root_mean_square(left: Array) -> Array:
+    """(nv,) of (m, nv) differences, NaN where a block is not used."""
+    count = np.maximum((~np.isnan(left)).sum(axis=0), 1)
+    return np.asarray(np.sqrt(np.nansum(left**2, axis=0) / count))
+
+
+def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
+    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts.
+
+    Args:
+        bodies, least_squares: (m, nv) see :func:`held_out_bodies` and :func:`held_out_least_squares`.
+        effort: (nv,) root mean square of the efforts.
+    """
+    out = np.zeros(bodies.shape[1])
+    for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
+        power = float((r - s) @ (r - s))
+        share = min(max(float(r @ (r - s)) / power, 0.0), 1.0) if power > 0.0 else 0.0
+        mixed, alone = (stretch_squares(x) for x in (r + share * (s - r), r))
+        out[j] = share if better(mixed, alone, GAIN, len(r) * (LEAST * effort[j]) ** 2) else 0.0
+    return out
+
+
+def better(new: Array, old: Array, gain: float, least: float) -> bool:
+    """Whether (folds,) squared errors are less in all, by a share of the old ones, and in most stretches."""
+    won = float(old.sum() - new.sum())
+    return bool(won > max(gain * float(old.sum()), least) and (new < old).mean() >= _MOST)

@@ -112,18 +112,7 @@ def payload_motion(
             where="payload motion",
             remedy="Give a duration above 1 s, a scale above 0 to 1, and at least one try.",
         )
-    reach = per_joint(span, n, "span")
-    low = np.maximum(np.maximum(model.lower, -np.inf if lower is None else np.asarray(lower, dtype=float)), q0 - reach)
-    high = np.minimum(np.minimum(model.upper, np.inf if upper is None else np.asarray(upper, dtype=float)), q0 + reach)
-    outside = (q0 < low) | (q0 > high)
-    if outside.any():
-        i = int(np.argmax(outside))
-        raise ArgumentError(
-            f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}",
-            where="q0",
-            got=float(q0[i]),
-            remedy="Move the arm to where it may move.",
-        )
+    low, high = _bounds(model, q0, per_joint(span, n, "span"), lower, upper)
     body, _, _ = _carrier(model, link)
     period, harmonics = 0.5 * duration, 4
     speed = scale * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0)
@@ -155,6 +144,24 @@ def payload_motion(
             remedy="Give the joints more room, or another pose: some joint has to feel the payload's weight.",
         )
     return chosen
+
+
+def _bounds(
+    model: RobotModel, q0: Array, reach: Array, lower: ArrayLike | None, upper: ArrayLike | None
+) -> tuple[Array, Array]:
+    """(nv,), (nv,) bounds of a motion about ``q0`` that reaches so far."""
+    low = np.maximum(np.maximum(model.lower, -np.inf if lower is None else np.asarray(lower, dtype=float)), q0 - reach)
+    high = np.minimum(np.minimum(model.upper, np.inf if upper is None else np.asarray(upper, dtype=float)), q0 + reach)
+    outside = (q0 < low) | (q0 > high)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ArgumentError(
+            f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}",
+            where="q0",
+            got=float(q0[i]),
+            remedy="Move the arm to where it may move.",
+        )
+    return low, high
 
 
 def _worth(model: RobotModel, body: int, q: Array, v: Array, a: Array) -> float:

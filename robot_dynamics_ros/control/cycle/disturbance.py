@@ -243,14 +243,11 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     p.side[i] = min(max(p.side[i] + along * dt / TURN_TIME, -1.0), 1.0)
     speed, lag = p.velocity[i] * along, p.error[0, i] * along
     lead = lag + (abs(desired) - speed) / p.natural[0]
-    least = 0.0
-    if desired * p.reference[2, i] <= 0.0:  # it slows down: a joint that is stuck close by may stay
-        least = BAND * scale
     if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
         p.stuck[i] = p.stuck[i] + dt
-        if p.stuck[i] < p.whole_delay[0] or lag <= least or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
+        if p.stuck[i] < p.whole_delay[0] or lag <= 0.0 or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
             return
-        degree = min((lag - least) / (NEAR * scale), 1.0)
+        degree = min(lag / (NEAR * scale), 1.0)
         step = RAISE * p.effort_size[i] * degree * dt
         level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
         p.taken[i] = min(p.taken[i] + step, FALL * level)

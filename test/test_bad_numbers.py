@@ -13,6 +13,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.recordings import ExternalWrench
 
 MODEL = rd.load_robot("two_link").with_backend("numpy")
 TIP = MODEL.link_names[-1]
@@ -21,6 +22,9 @@ SPACE = np.linalg.inv(rd.link_pose(MODEL, Q, MODEL.root_link)) @ rd.link_pose(MO
 WRENCH = [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]
 X3, T = [0.1, 0.2, 0.3], np.arange(400) * 0.01
 MOVED = np.column_stack([np.sin(T), np.cos(T)])
+FLOATING = rd.load_urdf(rd.robot_path("two_link"), floating_base=True, inertia_check="repair").with_backend("numpy")
+FLIGHT = np.column_stack([MOVED, np.zeros((400, 4)), np.ones(400), MOVED])
+PLATE = ExternalWrench(TIP, T, np.ones((400, 6)))
 TRIANGLES = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 CORNERS = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
@@ -73,6 +77,7 @@ NUMBERS = {
     "simulate": (of_model("simulate", duration=0.002), {"q0": Q, "v0": V}),
     "velocity_products": (plain("velocity_products"), v),
     "identify": (of_model("identify"), {"t": T, "q": MOVED, "effort": MOVED}),
+    "identify_segments": (lambda **n: rd.identify_segments(FLOATING, **n, external=[PLATE]), {"t": T, "q": FLIGHT}),
     "estimate_payload": (of_model("estimate_payload", link=TIP), {"t": T, "q": MOVED, "effort": MOVED}),
     "estimate_payload_at_rest": (of_model("estimate_payload_at_rest", link=TIP), {"q": MOVED[:60], "effort": MOVED[:60]}),
     "discretize": (plain("discretize", dt=0.01), {"A": np.eye(2), "B": np.eye(2)}),
@@ -111,6 +116,7 @@ NO_NUMBERS = set(
         "casadi_function",
         "combined_inertia",
         "compare",
+        "compare_estimators",
         "denavit_hartenberg",
         "design_excitation",
         "export_code",
@@ -171,7 +177,7 @@ def spoiled(value, how):
 
 
 BAD = ("nan", "inf", "complex", "words", "dates", "objects", "shape")
-ANY_LENGTH = {("discretize", "B"), ("lqr", "B"), ("check_finite", "values"), ("velocity_products", "v"), ("independent_columns", "W"), ("identify", "t"),
+ANY_LENGTH = {("discretize", "B"), ("lqr", "B"), ("check_finite", "values"), ("velocity_products", "v"), ("independent_columns", "W"), ("identify", "t"), ("identify_segments", "t"),
               ("nanoseconds", "seconds")}  # fmt: skip
 
 
@@ -204,7 +210,14 @@ def test_numbers_that_mean_nothing_are_refused(name):
 @pytest.mark.parametrize("name", sorted(NUMBERS))
 def test_good_numbers_are_taken(name):
     call, numbers = NUMBERS[name]
-    if name in ("draw", "identify", "estimate_payload", "estimate_payload_at_rest", "payload_motion"):
+    if name in (
+        "draw",
+        "identify",
+        "estimate_payload",
+        "estimate_payload_at_rest",
+        "identify_segments",
+        "payload_motion",
+    ):
         pytest.skip("tested where it belongs: a picture, or data that must tell something")
     try:
         call(**numbers)

@@ -175,7 +175,7 @@ def test_efforts_change_no_faster_than_allowed(robot, start, model):
 
 @pytest.mark.parametrize(
     ("cause", "position", "velocity"),
-    [("velocity_limit", [0.3, -0.4], [20.0, 0.0]), ("position_zone", [0.3, 2.79], [0.0, 2.0])],
+    [("velocity_limit", [0.3, -0.4], [7.0, 0.0]), ("position_zone", [0.3, 2.79], [0.0, 2.0])],
 )
 def test_a_joint_too_fast_or_too_near_its_limit_is_braked(robot, start, model, cause, position, velocity):
     gains = {f"gains__{name}__d": 0.0 for name in model.joint_names}

@@ -30,6 +30,38 @@ __all__ = ["Blocks", "Motion", "blocks"]
 _CHUNK = 1000
 
 
+def _arrays(
+    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike | None, v: ArrayLike | None
+) -> tuple[Array, Array, Array, Array | None]:
+    """(n,) times, (n, nv) positions, efforts and velocities, finite; n is 20 or more."""
+    t, q, effort = (
+        as_input(x, (), where, finite=False)
+        for where, x in (("t", t), ("q", q), ("effort", () if effort is None else effort))
+    )
+    n = len(t) if t.ndim == 1 else -1
+    for where, array, shape in (("t", t, (n,)), ("q", q, (n, nv)), ("effort", effort, (n, nv))):
+        if array.shape != shape or n < 0:
+            expected = "(n,)" if where == "t" else f"(n, {nv})"
+            raise ArgumentError(
+                f"expected {expected}, got {array.shape}",
+                where=where,
+                got=array.shape,
+                remedy="One row a sample, one column a joint, in the order of joint_names.",
+            )
+        bad = ~np.isfinite(array)
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            raise ArgumentError(f"row {row} is not finite", where=where, got=array[row], remedy="Leave such rows out.")
+    if n < 20:
+        raise ArgumentError(
+            f"{n} samples are too few", where="t", got=n, remedy="Record some tens of seconds of motion."
+        )
+    velocity = None if v is None else np.asarray(v, dtype=np.float64)
+    if velocity is not None and (velocity.shape != q.shape or not np.isfinite(velocity).all()):
+        raise ArgumentError(f"expected finite numbers, (n, {nv})", where="v", got=velocity.shape)
+    return t, q, effort, velocity
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
     """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on.
@@ -79,31 +111,7 @@ class Motion:
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
         """
-        inputs = (("t", t), ("q", q), ("effort", () if effort is None else effort))
-        t, q, effort = (as_input(x, (), w, finite=False) for w, x in inputs)
-        n = len(t) if t.ndim == 1 else -1
-        for name, array, shape in (("t", t, (n,)), ("q", q, (n, model.nv)), ("effort", effort, (n, model.nv))):
-            if array.shape != shape or n < 0:
-                wanted = "(n,)" if name == "t" else f"(n, {model.nv})"
-                raise ArgumentError(
-                    f"expected {wanted}, got {array.shape}",
-                    where=name,
-                    got=array.shape,
-                    remedy="One row a sample, one column a joint, in the order of joint_names.",
-                )
-            bad = ~np.isfinite(array)
-            if bad.any():
-                row = int(np.argwhere(bad)[0][0])
-                raise ArgumentError(
-                    f"row {row} is not finite", where=name, got=array[row], remedy="Leave such rows out."
-                )
-        if n < 20:
-            raise ArgumentError(
-                f"{n} samples are too few", where="t", got=n, remedy="Record some tens of seconds of motion."
-            )
-        given = None if v is None else np.asarray(v, dtype=np.float64)
-        if given is not None and (given.shape != q.shape or not np.isfinite(given).all()):
-            raise ArgumentError(f"expected finite numbers, (n, {model.nv})", where="v", got=given.shape)
+        t, q, effort, measured_velocity = _arrays(model.nv, t, q, effort, v)
         require_increasing(t)
         if check is not None:
             check(t, q)
@@ -115,7 +123,7 @@ class Motion:
                 got=tuple(constant),
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
             )
-        smooth = smooth_motion(model, t, q, given, effort, window=window, order=order)
+        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window, order=order)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (order + 2)]
         if not long:

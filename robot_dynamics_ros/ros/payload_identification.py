@@ -205,7 +205,7 @@ class PayloadIdentificationNode(Node):
         return rows
 
     async def _apply(self, payload: PayloadEstimate) -> str:
-        if not self._setter.service_is_ready():
+        if not self._setter.wait_for_service(timeout_sec=_LATE):  # nodes that start together know each other late
             return f"; not applied: no service {self._setter.srv_name}"
         p, I = payload.payload, payload.payload.inertia  # noqa: E741
         values: dict[str, Any] = {

@@ -130,12 +130,18 @@ def identify_segments(
     noise = base.noise * np.sqrt(base.correlation)
     full = consistent_parameters(known, data, noise, prior, spread=spread)
 
-    def rms(values: Array) -> Array:
-        return root_mean_square(np.where(data.use, data.effort - data.Y @ values, np.nan))
-
     error = root_mean_square(held_out_bodies(known, data, noise, prior, full))
     found = with_parameters(parameters, full.values)
-    return SegmentIdentification(model, found, base, full, known, rms(full.values), rms(prior), error)
+    return SegmentIdentification(
+        model,
+        found,
+        base,
+        full,
+        known,
+        data.rms(data.effort - data.Y @ full.values),
+        data.rms(data.effort - data.Y @ prior),
+        error,
+    )
 
 
 def _blocks(

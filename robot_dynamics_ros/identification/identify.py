@@ -427,7 +427,7 @@ class _Fits:
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
         best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
         chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
-        share = share_of(bodies, chosen, root_mean_square(np.where(fit.data.use, fit.data.effort, np.nan)))
+        share = share_of(bodies, chosen, fit.data.rms(fit.data.effort))
         for j, k in enumerate(best):
             values[j] += share[j] * _correction(fit.known, options[k][0], full)
         return values, share, left + share * (chosen - left)
@@ -455,16 +455,13 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
     parameters = EffortParameters(model, s.terms, parameters.effects, found)
     error = root_mean_square(left)
 
-    def rms(x: Array) -> Array:
-        return root_mean_square(np.where(data.use, x, np.nan))
-
-    unexplained = rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
-    before = rms(data.effort - data.Y @ fit.prior)
+    unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
+    before = data.rms(data.effort - data.Y @ fit.prior)
     if s.plausibility == "refuse":
         power = _friction_power(fit.known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
-        check_result(model, data, base.noise, rms(data.effort - data.Y @ full.values), power)
+        check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
         if _few(base, data) < 0.3:
-            check_prediction(model.joint_names, error, before, rms(data.effort))
+            check_prediction(model.joint_names, error, before, data.rms(data.effort))
     return Identification(
         model,
         found,
@@ -478,7 +475,7 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
         motion.window,
         unexplained,
         before,
-        rms(data.effort),
+        data.rms(data.effort),
         error,
         selection.simple_error,
         data.use.mean(axis=0),

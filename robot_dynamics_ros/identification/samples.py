@@ -286,6 +286,11 @@ class Blocks:
     v: Array
     part: NDArray[np.int64]
 
+    def rms(self, left: Array) -> Array:
+        """(nv,) root mean square of (m, nv) differences, over the blocks that are used."""
+        count = np.maximum(self.use.sum(axis=0), 1)
+        return np.asarray(np.sqrt(np.where(self.use, left**2, 0.0).sum(axis=0) / count))
+
     def with_parameters(self, parameters: EffortParameters, motion: Motion, length: float) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were made from."""
         bodies = self.Y[..., parameters.bodies]

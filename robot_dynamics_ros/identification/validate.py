@@ -60,15 +60,10 @@ def validation_of(found: Identification, motion: Motion, block: float = 0.05) ->
     parameters, motion = found.parameters, found.with_efforts(motion).earlier(found.delay)
     slow = 0.2 * EffortParameters(found.prior, parameters.terms).smoothing
     data = blocks(parameters, motion, length=block, slow=slow)
-    count = np.maximum(data.use.sum(axis=0), 1)
-
-    def rms(left: Array) -> Array:
-        return np.sqrt(np.where(data.use, left**2, 0.0).sum(axis=0) / count)
-
     # what is no parameter is known, and the same in both
     return Validation(
-        rms(data.effort),
-        rms(data.effort - data.Y @ parameters.values()),
-        rms(data.effort - np.einsum("mjp,jp->mj", data.Y, found.values_of_joints)),
+        data.rms(data.effort),
+        data.rms(data.effort - data.Y @ parameters.values()),
+        data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, found.values_of_joints)),
         found.base.noise,
     )

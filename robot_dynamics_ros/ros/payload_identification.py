@@ -114,10 +114,10 @@ class PayloadIdentificationNode(Node):
     async def _on_request(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         mine = self._rows is None
         try:
-            payload = await self._identify()
-            response.success, response.message = True, str(payload)
+            estimate = await self._identify()
+            response.success, response.message = True, str(estimate)
             if self.parameters["apply"]:
-                response.message += await self._apply(payload)
+                response.message += await self._apply(estimate)
         except RobotDynamicsError as error:
             response.success, response.message = False, str(error)
         finally:
@@ -204,10 +204,10 @@ class PayloadIdentificationNode(Node):
             )
         return rows
 
-    async def _apply(self, payload: PayloadEstimate) -> str:
+    async def _apply(self, estimate: PayloadEstimate) -> str:
         if not self._setter.wait_for_service(timeout_sec=_LATE):  # nodes that start together know each other late
             return f"; not applied: no service {self._setter.srv_name}"
-        p, I = payload.payload, payload.payload.inertia  # noqa: E741
+        p, I = estimate.payload, estimate.payload.inertia  # noqa: E741
         values: dict[str, Any] = {
             "payload.link": p.link,
             "payload.mass": float(p.mass),

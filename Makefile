@@ -50,7 +50,10 @@ $(VENV)/.demo: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[ros,view,viz]'
 	@touch $@
 
-# what is never imported need not be compiled to bytecode
+# bytecode of what is imported, made once for all processes of a run and kept in the virtual environment
+test test-quick: export PYTHONDONTWRITEBYTECODE :=
+test test-quick: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
+
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[ros,test]'
 	@touch $@ $(VENV)/.demo

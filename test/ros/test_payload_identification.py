@@ -36,7 +36,8 @@ def test_a_payload_is_found_and_set_at_the_controller(peer, start, tmp_path, met
     start(NODE, robot_description_file=ROBOT, link="tool0", apply=True, method=method, duration=12.0, **armature)
 
     def answer():
-        return peer.call(Trigger, f"{NODE}/identify_payload", Trigger.Request(), timeout=90.0)
+        # a second request meanwhile would be refused: the arm moves for twelve seconds of its own time
+        return peer.call(Trigger, f"{NODE}/identify_payload", Trigger.Request(), timeout=200.0, patience=90.0)
 
     found = answer()
     for _ in range(20):  # until the three have found each other

@@ -80,22 +80,24 @@ class Peer:
         finally:
             self.node.destroy_timer(again)
 
-    def call(self, service_type: type, name: str, request: Any, timeout: float = 60.0) -> Any:
+    def call(self, service_type: type, name: str, request: Any, timeout: float = 60.0, patience: float = 10.0) -> Any:
         """Call a service and return the response."""
-        return self.call_again(service_type, name, [request], timeout)[0]
+        return self.call_again(service_type, name, [request], timeout, patience)[0]
 
-    def call_again(self, service_type: type, name: str, requests: Iterable[Any], timeout: float = 60.0) -> list[Any]:
+    def call_again(
+        self, service_type: type, name: str, requests: Iterable[Any], timeout: float = 60.0, patience: float = 10.0
+    ) -> list[Any]:
         """Call a service with one request after the other and return the responses.
 
-        A request without an answer is sent again after ten seconds: that a service is there may be known before the way
-        back from it.
+        A request without an answer is sent again after ``patience`` seconds: that a service is there may be known before
+        the way back from it.
         """
         client = self.node.create_client(service_type, name)
         self.wait(client.service_is_ready, f"service {name}", timeout)
         responses = []
         for request in requests:
             asked = [client.call_async(request)]
-            again = self.node.create_timer(10.0, lambda: asked.append(client.call_async(request)))  # noqa: B023
+            again = self.node.create_timer(patience, lambda: asked.append(client.call_async(request)))  # noqa: B023
             try:
                 answered = self.wait(lambda: [f for f in asked if f.done()], f"an answer of {name}", timeout)  # noqa: B023
             finally:

@@ -18,8 +18,6 @@ from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["call", "options_of"]
-
 _O = TypeVar("_O")
 
 MovingBase = tuple[ArrayLike, ArrayLike]

@@ -23,8 +23,6 @@ from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.wrench import Wrench
 
-__all__ = ["WrenchGatherer", "Wrenches", "body_wrenches", "link_wrenches"]
-
 OnLink: TypeAlias = ArrayLike | Wrench | Sequence[Wrench]
 Wrenches: TypeAlias = Mapping[str, OnLink] | None
 """Link name → (..., 6) wrench [moment; force] about the link's origin in its axes, or :class:`Wrench` values."""

@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["InverseKinematics", "InverseKinematicsOptions", "inverse_kinematics"]
-
 _UNINTERRUPTED = 200
 """Poses that are looked for without a look at the keyboard."""
 

@@ -14,8 +14,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["WORLD", "Frame", "FrameLike", "PointLike", "frame_of", "point_of"]
-
 WORLD = "world"
 
 

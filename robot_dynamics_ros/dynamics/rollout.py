@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 
-__all__ = ["RolloutOptions", "rollout"]
-
 METHODS = ("rk4", "semi_implicit")
 NO_FRICTION = (0.0, 0.0, 1.0)
 

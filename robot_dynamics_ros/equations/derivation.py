@@ -31,8 +31,6 @@ from robot_dynamics_ros.spatial import Scalar, Vec3
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["Derivation", "Given"]
-
 
 @dataclass(frozen=True, eq=False)
 class Given:

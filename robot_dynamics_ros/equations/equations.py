@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.model.motors import DCMotor
 
-__all__ = ["Equations", "symbolic"]
-
 MAX_TERMS = 5000
 
 

@@ -14,8 +14,6 @@ from robot_dynamics_ros.errors import UnknownNameError
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["document_of"]
-
 _OPERATIONS = {
     "M": "mass matrix",
     "tau": "inverse dynamics",

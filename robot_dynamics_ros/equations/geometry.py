@@ -22,8 +22,6 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Geometry", "GeometryBody"]
-
 Vector = list[Entry]
 Matrix = list[list[Entry]]
 

@@ -16,8 +16,6 @@ from robot_dynamics_ros.equations.geometry import GeometryBody
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.model.description import JointType
 
-__all__ = ["LagrangeTerms", "christoffel", "euler_lagrange"]
-
 _HALF = Fraction(1, 2)
 
 

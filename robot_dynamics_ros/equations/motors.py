@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.model.motors import DCMotor
 
-__all__ = ["MotorEquations", "motor_equations", "motor_names"]
-
 _CONSTANTS = (
     ("R", "resistance", "Ω"),
     ("L", "inductance", "H"),

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from robot_dynamics_ros.errors import ArgumentError
 
-__all__ = ["C_KEYWORDS", "MATH_NAMES", "check_identifier", "check_identifiers", "identifier_of"]
-
 _C = """
     auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while

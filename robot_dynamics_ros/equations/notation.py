@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["GREEK", "Notation", "notation_of"]
-
 GREEK = {
     "alpha": "α",
     "beta": "β",

@@ -26,8 +26,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Definition", "Symbols", "automatic_symbols", "parameters_of", "resolve_symbols"]
-
 AXES = "xyz"
 MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 Symbols = Mapping[str, str] | str | None

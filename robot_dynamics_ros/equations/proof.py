@@ -9,8 +9,6 @@ from robot_dynamics_ros.equations.recursive import RecursiveTerms
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-__all__ = ["Proof", "ProofError", "prove"]
-
 
 class ProofError(RobotDynamicsError, ArithmeticError):
     """Two derivations of the same equations disagree."""

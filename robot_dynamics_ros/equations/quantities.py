@@ -19,8 +19,6 @@ from robot_dynamics_ros.equations.parameters import AXES, Definition
 from robot_dynamics_ros.equations.terms import EquationTerms
 from robot_dynamics_ros.errors import ArgumentError
 
-__all__ = ["SymbolicQuantities"]
-
 Inputs: TypeAlias = dict[str, Given]
 Choices: TypeAlias = dict[str, Any]
 """Options of a function of the table."""

@@ -14,8 +14,6 @@ from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
 from robot_dynamics_ros.spatial import Scalar
 
-__all__ = ["RecursiveTerms", "trace_recursions"]
-
 
 @dataclass(frozen=True, eq=False)
 class RecursiveTerms:

@@ -12,8 +12,6 @@ from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["Symbols", "Writer"]
-
 Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
 FACTOR_TERMS, FACTOR_DIGITS = 24, 1_000_000

@@ -20,8 +20,6 @@ from robot_dynamics_ros.equations.parameters import clean_inertia, clean_vector
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
-__all__ = ["SymbolTree", "exact_leaves", "float_leaves"]
-
 Lift = Callable[[Entry], Expr]
 Nested: TypeAlias = "Entry | Sequence[Nested]"
 

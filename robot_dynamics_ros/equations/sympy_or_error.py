@@ -7,8 +7,6 @@ from typing import Any
 
 from robot_dynamics_ros.errors import BackendError
 
-__all__ = ["require_sympy"]
-
 
 def require_sympy() -> Any:
     """The module.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.equations.trig_ring import TrigRing
 
-__all__ = ["TrigForms", "parallel_parents"]
-
 Monomial = tuple[tuple[int, int], ...]
 """(power of sine, power of cosine) of every angle."""
 Polynomial = dict[Monomial, Fraction]

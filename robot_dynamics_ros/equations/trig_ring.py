@@ -18,8 +18,6 @@ from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
 
-__all__ = ["Angle", "TooLargeToExpand", "TrigRing"]
-
 Poly = Any
 
 

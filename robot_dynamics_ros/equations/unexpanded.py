@@ -18,8 +18,6 @@ from robot_dynamics_ros.spatial import Scalar
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["unexpanded_terms", "write_steps"]
-
 Names: TypeAlias = "Mapping[str, sympy.Symbol]"
 
 

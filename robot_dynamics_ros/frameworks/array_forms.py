@@ -12,8 +12,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.frameworks.traced import Request, flat_size, required, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["make_function"]
-
 
 @runtime_checkable
 class Shaped(Protocol):

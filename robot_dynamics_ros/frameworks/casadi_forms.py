@@ -10,8 +10,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["make_function"]
-
 
 def make_function(model: RobotModel, request: Request) -> casadi.Function:
     """A ``casadi.Function`` of column vectors and matrices, on SX."""

@@ -21,8 +21,6 @@ from robot_dynamics_ros.frameworks.jax_scalars import join, operations
 from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, evaluate, flat_size, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["form_of", "make_function"]
-
 STRAIGHT = 4_000
 """Estimated operations up to which a function is written out: XLA takes about a second for them."""
 LARGEST = 8_000

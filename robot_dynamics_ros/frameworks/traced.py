@@ -16,8 +16,6 @@ from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LARGEST", "Operations", "Request", "evaluate", "make_request", "required", "traced"]
-
 V = TypeVar("V")
 LARGEST = 400_000
 """Estimated operations beyond which a function is not written out."""

@@ -26,8 +26,6 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState
 
-__all__ = ["ConstrainedPlant"]
-
 
 class ConstrainedPlant(Plant):
     """A simulated robot with closed loops: a :class:`~robot_dynamics_ros.simulation.plant.Plant` by Moreau's midpoint step.

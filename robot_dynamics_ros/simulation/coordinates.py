@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import free_joint_rate
 
-__all__ = ["Coordinates", "Values", "per_joint", "position_bounds"]
-
 Values = float | Array | Mapping[str, float]
 """One number, (nv,) numbers, or joint name → number."""
 

@@ -11,8 +11,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Inertia, Joint, Link
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["random_model_error", "robot_model_error"]
-
 Factor = float | Mapping[str, float]
 
 

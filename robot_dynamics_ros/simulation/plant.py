@@ -39,8 +39,6 @@ from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["Plant"]
-
 _CHUNK = 100_000
 """Control periods between two looks at whether the user has interrupted."""
 

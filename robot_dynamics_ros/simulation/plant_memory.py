@@ -23,8 +23,6 @@ from robot_dynamics_ros.simulation.effects.springs import SpringTable
 from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 
-__all__ = ["Effects", "plant_kernels", "plant_memory"]
-
 
 @dataclass(frozen=True, eq=False)
 class Effects:

@@ -19,8 +19,6 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_arguments import Wrenches
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
-__all__ = ["SimulationOptions", "SimulationResult", "simulate"]
-
 Control = Callable[[float, Array, Array], ArrayLike]
 External = Mapping[str, ArrayLike] | Callable[[float], Mapping[str, ArrayLike]] | None
 

@@ -24,8 +24,6 @@ from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.integrators import timestepping
 from robot_dynamics_ros.simulation.plant_memory import Effects, plant_kernels, plant_memory
 
-__all__ = ["JointSystem"]
-
 
 class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.protocols.MechanicalSystem` made of a model and what acts on it.

@@ -11,8 +11,6 @@ from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
-__all__ = ["as_input", "as_output", "check_finite", "check_quaternions"]
-
 
 def as_input(
     values: ArrayLike, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True

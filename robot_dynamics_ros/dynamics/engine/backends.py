@@ -23,17 +23,6 @@ from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 
-__all__ = [
-    "BackendStatus",
-    "available_backends",
-    "backend_of",
-    "backend_status",
-    "evaluator",
-    "kernel",
-    "prepare",
-    "prepared",
-]
-
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
 
 

@@ -47,17 +47,6 @@ from robot_dynamics_ros.spatial import (
     sin,
 )
 
-__all__ = [
-    "Body",
-    "BodyConstants",
-    "Layout",
-    "NumericTree",
-    "RootConstants",
-    "layout_of",
-    "regrouped_layout_of",
-    "z_from",
-]
-
 SNAP = 1e-13
 """Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost accuracy."""
 

@@ -28,8 +28,6 @@ from robot_dynamics_ros.model.published import CONFIGURATIONS
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Scalar, maximum, minimum
 
-__all__ = ["Argument", "Engine", "Evaluator", "Kernel", "interpreted_engine", "source_engine"]
-
 Kernel: TypeAlias = Callable[..., Any]
 """A function of a robot: inputs, then nothing or the outputs.  What it returns depends on its name and on the batch."""
 Argument: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | None

@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operan
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Location, Section, Store
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Scalar, Transform
 
-__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopRows", "LoopSquare", "LoopVector"]
-
 T = TypeVar("T")
 _SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, CoriolisOperator: 12, ArticulatedInertia: 21, list: 6}
 

@@ -41,8 +41,6 @@ from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3, rotation_about_z
 
-__all__ = ["record_loops"]
-
 MOST_CLASSES = 8
 """With more kinds of bodies than this, constants stay symbols: code grows with every class."""
 

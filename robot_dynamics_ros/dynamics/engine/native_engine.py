@@ -32,8 +32,6 @@ from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["NativeEngine"]
-
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
 UNINTERRUPTED = 1 << 27

@@ -15,8 +15,6 @@ import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
 
-__all__ = ["run_pieces", "set_threads", "threads"]
-
 _threads: int | None = None
 PARALLEL_BYTES = 1 << 21
 """Batches whose arrays are smaller than this take some 300 µs, in which a second thread gains nothing: it has to wake first."""

@@ -21,8 +21,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 
-__all__ = ["FrictionMemory", "FrictionTable", "JointFriction", "dry_friction", "friction_table"]
-
 
 class FrictionMemory(Declared):
     """Friction of the joints."""

@@ -18,17 +18,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = [
-    "CompliantStops",
-    "LimitMemory",
-    "RigidStopTable",
-    "RigidStops",
-    "StopTable",
-    "limited_effort",
-    "stop_effort",
-    "stop_tables",
-]
-
 
 class LimitMemory(Declared):
     """Limits of drives and compliant stops."""

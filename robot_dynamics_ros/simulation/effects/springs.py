@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint
 
-__all__ = ["JointPD", "SpringMemory", "SpringTable", "spring_effort"]
-
 
 class SpringMemory(Declared):
     """Springs and dampers at the joints."""

@@ -12,8 +12,6 @@ from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.integrators.runge_kutta import TIME_STEPPING
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["check_step", "describe_divergence", "stable_step"]
-
 
 def check_step(system: JointSystem, integrator: Integrator, y: Array, h: float) -> None:
     """Refuse a step outside the integrator's region of stability.

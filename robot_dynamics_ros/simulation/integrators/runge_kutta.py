@@ -21,15 +21,6 @@ from robot_dynamics_ros.simulation.integrators.protocols import Integrator, Mech
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS, Tableau
 from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
 
-__all__ = [
-    "INTEGRATORS",
-    "TIME_STEPPING",
-    "ExplicitRungeKutta",
-    "SemiImplicitEuler",
-    "make_integrator",
-    "rk_step",
-]
-
 
 def rk_step(tableau: Tableau, system: MechanicalSystem, t: float, y: Array, h: float, stages: Array) -> Array:
     """One explicit Runge-Kutta step:  kᵢ = f(t + cᵢ h, y + h Σⱼ aᵢⱼ kⱼ),  y₁ = y + h Σ bᵢ kᵢ.

@@ -8,8 +8,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["TimeStepper"]
-
 
 class TimeStepper:
     """Advances a system by time stepping, by Moreau's rule or semi-implicit Euler as the system's memory has it."""

@@ -47,8 +47,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["GEOMETRIES", "PREFIX", "CoordinateMap", "finish", "robot_geometry", "robot_spec"]
-
 PREFIX = "robot/"
 """Before the name of every element of the robot, so that a scene cannot have the same."""
 GEOMETRIES = ("collision", "visual", "none")

@@ -26,8 +26,6 @@ from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedR
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["MujocoPlant"]
-
 LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
 BRAKE = 1e9  # N m or N: MuJoCo takes no infinite friction

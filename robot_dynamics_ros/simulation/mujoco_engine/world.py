@@ -19,8 +19,6 @@ from robot_dynamics_ros.model.description import Pose
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["PRIMITIVES", "GeomOptions", "WorldShape", "add_shapes", "mujoco_or_error", "read_scene"]
-
 PRIMITIVES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0}
 """Kind of primitive → how many numbers its size has."""
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 
-__all__ = ["REALS", "c_comment", "c_function_body", "c_number"]
-
 REALS = ("double", "float")
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 

@@ -21,27 +21,6 @@ from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
-__all__ = [
-    "Constant",
-    "Declared",
-    "Field",
-    "Integers",
-    "Kernel",
-    "Kernels",
-    "Matrix",
-    "Size",
-    "Vector",
-    "annotation_name",
-    "constant",
-    "fields",
-    "integers",
-    "kernel",
-    "kernels",
-    "numbers",
-    "row",
-    "shape_of",
-]
-
 Constant: TypeAlias = int | float | bool
 Size: TypeAlias = int | str
 """A length: a number, or an expression of constants such as ``"3 * nv"``."""

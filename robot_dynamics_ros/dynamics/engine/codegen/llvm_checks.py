@@ -7,8 +7,6 @@ from collections.abc import Callable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
-__all__ = ["unit_length", "zero_times_sum"]
-
 
 def unit_length(put: Callable[[str], str], quaternion: str) -> str:
     """An i1: the four numbers from the address ``quaternion`` on have unit length; false for NaN.

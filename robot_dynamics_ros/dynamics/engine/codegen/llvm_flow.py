@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import WIDEST, LoopProgram
 
-__all__ = ["Flow"]
-
 
 class Flow:
     """Writes the body of one function.

@@ -9,8 +9,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_functio
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
-__all__ = ["batch_function", "callee_module", "kernel_module", "wide_module"]
-
 
 def pointers(arguments: Sequence[ArrayArgument]) -> str:
     """The parameter list of a kernel's pointers."""

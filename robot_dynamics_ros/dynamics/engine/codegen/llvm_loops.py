@@ -29,8 +29,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     Store,
 )
 
-__all__ = ["loop_module"]
-
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
 TILE = 8
 SIDE_BY_SIDE = 4

@@ -13,8 +13,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 
-__all__ = ["REFUSE_NOT_FINITE", "REFUSE_NOT_UNIT", "piece_function"]
-
 CONTEXT_HEAD = 3
 """First words of a piece's context: what it refuses, a further address for the callee, bytes of working memory for each
 thread.  For each array follow its address, the bytes from state to state, and those from number to number; then further

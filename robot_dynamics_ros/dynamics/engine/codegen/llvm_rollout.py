@@ -12,8 +12,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 
-__all__ = ["rollout_module"]
-
 
 def rollout_module(
     arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], quaternions: Sequence[int]

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 
-__all__ = ["DECLARATIONS", "TRIG_LIMIT", "Emitter", "double", "masked_declarations"]
-
 DECLARATIONS = """\
 declare double @sin(double)
 declare double @cos(double)

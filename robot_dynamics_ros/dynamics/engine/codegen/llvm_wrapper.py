@@ -15,8 +15,6 @@ from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 
-__all__ = ["PYTHON_WRAPPER", "ROUTER_SLOTS", "WRAPPER_TABLE", "ArrayArgument", "python_wrapper", "router_module"]
-
 PYTHON_WRAPPER = "python_wrapper"
 
 # Where CPython's object and NumPy's array structures keep what the wrapper reads (64-bit, GIL builds).  The loader

@@ -26,8 +26,6 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 
-__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "Linear", "Location", "LoopProgram", "Section", "Store"]
-
 Location: TypeAlias = tuple[Any, ...]
 WIDEST = 8
 """Doubles in the largest vector: rows of arrays in working memory are filled up to a multiple of it."""

@@ -42,17 +42,6 @@ from robot_dynamics_ros.errors import BackendError
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-__all__ = [
-    "NativeLibrary",
-    "Router",
-    "cached_library",
-    "compile_module",
-    "library_of",
-    "target_key",
-    "vector_width",
-    "wrappers_supported",
-]
-
 _lock = threading.Lock()
 MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
 PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",

@@ -37,8 +37,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.routine_source import (
     While,
 )
 
-__all__ = ["CText", "routines_in_c"]
-
 _C = {"f": "double", "i": "int64_t", "b": "int", "none": "void"}
 _ZERO = {"f": "0.0", "i": "0", "b": "0"}
 _ARRAY = {"vector": "double *", "matrix": "double *", "integers": "int64_t *", "packed": "unsigned char *"}

@@ -41,31 +41,6 @@ from robot_dynamics_ros import spatial
 from robot_dynamics_ros.dynamics.engine.codegen import declared, packed
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared, annotation_name
 
-__all__ = [
-    "MATHEMATICS",
-    "Array",
-    "Assign",
-    "Call",
-    "Do",
-    "Element",
-    "Expression",
-    "For",
-    "If",
-    "Jump",
-    "KernelCall",
-    "Number",
-    "Operation",
-    "Program",
-    "Return",
-    "Routine",
-    "Row",
-    "Statement",
-    "Store",
-    "Variable",
-    "While",
-    "read_routines",
-]
-
 Function: TypeAlias = Callable[..., Any]
 _KINDS = {"float": "f", "Scalar": "f", "S": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
           "Packed": "packed", "None": "none"}  # fmt: skip

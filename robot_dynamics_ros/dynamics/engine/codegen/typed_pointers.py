@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["with_typed_pointers"]
-
 _WORD = re.compile(r"\bptr\b")
 _LOAD = re.compile(r"^(\s*%\S+ = load )(.+?), ptr (%[\w.]+)(.*)$")
 _STORE = re.compile(r"^(\s*store )(<\d+ x \w+>|\S+) (.+), ptr (%[\w.]+)(.*)$")

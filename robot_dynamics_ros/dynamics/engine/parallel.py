@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-
-import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
 
@@ -24,7 +21,6 @@ PIECES = 32
 """The smallest pieces are this part of a thread's share: a thread that the system stops holds up its piece only."""
 MOST = 256
 """Threads, at most."""
-_PIECE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
 def threads() -> int:
@@ -48,34 +44,28 @@ def set_threads(count: int | None) -> None:
     _threads = count
 
 
-def run_pieces(
-    piece: int, context: np.ndarray, count: int, several: int, most: int, arrays: Sequence[np.ndarray]
-) -> bool:
-    """Have ``several`` threads compute ``count`` states with a compiled piece function.
+def run_pieces(run: Callable[[int, int, int], int], count: int, several: int, most: int) -> bool:
+    """Have ``several`` threads compute ``count`` states, piece by piece.
 
     No state is computed one way by one thread and another way by two, see :data:`GRAIN`.
 
     Args:
-        piece: address of ``i64 piece(i64 begin, i64 end, i64 thread, ptr context)``, which returns −1, or the first state of a
-            group that it refused.
-        context: int64, what it takes.
+        run: ``run(begin, end, thread)`` returns −1, or the first state of a group that it refused; it keeps what it works on alive.
         most: states of a piece at most; between two pieces the keyboard is looked at.
-        arrays: those whose addresses are in the context, kept alive as long as a thread may use them.
 
     Returns:
         whether it refused none.
     """
-    run, address = _PIECE(piece), context.ctypes.data
     if several == 1:
-        return all(run(begin, min(begin + most, count), 0, address) < 0 for begin in range(0, count, most))
+        return all(run(begin, min(begin + most, count), 0) < 0 for begin in range(0, count, most))
     pieces = iter(_pieces(count, several, most))
     refused: list[int] = []
     begun: list[int] = []
     ended: SimpleQueue[int] = SimpleQueue()
 
-    def work(thread: int, _kept: object = (context, arrays)) -> None:
+    def work(thread: int) -> None:
         for begin, end in pieces:
-            if run(begin, end, thread, address) >= 0:
+            if run(begin, end, thread) >= 0:
                 refused.append(begin)
                 deque(pieces, 0)  # the others find none any more
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quatern
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, run_pieces, threads
-from robot_dynamics_ros.dynamics.engine.routines import Constant, Memory, make_routines
+from robot_dynamics_ros.dynamics.engine.routines import Constant, Memory, Routine, make_routines
 from robot_dynamics_ros.dynamics.rollout_steps import RolloutMemory, advance, step
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.per_model import once_per_model
@@ -176,10 +176,19 @@ def _check_finite(run: _Run) -> None:
         )
 
 
+_Stepper: TypeAlias = "tuple[Memory[RolloutMemory], Routine]"
+
+
 @once_per_model
-def _memories(model: RobotModel) -> dict[str, list[Memory[RolloutMemory]]]:
-    """By method: memories that no thread uses now."""
+def _steppers(model: RobotModel) -> dict[str, list[_Stepper]]:
+    """By method: memories, with their routine, that no thread uses now."""
     return {method: [] for method in METHODS}
+
+
+def _stepper(run: _Run, rates: Evaluator) -> _Stepper:
+    memory = Memory(RolloutMemory, _constants(run), {"rates": rates}, compiled=True)
+    memory["quaternion"][:] = quaternion_starts(run.model)
+    return memory, make_routines(memory, (advance,), compiled=True)["advance"]
 
 
 def _constants(run: _Run) -> dict[str, Constant]:
@@ -192,18 +201,16 @@ def _constants(run: _Run) -> dict[str, Constant]:
 def _compiled(run: _Run, rates: Evaluator) -> None:
     """All steps in machine code."""
     # a call cannot be interrupted, so a long run is several of them where nothing is written on the way
-    count, unused = len(run.q), _memories(run.model)[run.method]
+    count, unused = len(run.q), _steppers(run.model)[run.method]
     most = run.steps if run.varying or run.paths is not None else max(1, SLICE // max(1, count))
-    memories: list[Memory[RolloutMemory]] = []
+    steppers: list[_Stepper] = []
     for _ in range(threads() if min(run.steps, most) * count > WORTH else 1):
         try:
-            memory = unused.pop()
+            steppers.append(unused.pop())
         except IndexError:
-            memory = Memory(RolloutMemory, _constants(run), {"rates": rates}, compiled=True)
-            memory["quaternion"][:] = quaternion_starts(run.model)
+            steppers.append(_stepper(run, rates))
+        memory = steppers[-1][0]
         memory["friction"][:], memory["stops"][:], memory["implicit"][:] = run.friction, run.stops, run.implicit
-        memories.append(memory)
-    steps_of = make_routines(memories[0], (advance,), compiled=True)["advance"]
     q, v, efforts = run.q.reshape(-1), run.v.reshape(-1), run.efforts.reshape(-1)
     paths = (q, v) if run.paths is None else tuple(path.reshape(-1) for path in run.paths)
     stride, recorded, remaining = run.model.nv * run.varying, int(run.paths is not None), run.steps
@@ -211,15 +218,15 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
         part = min(remaining, most)
 
         def piece(begin: int, end: int, thread: int, steps: int = part) -> int:
-            memory = memories[thread]
-            steps_of(memory, begin, end, steps, run.dt, q, v, efforts, stride, *paths, recorded)
+            memory, move = steppers[thread]
+            move(memory, begin, end, steps, run.dt, q, v, efforts, stride, *paths, recorded)
             return -1
 
-        run_pieces(piece, count, len(memories), max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN))
+        run_pieces(piece, count, len(steppers), max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN))
         remaining -= part
         if remaining <= 0:
             break
-    unused += memories
+    unused += steppers
 
 
 SLICE = 200_000

@@ -106,20 +106,8 @@ class Derivation:
         number_graph = Graph()
         numbers = self._run(number_graph, float_leaves(number_graph), geometry, entry, options, inputs)
         numbers = numbers if pick is None else pick(numbers)
-        used = {str(s) for m in matrices.values() for s in m.free_symbols}
-        used |= {str(s) for _, x in steps for s in x.free_symbols}
-        return Formulas(
-            title,
-            about,
-            frozen(matrices),
-            (*self.letters[: 3 * n], *(d for d in geometry.definitions if d.symbol in used or d in variables)),
-            tuple(steps),
-            rows or {},
-            self.coordinates,
-            geometry.model.name,
-            tuple(tuple(number_graph.lift(x) for x in part) for part in numbers),
-            (geometry.model.nq, n),
-        )
+        traced = tuple(tuple(number_graph.lift(x) for x in part) for part in numbers)
+        return self.written(matrices, variables, title=title, about=about, steps=tuple(steps), rows=rows, traced=traced)
 
     def written(
         self,
@@ -130,22 +118,22 @@ class Derivation:
         about: str,
         steps: tuple[Step, ...] = (),
         rows: Rows | None = None,
+        traced: tuple[tuple[Expr, ...], ...] = (),
     ) -> Formulas:
         """Formulas from SymPy matrices that are there already; ``definitions`` are of symbols beside the robot's own."""
         n = self.geometry.model.nv
-        known = [*self.geometry.definitions, *definitions]
         used = {str(s) for m in matrices.values() for s in m.free_symbols}
         used |= {str(s) for _, x in steps for s in x.free_symbols}
         return Formulas(
             title,
             about,
             frozen(matrices),
-            (*self.letters[: 3 * n], *(d for d in known if d.symbol in used)),
+            (*self.letters[: 3 * n], *(d for d in self.geometry.definitions if d.symbol in used), *definitions),
             steps,
             rows or {},
             self.coordinates,
             self.geometry.model.name,
-            (),
+            traced,
             (self.geometry.model.nq, n),
         )
 

@@ -13,12 +13,12 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.equations.derivation import Derivation
 from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.lagrange import christoffel, euler_lagrange
+from robot_dynamics_ros.equations.lagrange import christoffel, coriolis_matrix, euler_lagrange
 from robot_dynamics_ros.equations.motors import motor_equations, motor_names
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.proof import prove
 from robot_dynamics_ros.equations.quantities import SymbolicQuantities
-from robot_dynamics_ros.equations.recursive import RecursiveTerms, trace_recursions
+from robot_dynamics_ros.equations.recursive import Recursions, operations_of, trace_recursions
 from robot_dynamics_ros.equations.simplify import Writer
 from robot_dynamics_ros.equations.sympy_or_error import require_sympy
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
@@ -199,7 +199,7 @@ def symbolic(
         tau,
         **terms,
         definitions=(*own, *geometry.definitions),
-        operations=recursive.operations(),
+        operations=operations_of(recursive),
         derivation=Derivation(geometry, own, taken, coordinates, expand, simplify, max_terms),
     )
     if motors:
@@ -209,7 +209,7 @@ def symbolic(
 
 
 def _expanded(
-    geometry: Geometry, recursive: RecursiveTerms, writer: Callable[[TrigRing], Writer], max_terms: int
+    geometry: Geometry, recursive: Recursions, writer: Callable[[TrigRing], Writer], max_terms: int
 ) -> dict[str, Any]:
     import sympy
 
@@ -217,14 +217,11 @@ def _expanded(
     ring = TrigRing(geometry, max_terms)
     try:
         lagrange = euler_lagrange(ring)
-        proof = prove(ring, lagrange, recursive)
         gamma = christoffel(ring, lagrange.M)
-        coriolis = [
-            [sum((ring.mul(gamma[i][j][k], ring.v[k]) for k in range(n)), ring.zero) for j in range(n)]
-            for i in range(n)
-        ]
+        coriolis = coriolis_matrix(ring, gamma)
+        proof = prove(ring, lagrange, coriolis, recursive)
     except TooLargeToExpand as error:
-        operations = recursive.operations()
+        operations = operations_of(recursive)
         raise TooLargeToExpand(
             f"{error.problem}; unexpanded, the same equations take {operations['tau']} operations for inverse dynamics "
             f"and {operations['M']} for the mass matrix",

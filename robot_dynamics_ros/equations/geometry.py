@@ -142,9 +142,5 @@ class Geometry:
                     f"armature:{name}" if block.stop - block.start == 1 else f"armature:{name}[{dof - block.start}]"
                 )
                 if parameter in self._parameters:
-                    return (
-                        Parameter(self._symbols[parameter], float(self.model.armature[dof]))
-                        if parameter in self._symbols
-                        else fraction_of(float(self.model.armature[dof]))
-                    )
+                    return self._entry(parameter)
         return fraction_of(float(self.model.armature[dof]))

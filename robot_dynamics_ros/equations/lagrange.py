@@ -83,6 +83,13 @@ def christoffel(ring: TrigRing, M: list[list[Poly]]) -> list[list[list[Poly]]]:
     return [[[half * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
 
 
+def coriolis_matrix(ring: TrigRing, gamma: list[list[list[Poly]]]) -> list[list[Poly]]:
+    """N_ij = Σ_k Γ_ijk v_k."""
+    return [
+        [sum((ring.mul(x, v) for x, v in zip(of_j, ring.v, strict=True)), ring.zero) for of_j in of_i] for of_i in gamma
+    ]
+
+
 def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list[list[Poly]], list[Poly]]:
     """Rotation and displacement that the joint's coordinates make, in the joint frame."""
     along_x, along_y, axis = ([ring.lift(x) for x in row] for row in body.normal)

@@ -42,14 +42,8 @@ def exact_leaves(graph: Graph) -> Lift:
 
 def float_leaves(graph: Graph) -> Lift:
     """Constants as floats, parameters as leaves ("parameter", name)."""
-
-    def lift(entry: Entry) -> Expr:
-        if isinstance(entry, Parameter):
-            leaf = graph.leaf(("parameter", entry.symbol))
-            return leaf if entry.sign > 0 else -leaf
-        return graph.const(value_of(entry))
-
-    return lift
+    exact = exact_leaves(graph)
+    return lambda entry: exact(entry) if isinstance(entry, Parameter) else graph.const(value_of(entry))
 
 
 def _layout(geometry: Geometry, lift: Lift) -> Layout:

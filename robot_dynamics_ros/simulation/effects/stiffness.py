@@ -49,11 +49,12 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     stiffness, damping = _jacobians(system, y, implicit)
     matrices = [(stiffness, damping)]
     if system.stops is not None and not implicit:
-        guarded = np.isfinite(system.stops.lower) | np.isfinite(system.stops.upper)
+        stops = system.stops
+        guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
         for i in np.flatnonzero(guarded):
             one = np.zeros((system.nv, system.nv))
             one[i, i] = 1.0
-            matrices.append((stiffness + one * system.stops.stiffness[i], damping + one * system.stops.damping[i]))
+            matrices.append((stiffness + one * stops["stop_stiffness"][i], damping + one * stops["stop_damping"][i]))
     nv, fastest, joint = system.nv, 0.0, ""
     for K, D in matrices:
         A = np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])

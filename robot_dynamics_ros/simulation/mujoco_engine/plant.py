@@ -109,12 +109,10 @@ class MujocoPlant(SimulatedRobot):
 
     @property
     def q(self) -> Array:
-        """See :class:`SimulatedRobot`."""
         return self.map.read(self.data)[0]
 
     @property
     def v(self) -> Array:
-        """See :class:`SimulatedRobot`."""
         return self.map.read(self.data)[1]
 
     def _switch_brakes(self) -> None:
@@ -153,7 +151,6 @@ class MujocoPlant(SimulatedRobot):
         return {**super().state(), "mujoco": self._saved.copy()}
 
     def restore(self, state: PlantState) -> None:
-        """See :meth:`SimulatedRobot.restore`."""
         if len(state["mujoco"]) != len(self._saved):
             raise ArgumentError(
                 f"expected {len(self._saved)} numbers, got {len(state['mujoco'])}",
@@ -178,7 +175,6 @@ class MujocoPlant(SimulatedRobot):
                 self.tau[i] = limited_effort(self._limits, i, self.tau[i], x, speed)
 
     def advance(self) -> None:
-        """See :meth:`SimulatedRobot.advance`."""
         mujoco, m, data = self._mujoco, self.m, self.data
         mujoco.mj_getState(m, data, self._saved, self._kind)
         before = data.warning.number.copy()
@@ -254,7 +250,6 @@ class MujocoPlant(SimulatedRobot):
     # -- what the state and the command cause --------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """See :meth:`SimulatedRobot.prepare`."""
         self.joint_wrenches()
         if self.constraints is not None:
             self.constraint_wrenches()
@@ -272,7 +267,6 @@ class MujocoPlant(SimulatedRobot):
         return self._ask
 
     def acceleration(self) -> Array:
-        """See :meth:`SimulatedRobot.acceleration`."""
         return self.map.acceleration(self._look(), *self.map.read(self.data))
 
     def contacts(self) -> list[Contact]:

@@ -14,7 +14,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
     Emitter,
     angles_of,
     masked_declarations,
-    trig_nodes,
 )
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
@@ -197,7 +196,10 @@ class LoopWriter(Flow):
 
         angles = [x for x in angles_of([n for n in outer if n.op in ("sin", "cos")]) if x.id not in of_ancestor]
         e.emit(reachable(angles), load)
-        self.trigonometry(angles, outer)
+        if angles:
+            labels = [self.fresh(w) for w in ("near", "far", "ready")]
+            e.trigonometry(angles, outer, *labels)
+            self.label = labels[-1]
         e.emit(outer, load)
         for loop in block.loops:
             self.ancestor_loop(loop, context, of_ancestor)
@@ -206,26 +208,6 @@ class LoopWriter(Flow):
 
     def store(self, store: Store, context: dict[str, str]) -> None:
         self.line(f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8")
-
-    def trigonometry(self, angles: Sequence[Expr], nodes: Sequence[Expr]) -> None:
-        if not angles:
-            return
-        e = self.e
-        names = [e.text(x) for x in angles]
-        near, far, ready = (self.fresh(w) for w in ("near", "far", "ready"))
-        self.line(f"br i1 {e.within_limit(names)}, label %{near}, label %{far}")
-        self.start(near)
-        small = [e.sine_cosine(x) for x in names]
-        self.jump(ready)
-        self.start(far)
-        large = [(self.put(f"call double @sin(double {x})"), self.put(f"call double @cos(double {x})")) for x in names]
-        self.jump(ready)
-        self.start(ready)
-        pairs = trig_nodes(nodes, angles)
-        for x, s, b in zip(angles, small, large, strict=True):
-            for k, op in enumerate(("sin", "cos")):
-                if op in pairs[x.id]:
-                    e.names[pairs[x.id][op].id] = self.put(f"phi double [ {s[k]}, %{near} ], [ {b[k]}, %{far} ]")
 
     def ancestor_loop(self, loop: AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_quaternions, zero_times_sum
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 
 CONTEXT_HEAD = 3
@@ -78,10 +78,10 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         "done:",
         "  ret i64 -1",
         "}",
-        _GATHER,
+        _gather(),
         zero_times_sum("zero_times_batch"),
     ]
-    return "\n".join([*lines, _unit_quaternions()] if any(a.quaternions for a in arguments) else lines)
+    return "\n".join([*lines, unit_quaternions()] if any(a.quaternions for a in arguments) else lines)
 
 
 def _context_words(count: int, extra: int, further: bool) -> tuple[list[str], list[str]]:
@@ -139,75 +139,35 @@ def _unit_check(arguments: Sequence[ArrayArgument]) -> list[str]:
     return lines
 
 
-_GATHER = """\
-define internal ptr @gather(ptr %from, i64 %row, i64 %column, i64 %n, i64 %size, ptr %to) nounwind noinline {
-entry:
-  %width = shl i64 %size, 3
-  %rows = icmp eq i64 %row, %width
-  %columns = icmp eq i64 %column, 8
-  %as_it_is = and i1 %rows, %columns
-  br i1 %as_it_is, label %same, label %copy
-same:
-  ret ptr %from
-copy:
-  %by_rows = icmp slt i64 %column, %row
-  %n_out = select i1 %by_rows, i64 %n, i64 %size
-  %n_in = select i1 %by_rows, i64 %size, i64 %n
-  %from_out = select i1 %by_rows, i64 %row, i64 %column
-  %from_in = select i1 %by_rows, i64 %column, i64 %row
-  %to_out = select i1 %by_rows, i64 %width, i64 8
-  %to_in = select i1 %by_rows, i64 8, i64 %width
-  br label %outer
-outer:
-  %i = phi i64 [ 0, %copy ], [ %i_next, %outer_next ]
-  %a = phi ptr [ %from, %copy ], [ %a_next, %outer_next ]
-  %b = phi ptr [ %to, %copy ], [ %b_next, %outer_next ]
-  %i_more = icmp slt i64 %i, %n_out
-  br i1 %i_more, label %inner, label %done
-inner:
-  %j = phi i64 [ 0, %outer ], [ %j_next, %one ]
-  %c = phi ptr [ %a, %outer ], [ %c_next, %one ]
-  %d = phi ptr [ %b, %outer ], [ %d_next, %one ]
-  %j_more = icmp slt i64 %j, %n_in
-  br i1 %j_more, label %one, label %outer_next
-one:
-  %x = load double, ptr %c, align 8
-  store double %x, ptr %d, align 8
-  %c_next = getelementptr i8, ptr %c, i64 %from_in
-  %d_next = getelementptr i8, ptr %d, i64 %to_in
-  %j_next = add i64 %j, 1
-  br label %inner
-outer_next:
-  %a_next = getelementptr i8, ptr %a, i64 %from_out
-  %b_next = getelementptr i8, ptr %b, i64 %to_out
-  %i_next = add i64 %i, 1
-  br label %outer
-done:
-  ret ptr %to
-}"""
+def _gather() -> str:
+    """``ptr @gather(ptr from, row, column, n, size, ptr to)``: n rows of ``size`` numbers, ``row`` and ``column`` bytes apart, side by
+    side in ``to``; ``from`` itself where they are so already."""
+    w = Writer()
+    width = w.put("shl i64 %size, 3")
+    dense = [w.put(f"icmp eq i64 %row, {width}"), w.put("icmp eq i64 %column, 8")]
+    w.line(f"br i1 {w.put(f'and i1 {dense[0]}, {dense[1]}')}, label %same, label %copy")
+    w.start("same")
+    w.line("ret ptr %from")
+    w.start("copy")
+    by_rows = w.put("icmp slt i64 %column, %row")
 
+    def chosen(first: str, second: str) -> str:
+        return w.put(f"select i1 {by_rows}, i64 {first}, i64 {second}")
 
-def _unit_quaternions() -> str:
-    """``i1 @unit_quaternions(ptr q, i64 n, i64 size)``: n quaternions, ``size`` numbers apart, have unit length."""
-    body = Emitter(prefix="x")
-    unit = unit_length(body.put, "%p")
-    checked = "\n".join(body.lines)
-    return f"""\
-define internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline {{
-entry:
-  br label %test
-test:
-  %i = phi i64 [ 0, %entry ], [ %i_next, %one ]
-  %p = phi ptr [ %q, %entry ], [ %p_next, %one ]
-  %fine = phi i1 [ true, %entry ], [ %both, %one ]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %one, label %done
-one:
-{checked}
-  %both = and i1 %fine, {unit}
-  %p_next = getelementptr double, ptr %p, i64 %size
-  %i_next = add i64 %i, 1
-  br label %test
-done:
-  ret i1 %fine
-}}"""
+    outer, inner = chosen("%n", "%size"), chosen("%size", "%n")
+    steps = [(chosen("%row", "%column"), chosen("%column", "%row")), (chosen(width, "8"), chosen("8", width))]
+
+    def group(i: str) -> None:
+        source, target = (w.bytes_at(base, i, step) for base, (step, _) in zip(("%from", "%to"), steps, strict=True))
+
+        def one(j: str) -> None:
+            x = w.put(f"load double, ptr {w.bytes_at(source, j, steps[0][1])}, align 8")
+            w.line(f"store double {x}, ptr {w.bytes_at(target, j, steps[1][1])}, align 8")
+
+        w.loop("0", inner, 1, one)
+
+    w.loop("0", outer, 1, group)
+    w.line("ret ptr %to")
+    return w.function(
+        "internal ptr @gather(ptr %from, i64 %row, i64 %column, i64 %n, i64 %size, ptr %to) nounwind noinline"
+    )

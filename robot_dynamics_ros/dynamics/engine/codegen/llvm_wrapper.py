@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 
 PYTHON_WRAPPER = "python_wrapper"
 
@@ -66,27 +67,12 @@ def python_wrapper(arguments: Sequence[ArrayArgument], disjoint: bool = False, e
     return _Wrapper(arguments, disjoint, extra).text()
 
 
-class _Wrapper:
+class _Wrapper(Writer):
     def __init__(self, arguments: Sequence[ArrayArgument], disjoint: bool, extra: int) -> None:
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
+        super().__init__()
         self.disjoint, self.extra = disjoint, extra
-        self.lines: list[str] = []
-        self.count = 0
-
-    # -- writing ---------------------------------------------------------------------------------------------------
-
-    def put(self, text: str) -> str:
-        name = f"%x{self.count}"
-        self.count += 1
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def line(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
 
     def field(self, base: str, offset: int, kind: str) -> str:
         return self.put(f"load {kind}, ptr {self.put(f'getelementptr i8, ptr {base}, i64 {offset}')}")
@@ -106,7 +92,7 @@ class _Wrapper:
             for c in conditions[1:]:
                 total = self.put(f"and i1 {total}, {c}")
             self.line(f"br i1 {total}, label %{then}, label %slow")
-        self.label(then)
+        self.start(then)
 
     # -- the parts -------------------------------------------------------------------------------------------------
 
@@ -120,12 +106,12 @@ class _Wrapper:
         self.unit_quaternions(data)
         self.finite(data)
         self.line(f"switch i64 %nargs, label %slow [ i64 {n}, label %fresh i64 {n + m}, label %given ]")
-        self.label("given")
+        self.start("given")
         objects = [self.argument(n + k) for k in range(m)]
         if m == 1:
             none = self.put(f"icmp eq ptr {objects[0]}, {self.word('none')}")
             self.line(f"br i1 {none}, label %fresh, label %array")
-            self.label("array")
+            self.start("array")
         memory = self.arrays(objects, self.outputs, "out")
         if self.disjoint:
             self.require(self.separate(memory, data), "disjoint")
@@ -133,20 +119,18 @@ class _Wrapper:
         answer = objects[0] if m == 1 else self.word("none")
         self.line(f"call void @Py_IncRef(ptr {answer})")
         self.line(f"ret ptr {answer}")
-        self.label("fresh")
+        self.start("fresh")
         self.allocated(data)
-        self.label("slow")
+        self.start("slow")
         self.line(
             f"%answer = call ptr @PyObject_VectorcallDict(ptr {self.word('slow')}, ptr %args, i64 %nargs, ptr null)"
         )
         self.line("ret ptr %answer")
         head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
+        body = self.function(f"ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind")
         return "\n".join(
             [
-                head + f"define ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
-                "entry:",
-                *self.lines,
-                "}",
+                head + body,
                 _DECLARATIONS,
                 *([zero_times_sum("zero_times_sum")] if any(a.size > STRAIGHT for a in self.inputs) else []),
             ]
@@ -191,7 +175,7 @@ class _Wrapper:
         """Where the table asks for it: 0 x summed over all inputs is zero, which NaN and infinities do not allow."""
         checked = self.put(f"icmp ne i64 {self.word('finite', 'i64')}, 0")
         self.line(f"br i1 {checked}, label %look, label %ready")
-        self.label("look")
+        self.start("look")
         terms = []
         for p, a in zip(data, self.inputs, strict=True):
             if a.size > STRAIGHT:
@@ -239,23 +223,23 @@ class _Wrapper:
         cases = " ".join(f"i64 {k}, label %only{k}" for k in range(m))
         self.line(f"switch i64 {self.word('only', 'i64')}, label %all [ {cases} ]")
         for k in range(m):
-            self.label(f"only{k}")
+            self.start(f"only{k}")
             self.answer(data, k)
-        self.label("all")
+        self.start("all")
         tuple_ = self.put(f"call ptr @PyTuple_New(i64 {m})")
         self.line(f"br i1 {self.put(f'icmp eq ptr {tuple_}, null')}, label %failed, label %tuple")
-        self.label("failed")
+        self.start("failed")
         self.line("ret ptr null")
-        self.label("tuple")
+        self.start("tuple")
         memory = []
         for k in range(m):
             made = self.new_array(k)
             bad = self.put(f"icmp eq ptr {made}, null")
             self.line(f"br i1 {bad}, label %dropped{k}, label %item{k}")
-            self.label(f"dropped{k}")
+            self.start(f"dropped{k}")
             self.line(f"call void @Py_DecRef(ptr {tuple_})")
             self.line("ret ptr null")
-            self.label(f"item{k}")
+            self.start(f"item{k}")
             self.line(f"call i32 @PyTuple_SetItem(ptr {tuple_}, i64 {k}, ptr {made})")
             memory.append(self.field(made, ARRAY_DATA, "ptr"))
         self.run(data, memory)
@@ -282,9 +266,9 @@ class _Wrapper:
         made = self.new_array(wanted)
         bad = self.put(f"icmp eq ptr {made}, null")
         self.line(f"br i1 {bad}, label %lost{wanted}, label %got{wanted}")
-        self.label(f"lost{wanted}")
+        self.start(f"lost{wanted}")
         self.line("ret ptr null")
-        self.label(f"got{wanted}")
+        self.start(f"got{wanted}")
         memory[wanted] = self.field(made, ARRAY_DATA, "ptr")
         self.run(data, memory)
         self.line(f"ret ptr {made}")

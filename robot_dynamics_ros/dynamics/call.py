@@ -71,11 +71,7 @@ def _base_motion(base: MovingBase) -> np.ndarray:
 
 
 def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
-    """Options by name.
-
-    Raises:
-        UnknownNameError: a name that is no option; lists those there are.
-    """
+    """Options by name."""
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for name in options:
         if name not in known:

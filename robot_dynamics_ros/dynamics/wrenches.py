@@ -109,11 +109,7 @@ def _wrenches_of_joints(
 
 
 def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
-    """Numbers of the child links of the joints named.
-
-    Raises:
-        UnknownNameError: there is no such joint.
-    """
+    """Numbers of the child links of the joints named."""
     links = link_tree(model)
     if joints is None:
         names: Sequence[str] = model.joint_names

@@ -184,11 +184,7 @@ _OWN = {
 
 
 def numbers(values: ArrayLike, where: str) -> Given:
-    """Numbers as the decimals they are written as.
-
-    Raises:
-        ArgumentError: a batch, or a number that is not finite.
-    """
+    """Numbers as the decimals they are written as."""
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         raise ArgumentError("expected finite numbers", where=where, got=values)
@@ -196,11 +192,7 @@ def numbers(values: ArrayLike, where: str) -> Given:
 
 
 def rotation(R: ArrayLike, where: str) -> Given:
-    """A rotation matrix, exactly orthogonal.
-
-    Raises:
-        ArgumentError: a batch of them.
-    """
+    """A rotation matrix, exactly orthogonal."""
     array = np.asarray(R, dtype=float)
     if array.shape != (3, 3):
         raise ArgumentError(f"expected one rotation, got shape {array.shape}", where=where, got=array.shape)

@@ -39,11 +39,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 def check_identifier(name: object, where: str) -> str:
-    """``name`` itself, if it can be an identifier in C, C++ and Python.
-
-    Raises:
-        ArgumentError: it is no identifier, a keyword, reserved, or the name of a library function.
-    """
+    """``name`` itself, if it can be an identifier in C, C++ and Python."""
     remedy = "Choose another name, such as one with a number or a suffix."
     if not isinstance(name, str) or not _WORD.match(name):
         raise ArgumentError(
@@ -75,9 +71,6 @@ def check_identifiers(names: Iterable[tuple[str, str]]) -> None:
 
     Args:
         names: (name, what it stands for) pairs.
-
-    Raises:
-        ArgumentError: a name is unusable, or two are the same.
     """
     taken: dict[str, str] = {}
     for name, meaning in names:

@@ -191,10 +191,6 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
         symbols: parameter → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One name may stand for
             several parameters of one kind that hold the same number.
         taken: names that are in use already → what for.
-
-    Raises:
-        UnknownNameError: there is no such parameter.
-        ArgumentError: a name is no identifier, is a keyword, or clashes with another.
     """
     if symbols is None:
         symbols = {}

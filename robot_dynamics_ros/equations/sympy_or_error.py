@@ -9,11 +9,7 @@ from robot_dynamics_ros.errors import BackendError
 
 
 def require_sympy() -> Any:
-    """The module.
-
-    Raises:
-        BackendError: it is not installed.
-    """
+    """The module."""
     try:
         return import_module("sympy")
     except ImportError:

@@ -70,11 +70,7 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Results]
 
 
 def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
-    """The library whose arrays these are.
-
-    Raises:
-        ArgumentError: none of them is an array, or they are of different libraries.
-    """
+    """The library whose arrays these are."""
     found: list[ModuleType] = []
     for x in arguments:
         if type(x).__module__.split(".")[0] == "torch":

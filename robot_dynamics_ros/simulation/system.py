@@ -187,11 +187,7 @@ class JointSystem:
         return tau
 
     def given_effort(self, t: float, q: Array, v: Array) -> Array:
-        """(nv,) the user's effort.
-
-        Raises:
-            ArgumentError: it is not (nv,) finite numbers.
-        """
+        """(nv,) the user's effort."""
         if self.user_effort is None:
             return np.zeros(self.nv)
         tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
@@ -298,11 +294,7 @@ class JointSystem:
         return out
 
     def inverse_mass(self, M: Array) -> Array:
-        """(nv, nv) inverse of a symmetric positive definite matrix.
-
-        Raises:
-            SimulationError: it is not positive definite.
-        """
+        """(nv, nv) inverse of a symmetric positive definite matrix."""
         # LAPACK itself: SciPy's wrappers cost more than the work on matrices of this size.  Not potri, which OpenBLAS
         # spreads over threads however small the matrix: forty microseconds of waiting for two of work.
         factorize, solve = self._cholesky

@@ -215,11 +215,7 @@ def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator
 
 
 def _native(made: _Made, name: str, options: Options, backend: str) -> Engine | None:
-    """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for.
-
-    Raises:
-        BackendError: the backend was asked for by name.
-    """
+    """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for."""
     try:
         from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 

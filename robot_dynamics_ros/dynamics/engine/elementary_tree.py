@@ -626,11 +626,7 @@ class NumericTree:
         return RigidInertia(m, Vec3.of(h.tolist()), Mat3.of(I.tolist()))
 
     def total_mass(self) -> Scalar:
-        """Mass of the whole robot, the root included.
-
-        Raises:
-            ModelError: it has none.
-        """
+        """Mass of the whole robot, the root included."""
         total = self.layout.root[0] + sum(self.layout.mass)
         if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
             return total

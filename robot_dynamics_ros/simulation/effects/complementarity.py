@@ -377,9 +377,6 @@ class Complementarity(Generic[M]):
 
         Returns:
             u, x and sides, (nv,) each.
-
-        Raises:
-            SimulationError: M is not positive definite.
         """
         memory = self.memory
         kept = memory["v"].copy()

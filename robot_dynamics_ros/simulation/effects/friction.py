@@ -118,11 +118,7 @@ class FrictionTable:
 
 
 def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
-    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or ``None`` means none.
-
-    Raises:
-        ArgumentError: something else, or values that do not fit.
-    """
+    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or ``None`` means none."""
     if friction is True:
         return JointFriction().table(model)
     if friction is False or friction is None:

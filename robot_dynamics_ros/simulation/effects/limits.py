@@ -140,11 +140,7 @@ class CompliantStops:
 def stop_tables(
     stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
 ) -> tuple[RigidStopTable, dict[str, Array] | None]:
-    """The numbers for an option of a plant: the rigid stops and the compliant ones, of which one kind is there at most.
-
-    Raises:
-        ArgumentError: another value, or numbers that do not fit.
-    """
+    """The numbers for an option of a plant: the rigid stops and the compliant ones, of which one kind is there at most."""
     if stops == "rigid":
         stops = RigidStops()
     if isinstance(stops, RigidStops):

@@ -14,11 +14,7 @@ from robot_dynamics_ros.simulation.system import JointSystem
 
 
 def check_step(system: JointSystem, integrator: Integrator, y: Array, h: float) -> None:
-    """Refuse a step outside the integrator's region of stability.
-
-    Raises:
-        SimulationError: naming the joint that oscillates most, and the step that would do.
-    """
+    """Refuse a step outside the integrator's region of stability."""
     largest, joint = stable_step(system, integrator, y)
     if h >= largest:
         raise SimulationError(

@@ -17,11 +17,7 @@ class TimeStepper:
         self._midpoint = bool(dict(system.memory.layout.constants)["midpoint"])
 
     def advance(self, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h``; ``y`` is not changed.
-
-        Raises:
-            SimulationError: friction and stops cannot be resolved.
-        """
+        """The state at ``t + h``; ``y`` is not changed."""
         system, memory = self.system, self.system.memory
         nq, nv = system.nq, system.nv
         if not nv:

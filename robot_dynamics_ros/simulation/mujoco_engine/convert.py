@@ -62,10 +62,6 @@ def robot_geometry(
     Args:
         geometry: ``"collision"``, ``"visual"`` or ``"none"``: which elements of the URDF.
         urdf, directory: see :func:`~robot_dynamics_ros.model.geometry.read_looks`.
-
-    Raises:
-        UnknownNameError: no such choice.
-        ArgumentError: a mesh that cannot be found: the robot would pass through things.
     """
     if geometry not in GEOMETRIES:
         raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")

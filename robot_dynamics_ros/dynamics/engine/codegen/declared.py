@@ -121,11 +121,7 @@ def row(matrix: Matrix, i: int) -> Vector:
 
 
 def fields(declared: type[Declared]) -> dict[str, Field]:
-    """Name → declaration, those of base classes first.
-
-    Raises:
-        TypeError: a name is declared as nothing that routines know, or as something else than its annotation says.
-    """
+    """Name → declaration, those of base classes first."""
     declarations: dict[str, Field] = {}
     for part in reversed(declared.__mro__):
         for name, annotation in inspect.get_annotations(part).items():

@@ -246,11 +246,7 @@ class NativeLibrary:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Address of a function.
-
-        Raises:
-            BackendError: the code has no such function.
-        """
+        """Address of a function."""
         found = int(self._engine.get_function_address(name))
         if not found:
             raise BackendError(

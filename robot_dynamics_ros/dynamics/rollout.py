@@ -211,15 +211,17 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
             steppers.append(_stepper(run, rates))
         memory = steppers[-1][0]
         memory["friction"][:], memory["stops"][:], memory["implicit"][:] = run.friction, run.stops, run.implicit
+        memory["h"][0], memory["stride"][0] = run.dt, run.model.nv * run.varying
+        memory["recorded"][0] = run.paths is not None
     q, v, efforts = run.q.reshape(-1), run.v.reshape(-1), run.efforts.reshape(-1)
     paths = (q, v) if run.paths is None else tuple(path.reshape(-1) for path in run.paths)
-    stride, recorded, remaining = run.model.nv * run.varying, int(run.paths is not None), run.steps
+    remaining = run.steps
     while True:
         part = min(remaining, most)
 
         def piece(begin: int, end: int, thread: int, steps: int = part) -> int:
             memory, move = steppers[thread]
-            move(memory, begin, end, steps, run.dt, q, v, efforts, stride, *paths, recorded)
+            move(memory, begin, end, steps, q, v, efforts, *paths)
             return -1
 
         run_pieces(piece, count, len(steppers), max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN))

@@ -36,6 +36,9 @@ class RolloutMemory(Declared):
     v_sum: Vector = numbers("nv", meaning="weighted sum of accelerations")
     q_ahead: Vector = numbers("nq", meaning="position within the step")
     v_ahead: Vector = numbers("nv", meaning="velocity within the step")
+    h: Vector = numbers(1, unit="s", meaning="a step")
+    stride: Integers = integers(1, meaning="from the efforts of a step to those of the next")
+    recorded: Integers = integers(1, meaning="1 if the path is asked for")
     rates: Kernel = kernel("q", "v", "tau", "friction", "stops", "implicit", "out q_rate", "out v_rate")
 
 
@@ -79,29 +82,26 @@ def advance(
     begin: int,
     end: int,
     steps: int,
-    h: float,
     q: Vector,
     v: Vector,
     tau: Vector,
-    stride: int,
     path_q: Vector,
     path_v: Vector,
-    recorded: int,
 ) -> None:
-    """States begin to end of (N, nq) and (N, nv) arrays, in place, by ``steps`` steps of ``h``.
+    """States begin to end of (N, nq) and (N, nv) arrays, in place.
 
     Args:
-        tau: (N, steps, nv) efforts, or (N, 1, nv) with ``stride`` 0, which is nv otherwise.
-        path_q, path_v: (N, steps + 1, nq) and (N, steps + 1, nv), written to if ``recorded``.
+        tau: (N, steps, nv) efforts, or (N, 1, nv) with ``p.stride`` 0.
+        path_q, path_v: (N, steps + 1, nq) and (N, steps + 1, nv), written to if ``p.recorded`` is 1.
     """
     for s in range(begin, end):
         for i in range(p.nq):
             p.q[i] = q[p.nq * s + i]
         for i in range(p.nv):
             p.v[i] = v[p.nv * s + i]
-        first = p.nv * s if stride == 0 else p.nv * steps * s
+        first = p.nv * s if p.stride[0] == 0 else p.nv * steps * s
         for k in range(steps + 1):
-            if recorded != 0:
+            if p.recorded[0] != 0:
                 row = (steps + 1) * s + k
                 for i in range(p.nq):
                     path_q[p.nq * row + i] = p.q[i]
@@ -109,8 +109,8 @@ def advance(
                     path_v[p.nv * row + i] = p.v[i]
             if k < steps:
                 for i in range(p.nv):
-                    p.tau[i] = tau[first + stride * k + i]
-                step(p, h)
+                    p.tau[i] = tau[first + p.stride[0] * k + i]
+                step(p, p.h[0])
         for i in range(p.nq):
             q[p.nq * s + i] = p.q[i]
         for i in range(p.nv):

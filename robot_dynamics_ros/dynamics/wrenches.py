@@ -124,23 +124,29 @@ def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple
 
 
 def axes_and_point(
-    model: RobotModel, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str] = ("child", "parent")
+    model: RobotModel,
+    expressed_in: FrameLike,
+    reduced_at: PointLike,
+    words: Sequence[str] = ("child", "parent"),
+    *,
+    own: str = "joint",
+    where: tuple[str, str] = ("expressed_in", "reduced_at"),
 ) -> tuple[Options, tuple[Array, ...]]:
-    """Options and inputs of a compiled function for the axes and the point wanted."""
+    """Options and inputs of a compiled function for axes and a point; ``words`` and ``own`` are its own names for such."""
     options: list[tuple[str, str | int | bool]] = []
     more: list[Array] = []
     if isinstance(expressed_in, str) and expressed_in in words and expressed_in not in model.link_names:
         options.append(("axes", expressed_in))
     else:
-        link, frame = frame_of(model, expressed_in, "expressed_in", words)
+        link, frame = frame_of(model, expressed_in, where[0], words)
         options.append(("axes", link))
         if frame is not None:
             options.append(("own_axes", True))
             more.append(frame.rotation)
-    if isinstance(reduced_at, str) and reduced_at == "joint" and "joint" not in model.link_names:
-        options.append(("about", "joint"))
+    if isinstance(reduced_at, str) and reduced_at == own and own not in model.link_names:
+        options.append(("about", own))
     else:
-        link, offset = point_of(model, reduced_at, "reduced_at", ("joint",))
+        link, offset = point_of(model, reduced_at, where[1], (own,))
         options.append(("about", link))
         if offset is not None:
             options.append(("own_point", True))

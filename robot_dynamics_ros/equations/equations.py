@@ -20,10 +20,9 @@ from robot_dynamics_ros.equations.proof import prove
 from robot_dynamics_ros.equations.quantities import SymbolicQuantities
 from robot_dynamics_ros.equations.recursive import Recursions, operations_of, trace_recursions
 from robot_dynamics_ros.equations.simplify import Writer
-from robot_dynamics_ros.equations.sympy_or_error import require_sympy
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
-from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, ModelError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import check_motors, without_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -175,7 +174,14 @@ def symbolic(
 
     Source: Euler-Lagrange derivation as in Siciliano et al., *Robotics* (2009), section 7.1.
     """
-    sympy = require_sympy()
+    try:
+        import sympy
+    except ImportError:
+        raise BackendError(
+            "equations in symbols need SymPy, which is not installed",
+            where="sympy",
+            remedy="pip install 'robot_dynamics_ros[symbolic]', or pip install sympy.",
+        ) from None
     _check_joints(model)
     if motors:
         model = without_rotors(model, check_motors(model, motors))

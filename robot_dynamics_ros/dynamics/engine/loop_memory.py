@@ -190,21 +190,16 @@ class LoopSquare:
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
-    def add(self, i: Degree, j: Degree, value: Operand) -> None:
+    def add(self, i: Degree, j: Degree, value: Scalar) -> None:
         # each pair of joints is met once: nothing to add to
         self.tree.store(("matrix", self.number, i, j), self.tree.graph.lift(value))
 
 
-class LoopMatrix:
+class LoopMatrix(LoopSquare):
     """A symmetric matrix; only its lower half is written here."""
 
-    def __init__(self, tree: LoopRecord, number: int) -> None:
-        self.tree, self.number = tree, number
-
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
-        location = ("matrix", self.number, i, j)
-        self.tree.store(location, self.tree.load(location) + value)
+        super().add(i, j, self.tree.load(("matrix", self.number, i, j)) + value)
 
     def add_pair(self, i: Degree, j: Degree, value: Scalar) -> None:
-        # each pair of joints is met once: nothing to add to
-        self.tree.store(("matrix", self.number, i, j), self.tree.graph.lift(value))
+        super().add(i, j, value)

@@ -31,6 +31,7 @@ import ast
 import functools
 import inspect
 import math
+import operator
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,12 +73,12 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 _BUILT_IN = ("min", "max", "abs", "float", "int")
 _TESTS = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 

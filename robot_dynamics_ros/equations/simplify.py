@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
-FACTOR_TERMS, FACTOR_DIGITS = 24, 1_000_000
+FACTOR_TERMS, FACTOR_DIGITS = 12, 1_000_000
 """Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and finds nothing."""
 
 

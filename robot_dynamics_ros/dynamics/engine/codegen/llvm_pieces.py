@@ -7,7 +7,8 @@ returns −1, or the first state of a group that it refused.  Threads run it wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_quaternions, zero_times_sum
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
@@ -36,107 +37,75 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         extra: number of further pointers that the callee takes.
     """
     size = chunk(arguments)
-    lines = ["define i64 @piece(i64 %begin, i64 %end, i64 %thread, ptr %context) nounwind {", "entry:"]
-    lines += [f"  %b{k} = alloca [{max(size * a.size, 1)} x double], align 64" for k, a in enumerate(arguments)
-              if not a.output]  # fmt: skip
-    words, passed = _context_words(len(arguments), extra, further)
-    lines += [
-        *words,
-        f"  %finite_bit = and i64 %refuse, {REFUSE_NOT_FINITE}",
-        "  %finite = icmp ne i64 %finite_bit, 0",
-        f"  %unit_bit = and i64 %refuse, {REFUSE_NOT_UNIT}",
-        "  %unit = icmp ne i64 %unit_bit, 0",
-        "  br label %test",
-        "test:",
-        "  %i = phi i64 [ %begin, %entry ], [ %until, %fine ]",
-        "  %more = icmp slt i64 %i, %end",
-        "  br i1 %more, label %chunk, label %done",
-        "chunk:",
-        f"  %i_next = add i64 %i, {size}",
-        "  %whole = icmp slt i64 %i_next, %end",
-        "  %until = select i1 %whole, i64 %i_next, i64 %end",
-        "  %n = sub i64 %until, %i",
-    ]
-    pointers = []
-    for k, a in enumerate(arguments):
-        lines.append(f"  %o{k} = mul i64 %i, %row{k}")
-        lines.append(f"  %s{k} = getelementptr i8, ptr %data{k}, i64 %o{k}")
-        if not a.output:
-            lines.append(
-                f"  %p{k} = call ptr @gather(ptr %s{k}, i64 %row{k}, i64 %column{k}, i64 %n, i64 {a.size}, ptr %b{k})"
-            )
-        pointers.append(f"ptr %{'s' if a.output else 'p'}{k}")
-    lines += [
-        *_finite_check(arguments),
-        *_unit_check(arguments),
-        "  br label %fine",
-        "fine:",
-        f"  call void @{callee}(i64 0, i64 %n, {', '.join([*pointers, *passed])})",
-        "  br label %test",
-        "refused:",
-        "  ret i64 %i",
-        "done:",
-        "  ret i64 -1",
-        "}",
-        _gather(),
-        zero_times_sum("zero_times_batch"),
-    ]
-    return "\n".join([*lines, unit_quaternions()] if any(a.quaternions for a in arguments) else lines)
+    inputs = [(k, a) for k, a in enumerate(arguments) if not a.output]
+    w = Writer()
 
+    def word(number: int, kind: str = "i64") -> str:
+        return w.put(f"load {kind}, ptr {w.put(f'getelementptr i64, ptr %context, i64 {number}')}")
 
-def _context_words(count: int, extra: int, further: bool) -> tuple[list[str], list[str]]:
-    """Lines that load the context, and the callee's arguments beside the arrays of this chunk."""
-    lines = []
-
-    def word(name: str, number: int, kind: str = "i64") -> None:
-        lines.append(f"  %{name}_at = getelementptr i64, ptr %context, i64 {number}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}_at")
-
-    word("refuse", 0)
-    word("further", 1, "ptr")
-    word("room", 2)
-    for k in range(count):
-        word(f"data{k}", CONTEXT_HEAD + 3 * k, "ptr")
-        word(f"row{k}", CONTEXT_HEAD + 3 * k + 1)
-        word(f"column{k}", CONTEXT_HEAD + 3 * k + 2)
-    for k in range(extra):
-        word(f"shared{k}", CONTEXT_HEAD + 3 * count + k, "ptr")
-    passed = [f"ptr %shared{k}" for k in range(extra)]
+    rooms = {k: w.put(f"alloca [{max(size * a.size, 1)} x double], align 64") for k, a in inputs}
+    refuse, callee_of, room = word(0), word(1, "ptr"), word(2)
+    asked = {
+        bit: w.put(f"icmp ne i64 {w.put(f'and i64 {refuse}, {bit}')}, 0")
+        for bit in (REFUSE_NOT_FINITE, REFUSE_NOT_UNIT)
+    }
+    places = [CONTEXT_HEAD + 3 * k for k in range(len(arguments))]
+    arrays = [(word(n, "ptr"), word(n + 1), word(n + 2)) for n in places]
+    shared = [word(CONTEXT_HEAD + 3 * len(arguments) + k, "ptr") for k in range(extra)]
     if extra:
-        lines += [
-            "  %skip = mul i64 %thread, %room",
-            f"  %workspace = getelementptr i8, ptr %shared{extra - 1}, i64 %skip",
-        ]
-        passed[-1] = "ptr %workspace"
-    return lines, [*passed, "ptr %further"] if further else passed
+        shared[-1] = w.bytes_at(shared[-1], "%thread", room)
+    shared += [callee_of] if further else []
+
+    def states(i: str) -> None:
+        following = w.put(f"add i64 {i}, {size}")
+        whole = w.put(f"icmp slt i64 {following}, %end")
+        n = w.put(f"sub i64 {w.put(f'select i1 {whole}, i64 {following}, i64 %end')}, {i}")
+        own = [w.bytes_at(data, i, row) for data, row, _ in arrays]
+        for k, a in inputs:
+            _, row, column = arrays[k]
+            strides = f"i64 {row}, i64 {column}, i64 {n}, i64 {a.size}"
+            own[k] = w.put(f"call ptr @gather(ptr {own[k]}, {strides}, ptr {rooms[k]})")
+        _checks(w, inputs, own, n, asked)
+        passed = ", ".join(f"ptr {x}" for x in (*own, *shared))
+        w.line("br label %fine")
+        w.start("refused")
+        w.line(f"ret i64 {i}")
+        w.start("fine")
+        w.line(f"call void @{callee}(i64 0, i64 {n}, {passed})")
+
+    w.loop("%begin", "%end", size, states)
+    w.line("ret i64 -1")
+    piece = w.function("i64 @piece(i64 %begin, i64 %end, i64 %thread, ptr %context) nounwind")
+    quaternions = [unit_quaternions()] if any(a.quaternions for a in arguments) else []
+    return "\n".join([piece, _gather(), zero_times_sum("zero_times_batch"), *quaternions])
 
 
-def _finite_check(arguments: Sequence[ArrayArgument]) -> list[str]:
-    lines = ["  br i1 %finite, label %look, label %looked", "look:"]
-    total = "0.0"
-    for k, a in enumerate(arguments):
-        if not a.output:
-            lines.append(f"  %count{k} = mul i64 %n, {a.size}")
-            lines.append(f"  %f{k} = call double @zero_times_batch(ptr %p{k}, i64 %count{k})")
-            lines.append(f"  %g{k} = fadd double %f{k}, {total}")
-            total = f"%g{k}"
-    lines.append(f"  %numbers = fcmp oeq double {total}, 0.0")
-    return [*lines, "  br i1 %numbers, label %looked, label %refused", "looked:"]
+def _checks(
+    w: Writer, inputs: Sequence[tuple[int, ArrayArgument]], own: Sequence[str], n: str, asked: Mapping[int, str]
+) -> None:
+    """Go to ``refused`` where a check that is asked for does not hold for the next ``n`` states."""
 
+    def check(bit: int, holds: Callable[[], str]) -> None:
+        look, looked = w.fresh("look"), w.fresh("looked")
+        w.line(f"br i1 {asked[bit]}, label %{look}, label %{looked}")
+        w.start(look)
+        w.line(f"br i1 {holds()}, label %{looked}, label %refused")
+        w.start(looked)
 
-def _unit_check(arguments: Sequence[ArrayArgument]) -> list[str]:
-    lines = []
-    starts = [(k, a.size, start) for k, a in enumerate(arguments) for start in a.quaternions]
-    for number, (k, width, start) in enumerate(starts):
-        lines += [
-            f"  br i1 %unit, label %unit{number}, label %next{number}",
-            f"unit{number}:",
-            f"  %q{number} = getelementptr double, ptr %p{k}, i64 {start}",
-            f"  %u{number} = call i1 @unit_quaternions(ptr %q{number}, i64 %n, i64 {width})",
-            f"  br i1 %u{number}, label %next{number}, label %refused",
-            f"next{number}:",
-        ]
-    return lines
+    def finite() -> str:
+        total = "0.0"
+        for k, a in inputs:
+            count = w.put(f"mul i64 {n}, {a.size}")
+            part = w.put(f"call double @zero_times_batch(ptr {own[k]}, i64 {count})")
+            total = w.put(f"fadd double {part}, {total}")
+        return w.put(f"fcmp oeq double {total}, 0.0")
+
+    check(REFUSE_NOT_FINITE, finite)
+    for k, a in inputs:
+        for start in a.quaternions:
+            first = w.at(own[k], str(start))
+            call = f"call i1 @unit_quaternions(ptr {first}, i64 {n}, i64 {a.size})"
+            check(REFUSE_NOT_UNIT, functools.partial(w.put, call))
 
 
 def _gather() -> str:

@@ -297,48 +297,30 @@ def router_module() -> str:
 
 
 def _router(keys: int) -> str:
-    lines = [
-        f"define ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
-        "entry:",
-        f"  %data_at = getelementptr i8, ptr %self, i64 {ARRAY_DATA}",
-        "  %table = load ptr, ptr %data_at",
-        f"  %enough = icmp uge i64 %nargs, {keys}",
-        "  br i1 %enough, label %find, label %slow",
-        "find:",
-        "  %key0 = load i64, ptr %args",
-    ]
+    w = Writer()
+    table = w.put(f"load ptr, ptr {w.put(f'getelementptr i8, ptr %self, i64 {ARRAY_DATA}')}")
+    w.line(f"br i1 {w.put(f'icmp uge i64 %nargs, {keys}')}, label %find, label %slow")
+    w.start("find")
+    own = [w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %args, i64 {k}')}") for k in range(keys)]
+    mixed = own[0] if keys == 1 else w.put(f"xor i64 {own[0]}, {own[1]}")
+    place = w.put(f"and i64 {w.put(f'lshr i64 {mixed}, 4')}, {ROUTER_SLOTS - 1}")
+    place = w.put(f"add i64 {w.put(f'shl i64 {place}, 2')}, 1")
+    slot = w.put(f"getelementptr i64, ptr {table}, i64 {place}")
+
+    def word(k: int, kind: str) -> str:
+        return w.put(f"load {kind}, ptr {w.put(f'getelementptr i64, ptr {slot}, i64 {k}')}")
+
+    first = word(0, "i64")
+    same = w.put(f"icmp eq i64 {first}, {own[0]}")
     if keys == 2:
-        lines += ["  %second = getelementptr i64, ptr %args, i64 1", "  %key1 = load i64, ptr %second",
-                  "  %mixed = xor i64 %key0, %key1"]  # fmt: skip
-    lines += [
-        f"  %high = lshr i64 {'%mixed' if keys == 2 else '%key0'}, 4",
-        f"  %place = and i64 %high, {ROUTER_SLOTS - 1}",
-        "  %four = shl i64 %place, 2",
-        "  %at = add i64 %four, 1",
-        "  %slot = getelementptr i64, ptr %table, i64 %at",
-        "  %known0 = load i64, ptr %slot",
-        "  %same0 = icmp eq i64 %known0, %key0",
-    ]
-    same = "%same0"
-    if keys == 2:
-        lines += ["  %slot1 = getelementptr i64, ptr %slot, i64 1", "  %known1 = load i64, ptr %slot1",
-                  "  %same1 = icmp eq i64 %known1, %key1", "  %same = and i1 %same0, %same1"]  # fmt: skip
-        same = "%same"
-    lines += [
-        f"  br i1 {same}, label %found, label %slow",
-        "found:",
-        "  %code_at = getelementptr ptr, ptr %slot, i64 2",
-        "  %code = load ptr, ptr %code_at",
-        "  %own_at = getelementptr ptr, ptr %slot, i64 3",
-        "  %own = load ptr, ptr %own_at",
-        f"  %rest = getelementptr ptr, ptr %args, i64 {keys}",
-        f"  %left = sub i64 %nargs, {keys}",
-        "  %result = tail call ptr %code(ptr %own, ptr %rest, i64 %left)",
-        "  ret ptr %result",
-        "slow:",
-        "  %callable = load ptr, ptr %table",
-        "  %answer = tail call ptr @PyObject_VectorcallDict(ptr %callable, ptr %args, i64 %nargs, ptr null)",
-        "  ret ptr %answer",
-        "}",
-    ]
-    return "\n".join(lines)
+        second = word(1, "i64")
+        same = w.put(f"and i1 {same}, {w.put(f'icmp eq i64 {second}, {own[1]}')}")
+    w.line(f"br i1 {same}, label %known, label %slow")
+    w.start("known")
+    code, wrapper = word(2, "ptr"), word(3, "ptr")
+    rest, count = w.put(f"getelementptr ptr, ptr %args, i64 {keys}"), w.put(f"sub i64 %nargs, {keys}")
+    w.line(f"ret ptr {w.put(f'tail call ptr {code}(ptr {wrapper}, ptr {rest}, i64 {count})')}")
+    w.start("slow")
+    slow = f"ptr {w.put(f'load ptr, ptr {table}')}"
+    w.line(f"ret ptr {w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}")
+    return w.function(f"ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind")

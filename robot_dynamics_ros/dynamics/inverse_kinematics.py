@@ -98,8 +98,7 @@ def inverse_kinematics(
         tool: placement of the tool's frame in the link's, a :class:`Pose` or (4, 4) matrix.
         orientation: whether the orientation matters.
         limits: whether to respect position limits.
-        options: fields of :class:`InverseKinematicsOptions`, by name: ``starts``, ``iterations``, ``position_tolerance``,
-            ``rotation_tolerance``, ``length``, ``seed``.
+        options: fields of :class:`InverseKinematicsOptions`, by name.
 
     Returns:
         :class:`InverseKinematics`; a pose out of reach is no error, it has ``reached`` false and the errors left.

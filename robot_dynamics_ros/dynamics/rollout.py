@@ -67,8 +67,7 @@ def rollout(
         method: ``"semi_implicit"``, Euler's with the velocity first and linearly implicit in friction and stops, of first order
             and stable however stiff those are; or ``"rk4"``, of fourth order and explicit.
         path: return the states of all steps, the first and last included.
-        options: fields of :class:`RolloutOptions`, by name: ``friction``, ``smoothing_speed``, ``stop_stiffness``,
-            ``stop_dissipation``.
+        options: fields of :class:`RolloutOptions`, by name.
 
     Returns:
         (q, v) at the end, of the batch's shape; with ``path`` (..., steps + 1, nq) and (..., steps + 1, nv).

@@ -70,11 +70,11 @@ def step(p: RolloutMemory, h: float) -> None:
             for i in range(p.nq):
                 p.q[i] = p.q[i] + h * p.q_rate[i]
     for k in range(p.quaternions):
-        at = p.quaternion[k]
-        square = p.q[at] * p.q[at] + p.q[at + 1] * p.q[at + 1] + p.q[at + 2] * p.q[at + 2] + p.q[at + 3] * p.q[at + 3]
+        x = p.quaternion[k]
+        square = p.q[x] * p.q[x] + p.q[x + 1] * p.q[x + 1] + p.q[x + 2] * p.q[x + 2] + p.q[x + 3] * p.q[x + 3]
         length = sqrt(square)
         for i in range(4):
-            p.q[at + i] = p.q[at + i] / length
+            p.q[x + i] = p.q[x + i] / length
 
 
 def advance(

@@ -49,9 +49,7 @@ class Plant(SimulatedRobot):
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by name: ``integrator``, ``substeps``,
-            ``friction``, ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``brake_effort``, ``q0``,
-            ``v0``, ``max_speed``, ``compiled``, ``constraints``.
+        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by name.
 
     Attributes:
         t: time, s.

@@ -122,7 +122,6 @@ class JointSystem:
     # -- what integrators ask ------------------------------------------------------------------------------------
 
     def derivative(self, t: float, y: Array, out: Array) -> None:
-        """Write ẏ = [N(q) v; a; ż] to ``out``."""
         nq, nv = self.nq, self.nv
         q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
         self.coordinates.rates(q, v, out[:nq])
@@ -140,11 +139,9 @@ class JointSystem:
             out[nq + nv :] = self.memory["new_current"]
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
-        """Write q ⊕ dq to ``out``."""
         self.coordinates.integrate(q, dq, out)
 
     def normalize(self, y: Array) -> None:
-        """Give the quaternions in ``y`` unit length, in place."""
         if not self.coordinates.vector:
             self.coordinates.normalize(y[: self.nq])
 
@@ -154,7 +151,6 @@ class JointSystem:
         return self._M
 
     def generalized_momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """(nv,), (nv,) M(q) v, and its rate but for the efforts that act: Cᵀ v − g."""
         momentum, rate = np.empty(self.nv), np.empty(self.nv)
         self._kernel("generalized_momentum")(q, v, momentum, rate)
         return momentum, rate

@@ -463,11 +463,9 @@ class NumericFactors:
         self.L, self.D_inverse = factorize(M.rows)
 
     def solve(self, right: Sequence[Scalar], minus: Sequence[Scalar]) -> list[Scalar]:
-        """M⁻¹ (right − minus)."""
         return back_substitute(self.L, self.D_inverse, [b - x for b, x in zip(right, minus, strict=True)])
 
     def divide(self, matrices: Sequence[Square]) -> list[Square]:
-        """−M⁻¹ B of each matrix B, and M⁻¹ itself last."""
         results: list[Square] = [SquareMatrix(len(self.L)) for _ in range(len(matrices) + 1)]
         results[-1].rows[:] = inverse = inverse_of_factors(self.L, self.D_inverse)
         for result, B in zip(results, matrices, strict=False):
@@ -477,7 +475,7 @@ class NumericFactors:
 
 
 class NumericTree:
-    """The tree on given scalars: iteration in either direction, and working memory keyed by body.
+    """The tree on given scalars; its methods are those of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`.
 
     ``root`` is the key of the root body in working memory; it is what ``body.parent`` is for bodies on the root.
     """
@@ -494,38 +492,27 @@ class NumericTree:
         self.added: list[Scalar] | None = None
 
     def outward(self) -> Iterator[Body]:
-        """Bodies, parents first."""
         return iter(self.bodies)
 
     def inward(self) -> Iterator[Body]:
-        """Bodies, children first."""
         return reversed(self.bodies)
 
     def ancestors(self, body: Body) -> Iterator[Body]:
-        """The bodies between ``body`` and the root, nearest first, without ``body``."""
         at = body.parent
         while at is not None:
             yield at
             at = at.parent
 
     def path(self, body: Body | None) -> list[Body]:
-        """The bodies from the root to ``body``, both ends included."""
         return [] if body is None else [*reversed(list(self.ancestors(body))), body]
 
     def field(self, kind: object = None) -> dict[Hashable, Any]:
-        """Working memory for one value a body."""
         return {}
 
     def no_forces(self) -> dict[Hashable, Force]:
-        """Forces on bodies, to be added to; zero where none is added."""
         return _Forces()
 
     def external_forces(self, rows: Sequence[Scalar]) -> dict[Hashable, Force]:
-        """Forces on bodies in body frames, from one wrench a body of the model.
-
-        Args:
-            rows: flat (nb, 6), each [moment; force] about the origin and in the axes of the body's child link.
-        """
         forces = self.no_forces()
         for k in range(self.model.nb):
             body = self.model_body(k)
@@ -534,7 +521,6 @@ class NumericTree:
         return forces
 
     def per_joint(self, f: Field[Force]) -> list[Scalar]:
-        """The forces of all joints that have coordinates, in joint order and link axes, flat."""
         model = self.model
         out: list[Scalar] = []
         for name in model.joint_names:
@@ -544,34 +530,26 @@ class NumericTree:
         return out
 
     def vector(self) -> list[Scalar]:
-        """A zero vector over the velocity coordinates."""
         return [0.0] * self.nv
 
     def matrix(self) -> SymmetricMatrix:
-        """A zero symmetric matrix over the velocity coordinates."""
         return SymmetricMatrix(self.nv)
 
     @staticmethod
     def factors(M: Matrix) -> NumericFactors:
-        """The factors of a matrix."""
         return NumericFactors(M)
 
     def degrees(self) -> range:
-        """Indices of the velocity coordinates."""
         return range(self.nv)
 
     def square(self) -> SquareMatrix:
-        """A zero matrix over the velocity coordinates."""
         return SquareMatrix(self.nv)
 
     def zeros(self) -> list[Scalar]:
-        """Zeros for an input over the velocity coordinates."""
         return [0.0] * self.nv
 
     @staticmethod
     def cheapest(forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
-        """The result of the form that takes the fewest operations; of the first one where it is not on symbols."""
-
         first = forms[0]()
         if not any(isinstance(x, Expr) for x in flat(first)):
             return first
@@ -579,7 +557,6 @@ class NumericTree:
         return min(results, key=lambda result: count_operations(flat(result))["total"])
 
     def gravity(self) -> Vec3:
-        """Acceleration of gravity in world axes."""
         return Vec3.of(self.layout.gravity.tolist())
 
     def gravity_motion(self) -> Motion:
@@ -589,15 +566,12 @@ class NumericTree:
         return self.standing_gravity() + self.base_motion[1]
 
     def base_acceleration(self) -> Motion:
-        """Spatial acceleration of the root, in root-link axes."""
         return Motion.zero() if self.base_motion is None else self.base_motion[1]
 
     def base_velocity(self) -> Motion:
-        """Spatial velocity of the root, in root-link axes."""
         return Motion.zero() if self.base_motion is None else self.base_motion[0]
 
     def move_base(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> None:
-        """Let the root move: velocity and acceleration of its origin, [angular; linear], in root-link axes."""
         velocity = Motion.of(v)
         acceleration = Motion.of(a)
         spatial = Motion(acceleration.ang, acceleration.lin - velocity.ang.cross(velocity.lin))
@@ -609,24 +583,19 @@ class NumericTree:
         return Motion(Vec3.zero(), Vec3.of(_snapped(g).tolist()))
 
     def armature(self, dof: int) -> Scalar:
-        """Reflected rotor inertia of a degree of freedom, and what :meth:`add_armature` put there."""
         return self.layout.armature.item(dof) if self.added is None else self.added[dof]
 
     def add_armature(self, extra: Sequence[Scalar]) -> None:
-        """Add to the rotor inertias: what a step implicit in the joints' friction comes down to."""
         self.added = [a + x for a, x in zip(self.layout.armature.tolist(), extra, strict=True)]
 
     def damping(self, dof: int) -> Scalar:
-        """Viscous friction of a degree of freedom."""
         return float(self.model.damping[dof])
 
     def root_inertia(self) -> RigidInertia:
-        """Inertia of the links joined to the root, in the root link's frame."""
         m, h, I = self.layout.root  # noqa: E741 - the book's name
         return RigidInertia(m, Vec3.of(h.tolist()), Mat3.of(I.tolist()))
 
     def total_mass(self) -> Scalar:
-        """Mass of the whole robot, the root included."""
         total = self.layout.root[0] + sum(self.layout.mass)
         if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
             return total
@@ -639,17 +608,14 @@ class NumericTree:
         return float(total)
 
     def position_indices(self) -> Iterator[tuple[Kind, int, int]]:
-        """(kind, first position coordinate, first velocity coordinate) of every elementary joint."""
         lay = self.layout
         return zip(lay.kind, lay.q_index, lay.v_index, strict=True)
 
     def base_transform(self) -> Transform:
-        """World-to-root transform."""
         lay = self.layout
         return Transform(Mat3.of(lay.base_rotation.T.tolist()), Vec3.of(lay.base_position.tolist()))
 
     def link_frame(self, link: int) -> Transform:
-        """Body-to-link transform: a link's frame in that of its body."""
         body = int(self.model.link_body[link])
         R, p = self.model.link_rotation[link], self.model.link_position[link]
         if body >= 0:
@@ -658,10 +624,8 @@ class NumericTree:
         return Transform(Mat3.of(_snapped(R.T).tolist()), Vec3.of(_snapped(p).tolist()))
 
     def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:
-        """Mass, centre of mass, and inertia about it of one link, in its frame."""
         own = self.model.link(self.model.link_names[link]).inertia
         return float(own.mass), Vec3.of(own.com.tolist()), Mat3.of(own.rotational.tolist())
 
     def model_body(self, body: int) -> Body | None:
-        """The elementary body of a body number of the model; ``None`` for the root (−1)."""
         return None if body < 0 else self.bodies[self.layout.body[body]]

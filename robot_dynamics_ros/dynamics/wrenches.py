@@ -178,23 +178,7 @@ def joint_wrench(
         UnknownNameError: no such joint or frame.
     """
     (link,) = chosen_links(model, (joint,))
-    row = _one_state(model, (q, v, a), external, base, joint, expressed_in)
-    names = model.link_names
-    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
-    origin = link_pose(model, q, names[link])[:3, 3]
-    pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
-    return Wrench.from_vector(row, pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
-
-
-def _one_state(
-    model: RobotModel,
-    state: tuple[ArrayLike, ...],
-    external: Wrenches,
-    base: MovingBase | None,
-    joint: str,
-    expressed_in: str,
-) -> np.ndarray:
-    rows = _wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
+    rows = _wrenches_of_joints(model, (q, v, a), external, base, (joint,), expressed_in, "joint")
     if rows.ndim != 2:
         raise ArgumentError(
             f"expected one state, got a batch of shape {rows.shape[:-2]}",
@@ -202,7 +186,11 @@ def _one_state(
             got=rows.shape,
             remedy="Use joint_wrenches for batches.",
         )
-    return rows[0]
+    names = model.link_names
+    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
+    origin = link_pose(model, q, names[link])[:3, 3]
+    pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
+    return Wrench.from_vector(rows[0], pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
 
 
 @dataclass(frozen=True, eq=False)

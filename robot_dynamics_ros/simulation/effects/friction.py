@@ -106,12 +106,6 @@ class FrictionTable:
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
         self.rise = np.subtract(static, coulomb, out=np.zeros_like(static), where=np.isfinite(coulomb))
 
-    @classmethod
-    def none(cls, model: RobotModel) -> FrictionTable:
-        """No friction at all."""
-        zero = np.zeros(model.nv)
-        return cls(zero, zero, zero, np.ones(model.nv), 2.0)
-
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
         return FrictionTable(self.viscous, self.coulomb + effort, self.static + effort, self.velocity, self.exponent)
@@ -122,7 +116,7 @@ def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> 
     if friction is True:
         return JointFriction().table(model)
     if friction is False or friction is None:
-        return FrictionTable.none(model)
+        return JointFriction(0.0, 0.0).table(model)
     if isinstance(friction, JointFriction):
         return friction.table(model)
     raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)

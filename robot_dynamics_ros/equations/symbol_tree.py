@@ -114,7 +114,7 @@ class SymbolTree(NumericTree):
         R = self.lifted(exact_rotation(model.link_rotation[link]))
         p = self.lifted([_decimal(x) for x in clean_vector(model.link_position[link])])
         if body >= 0:
-            N = self.layout.normal[self.layout.body[body]]
+            N = self.layout.bodies[self.layout.body[body]].normal
             R, p = N @ R, N @ p
         return Transform(Mat3.of(R.T.tolist()), Vec3.of(p.tolist()))
 

@@ -176,12 +176,12 @@ def _batched(function: Callable[..., Array], *inputs: Array) -> Sequence[Array]:
 
 def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
     """q ⊕ δ to first order in δ, for one configuration: what derivatives by q are taken along."""
-    lay = layout_of(model)
-    free = [(lay.q_index[k], lay.v_index[k]) for k in range(lay.n) if lay.kind[k] is Kind.FREE]
+    bodies = layout_of(model).bodies
+    free = [(b.q_index, b.v_index) for b in bodies if b.kind is Kind.FREE]
     q_of_v = np.zeros(model.nv, dtype=int)
-    for k in range(lay.n):
-        if lay.kind[k] is not Kind.FREE:
-            q_of_v[lay.v_index[k]] = lay.q_index[k]
+    for b in bodies:
+        if b.kind is not Kind.FREE:
+            q_of_v[b.v_index] = b.q_index
     plain = np.array(sorted(set(range(model.nv)) - {v + c for _, v in free for c in range(6)}), dtype=int)
 
     def moved(q: Array, delta: Array) -> Array:

@@ -51,7 +51,7 @@ class NativeEngine:
         self._tables: list[np.ndarray] = []
         self._workspace = 0
         if loops:
-            from robot_dynamics_ros.dynamics.engine.loops import free_classes, record_loops
+            from robot_dynamics_ros.dynamics.engine.loops import record_loops
 
             _, program = record_loops(model, name, options)
             self._tables = [program.ints, program.params, program.armature]
@@ -59,7 +59,7 @@ class NativeEngine:
 
         def make() -> bytes:
             if loops:
-                source = loop_module(self._arguments, program, free_classes(model), vector_width())
+                source = loop_module(self._arguments, program, vector_width())
                 return compile_module(source, optimize=1, vectorize=False)
             return compile_module(kernel_module(self._arguments, trace(model, name, options).outputs))
 

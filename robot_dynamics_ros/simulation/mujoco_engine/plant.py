@@ -12,6 +12,7 @@ from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.friction_law import dry_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
@@ -125,7 +126,7 @@ class MujocoPlant(SimulatedRobot):
         dry = table.coulomb
         if table.curved:
             speed = np.abs(self.map.read(self.data)[1])
-            dry = dry + table.rise * np.exp(-((speed / table.velocity) ** table.exponent))
+            dry = dry_friction(speed, table.coulomb, table.rise, table.velocity, table.exponent)
         self.m.dof_frictionloss[self.map.v_at] = np.minimum(dry + self._brake if self._braked else dry, BRAKE)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:

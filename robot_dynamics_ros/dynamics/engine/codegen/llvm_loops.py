@@ -34,17 +34,14 @@ SIDE_BY_SIDE = 4
 """Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 
 
-def loop_module(
-    arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
-) -> str:
+def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width: int) -> str:
     """LLVM assembly with ``@single``, ``@batch``, ``@piece`` and the Python entry, which find the program's tables and working
     memory, by four further pointers: integers, constants, rotor inertias, workspace.
 
     Args:
-        free_classes: classes whose joint has six degrees of freedom.
         width: doubles that a vector register holds.
     """
-    writer = LoopWriter(arguments, program, free_classes, width)
+    writer = LoopWriter(program, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [
         DECLARATIONS,
@@ -67,11 +64,8 @@ def loop_module(
 class LoopWriter(Flow):
     """Writes a program, statement by statement."""
 
-    def __init__(
-        self, arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
-    ) -> None:
+    def __init__(self, program: LoopProgram, width: int) -> None:
         super().__init__(program, width)
-        self.arguments, self.free_classes = arguments, free_classes
         self.wide = Emitter(min(SIDE_BY_SIDE, width), "w") if width > 1 else self.e
         self.wide.lines = self.e.lines
 
@@ -238,10 +232,10 @@ class LoopWriter(Flow):
         self.start(run)
         low = self.integer(top, "run_start")
         skip = self.fresh("next")
-        if self.p.free:
+        if self.p.free_classes:
             kind = self.integer(top, "class")
             is_free = "false"
-            for c in self.free_classes:
+            for c in self.p.free_classes:
                 same = self.put(f"icmp eq i64 {kind}, {c}")
                 is_free = same if is_free == "false" else self.put(f"or i1 {is_free}, {same}")
             mine = self.fresh("mine")

@@ -53,7 +53,7 @@ def call(
         options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
     inputs = (*inputs, *more)
     run = evaluator(model, name, tuple(sorted(options)))
-    return run.evaluate(*inputs, finite=True) if out is None else run.evaluate(*inputs, out, finite=True)
+    return run(*inputs, finite=True) if out is None else run(*inputs, out, finite=True)
 
 
 def _base_motion(base: MovingBase) -> np.ndarray:

@@ -187,7 +187,7 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[ob
         if w.frame != WORLD and w.frame not in model.link_names:
             raise UnknownNameError("frame", w.frame, (WORLD, *model.link_names), where=where)
         if poses is None:
-            poses = evaluator(model, "link_poses").evaluate(q, finite=True)
+            poses = evaluator(model, "link_poses")(q, finite=True)
         own = poses[..., model.link_index(link), :, :]
         other = np.eye(4) if w.frame not in model.link_names else poses[..., model.link_index(w.frame), :, :]
         to_link = np.swapaxes(own[..., :3, :3], -1, -2)

@@ -146,7 +146,7 @@ class NativeEngine:
         The wrapper's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
 
         Args:
-            finite, only: see :meth:`Evaluator.evaluate`.
+            finite, only: see :meth:`Evaluator.__call__`.
         """
         slow = evaluator.bound(finite=finite, only=only)
         if not wrappers_supported():

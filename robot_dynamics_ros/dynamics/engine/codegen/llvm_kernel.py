@@ -21,13 +21,7 @@ def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence
 
     Leaves are keyed (input number, flat index).  Output arrays are the arguments marked so, in order.
     """
-    parts = [
-        DECLARATIONS,
-        _single(Emitter(1), arguments, outputs),
-        batch_function(arguments),
-        python_wrapper(arguments),
-    ]
-    return "\n".join(parts)
+    return "\n".join([callee_module(arguments, outputs), python_wrapper(arguments)])
 
 
 def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:

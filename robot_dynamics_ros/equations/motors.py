@@ -134,13 +134,13 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         voltages.append(V)
         currents.append(i)
     for k, v in enumerate(equations.v):
-        for letter, word, unit, values, factor in (
+        for letter, word, unit, coefficients, factor in (
             ("d", "viscous friction", "N m s/rad or N s/m", model.damping, v),
             ("Fc", "dry friction", "N m or N", model.friction, S.sign(v)),
         ):
-            if values[k]:
+            if coefficients[k]:
                 name, meaning = f"{letter}{k + 1}", f"{word} of degree {k + 1}"
-                effort[k] -= constant(name, meaning, unit, float(values[k])) * factor
+                effort[k] -= constant(name, meaning, unit, float(coefficients[k])) * factor
     rates = S.Matrix([*equations.v, *equations.a, *current_rates])
     return MotorEquations(
         tuple(joints),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from robot_dynamics_ros.errors import ArgumentError
 
@@ -60,8 +59,6 @@ def run_pieces(run: Callable[[int, int, int], int], count: int, several: int, mo
         return all(run(begin, min(begin + most, count), 0) < 0 for begin in range(0, count, most))
     pieces = iter(_pieces(count, several, most))
     refused: list[int] = []
-    begun: list[int] = []
-    ended: SimpleQueue[int] = SimpleQueue()
 
     def work(thread: int) -> None:
         for begin, end in pieces:
@@ -69,18 +66,16 @@ def run_pieces(run: Callable[[int, int, int], int], count: int, several: int, mo
                 refused.append(begin)
                 deque(pieces, 0)  # the others find none any more
 
-    def help_with(thread: int) -> None:
-        begun.append(thread)  # before a piece is taken, so that the caller waits for it
-        work(thread)
-        ended.put(thread)
-
-    _helpers().call([functools.partial(help_with, thread) for thread in range(1, several)])
+    helpers: list[Future[None]] = []
+    with contextlib.suppress(RuntimeError):  # the system has no more threads
+        helpers += (_pool().submit(work, thread) for thread in range(1, several))
     try:
         work(0)
     finally:  # a helper that begins only now finds no piece
         deque(pieces, 0)
-        for _ in begun:
-            ended.get()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
     return not refused
 
 
@@ -96,32 +91,10 @@ def _pieces(count: int, several: int, most: int) -> list[tuple[int, int]]:
     return pieces
 
 
-class _Helpers:
-    """Threads that wait for work."""
-
-    def __init__(self) -> None:
-        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._count = 0
-        self._lock = threading.Lock()
-
-    def call(self, parts: Sequence[Callable[[], None]]) -> None:
-        """Have each part done by a thread, started where there are too few and the system has any."""
-        with self._lock, contextlib.suppress(RuntimeError):
-            while self._count < len(parts):
-                threading.Thread(target=self._wait, name=f"robot_dynamics_{self._count + 1}", daemon=True).start()
-                self._count += 1
-        for part in parts:
-            self._work.put(part)
-
-    def _wait(self) -> None:
-        while True:
-            self._work.get()()
-
-
 @functools.lru_cache(maxsize=1)
-def _helpers() -> _Helpers:
-    return _Helpers()
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MOST, "robot_dynamics")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_helpers.cache_clear)  # the child has the memory, not the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has the memory, not the threads

@@ -29,7 +29,6 @@ from robot_dynamics_ros.dynamics import (
     other_libraries,
     parameters,
     relative_motion,
-    residual,
     wrenches,
 )
 from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
@@ -63,7 +62,6 @@ from robot_dynamics_ros.dynamics.other_libraries import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
 from robot_dynamics_ros.dynamics.reference_frame import Frame
 from robot_dynamics_ros.dynamics.relative_motion import *  # noqa: F403
-from robot_dynamics_ros.dynamics.residual import *  # noqa: F403
 from robot_dynamics_ros.dynamics.rollout import RolloutOptions, rollout
 from robot_dynamics_ros.dynamics.wrenches import *  # noqa: F403
 from robot_dynamics_ros.model.published import publish
@@ -102,7 +100,6 @@ __all__ = [
     *inertias.__all__,
     *other_libraries.__all__,
     *relative_motion.__all__,
-    *residual.__all__,
     *wrenches.__all__,
 ]
 

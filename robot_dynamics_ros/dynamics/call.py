@@ -18,8 +18,6 @@ from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["call", "options_of"]
-
 _O = TypeVar("_O")
 
 MovingBase = tuple[ArrayLike, ArrayLike]
@@ -55,7 +53,7 @@ def call(
         options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
     inputs = (*inputs, *more)
     run = evaluator(model, name, tuple(sorted(options)))
-    return run.evaluate(*inputs, finite=True) if out is None else run.evaluate(*inputs, out, finite=True)
+    return run(*inputs, finite=True) if out is None else run(*inputs, out, finite=True)
 
 
 def _base_motion(base: MovingBase) -> np.ndarray:
@@ -73,11 +71,7 @@ def _base_motion(base: MovingBase) -> np.ndarray:
 
 
 def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
-    """Options by name.
-
-    Raises:
-        UnknownNameError: a name that is no option; lists those there are.
-    """
+    """Options by name."""
     known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for name in options:
         if name not in known:

@@ -19,8 +19,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.declared import (
     numbers,
 )
 
-__all__ = ["RANK_TOLERANCE", "SharingMemory", "share_efforts"]
-
 RANK_TOLERANCE = 1e-8
 """Rows of K count as dependent where a singular value is smaller than this part of the largest."""
 SWEEPS = 60

@@ -23,8 +23,6 @@ from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.wrench import Wrench
 
-__all__ = ["WrenchGatherer", "Wrenches", "body_wrenches", "link_wrenches"]
-
 OnLink: TypeAlias = ArrayLike | Wrench | Sequence[Wrench]
 Wrenches: TypeAlias = Mapping[str, OnLink] | None
 """Link name → (..., 6) wrench [moment; force] about the link's origin in its axes, or :class:`Wrench` values."""
@@ -189,7 +187,7 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[ob
         if w.frame != WORLD and w.frame not in model.link_names:
             raise UnknownNameError("frame", w.frame, (WORLD, *model.link_names), where=where)
         if poses is None:
-            poses = evaluator(model, "link_poses").evaluate(q, finite=True)
+            poses = evaluator(model, "link_poses")(q, finite=True)
         own = poses[..., model.link_index(link), :, :]
         other = np.eye(4) if w.frame not in model.link_names else poses[..., model.link_index(w.frame), :, :]
         to_link = np.swapaxes(own[..., :3, :3], -1, -2)

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_mass
 from robot_dynamics_ros.dynamics.call import MovingBase, call
-from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike, frame_of, point_of
+from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
+from robot_dynamics_ros.dynamics.wrenches import axes_and_point
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -33,22 +34,10 @@ def inertia_about(
     Raises:
         UnknownNameError: no such link or frame.
     """
-    options: list[tuple[str, str | int | bool]] = [("link", model.link_index(link))]
-    more: list[Array] = []
-    axes, placed = frame_of(model, link if frame is None else frame, "frame")
-    options.append(("axes", axes))
-    if placed is not None:
-        options.append(("own_axes", True))
-        more.append(placed.rotation)
-    if isinstance(point, str) and point == "com" and "com" not in model.link_names:
-        options.append(("about", "com"))
-    else:
-        about, offset = point_of(model, point, "point", ("com",))
-        options.append(("about", about))
-        if offset is not None:
-            options.append(("own_point", True))
-            more.append(offset[..., None, :])
-    return call(model, "link_inertia", (q,), options=tuple(options), more=tuple(more))
+    axes, where = link if frame is None else frame, ("frame", "point")
+    options, more = axes_and_point(model, axes, point, (), own="com", where=where)
+    options = (("link", model.link_index(link)), *options)
+    return call(model, "link_inertia", (q,), options=options, more=more)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["InverseKinematics", "InverseKinematicsOptions", "inverse_kinematics"]
-
 _UNINTERRUPTED = 200
 """Poses that are looked for without a look at the keyboard."""
 
@@ -100,8 +98,7 @@ def inverse_kinematics(
         tool: placement of the tool's frame in the link's, a :class:`Pose` or (4, 4) matrix.
         orientation: whether the orientation matters.
         limits: whether to respect position limits.
-        options: fields of :class:`InverseKinematicsOptions`, by name: ``starts``, ``iterations``, ``position_tolerance``,
-            ``rotation_tolerance``, ``length``, ``seed``.
+        options: fields of :class:`InverseKinematicsOptions`, by name.
 
     Returns:
         :class:`InverseKinematics`; a pose out of reach is no error, it has ``reached`` false and the errors left.

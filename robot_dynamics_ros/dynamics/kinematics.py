@@ -190,6 +190,10 @@ def _in_axes(functions: dict[str, PublicOfLink], axes: str) -> PublicOfLink:
     return functions[axes]
 
 
+def _matrix(rows: list[list[np.ndarray]]) -> np.ndarray:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
 def rpy_of(R: np.ndarray) -> np.ndarray:
     """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y) Ry(p) Rx(r)."""
     pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
@@ -206,14 +210,13 @@ def quaternion_of(R: np.ndarray) -> np.ndarray:
     sym = np.stack([R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 0] + R[..., 0, 1]], axis=-1)
     skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
     one = 1.0 - t
-    rows = np.stack(
+    rows = _matrix(
         [
-            np.stack([one + 2 * d[..., 0], sym[..., 2], sym[..., 1], skew[..., 0]], axis=-1),
-            np.stack([sym[..., 2], one + 2 * d[..., 1], sym[..., 0], skew[..., 1]], axis=-1),
-            np.stack([sym[..., 1], sym[..., 0], one + 2 * d[..., 2], skew[..., 2]], axis=-1),
-            np.stack([skew[..., 0], skew[..., 1], skew[..., 2], 1.0 + t], axis=-1),
-        ],
-        axis=-2,
+            [one + 2 * d[..., 0], sym[..., 2], sym[..., 1], skew[..., 0]],
+            [sym[..., 2], one + 2 * d[..., 1], sym[..., 0], skew[..., 1]],
+            [sym[..., 1], sym[..., 0], one + 2 * d[..., 2], skew[..., 2]],
+            [skew[..., 0], skew[..., 1], skew[..., 2], 1.0 + t],
+        ]
     )
     best = np.argmax(d, axis=-1)
     quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
@@ -238,7 +241,7 @@ def _rates(R: np.ndarray, representation: str) -> np.ndarray:
     zero, one = np.zeros_like(p), np.ones_like(p)
     sy, cy, tp, cp = np.sin(y), np.cos(y), np.tan(p), np.cos(p)
     rows = [[cy / cp, sy / cp, zero], [-sy, cy, zero], [cy * tp, sy * tp, one]]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return _matrix(rows)
 
 
 def _rates_derivative(R: np.ndarray, omega: np.ndarray, representation: str) -> np.ndarray:
@@ -255,11 +258,11 @@ def _rates_derivative(R: np.ndarray, omega: np.ndarray, representation: str) -> 
         [-cy * dy, -sy * dy, zero],
         [-sy * sp / cp * dy + cy / c2 * dp, cy * sp / cp * dy + sy / c2 * dp, zero],
     ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return _matrix(rows)
 
 
 def _quaternion_rates(quaternion: np.ndarray) -> np.ndarray:
     """(..., 4, 3) with q̇ = ½ [ω, 0] ⊗ q for ω in world axes."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
     rows = [[w, z, -y], [-z, w, x], [y, -x, w], [-x, -y, -z]]
-    return 0.5 * np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return 0.5 * _matrix(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics.configuration import rotate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
@@ -92,10 +93,10 @@ def floating_base_to(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, A
     if library == "pinocchio":
         return q.copy(), swap_halves(v)
     first = np.roll(turn, 1, axis=-1)
-    linear = _rotated(turn, v[..., 3:])
+    linear = rotate(turn, v[..., 3:])
     if library == "mujoco":
         return np.concatenate((place, first), axis=-1), np.concatenate((linear, v[..., :3]), axis=-1)
-    return np.concatenate((first, place), axis=-1), np.concatenate((_rotated(turn, v[..., :3]), linear), axis=-1)
+    return np.concatenate((first, place), axis=-1), np.concatenate((rotate(turn, v[..., :3]), linear), axis=-1)
 
 
 def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
@@ -120,20 +121,12 @@ def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array,
         q, v = np.concatenate((q[..., 4:], q[..., :4]), axis=-1), swap_halves(v)
     turn = np.roll(q[..., 3:], -1, axis=-1)
     back = turn * [-1.0, -1.0, -1.0, 1.0]
-    linear, angular = _rotated(back, v[..., :3]), v[..., 3:]
+    linear, angular = rotate(back, v[..., :3]), v[..., 3:]
     if library == "drake":
-        angular = _rotated(back, angular)
+        angular = rotate(back, angular)
     return np.concatenate((q[..., :3], turn), axis=-1), np.concatenate((angular, linear), axis=-1)
 
 
 def _check(library: str) -> None:
     if library not in _LIBRARIES:
         raise UnknownNameError("library", library, _LIBRARIES)
-
-
-def _rotated(quaternion: Array, x: Array) -> Array:
-    """``x`` rotated by a unit quaternion [x y z w]."""
-    u, w = quaternion[..., :3], quaternion[..., 3:]
-    twice = 2.0 * np.cross(u, x)
-    rotated: Array = x + w * twice + np.cross(u, twice)
-    return rotated

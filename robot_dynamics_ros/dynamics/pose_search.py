@@ -6,8 +6,6 @@ import math
 
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, Kernel, Vector, kernel, numbers
 
-__all__ = ["NO_LIMIT", "SearchMemory", "find_configurations"]
-
 NO_LIMIT = 1e9  # rad or m
 SPREAD = math.pi  # rad or m: how far guesses go from the start where there is no limit
 FIRST_DAMPING, SMALLEST, LARGEST = 1e-2, 1e-9, 1e6

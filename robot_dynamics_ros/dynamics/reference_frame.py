@@ -14,8 +14,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["WORLD", "Frame", "FrameLike", "PointLike", "frame_of", "point_of"]
-
 WORLD = "world"
 
 
@@ -115,11 +113,7 @@ def _placement(pose: ArrayLike) -> tuple[Array, Array]:
 
 
 def link_number(model: RobotModel, name: object, where: str, words: Sequence[str] = ()) -> int:
-    """Row of a link, −1 for the world; a link that is called "world" goes first.
-
-    Raises:
-        UnknownNameError: neither; ``words`` are valid there too.
-    """
+    """Row of a link, −1 for the world; a link that is called "world" goes first."""
     if isinstance(name, str):
         if name in model.link_names:
             return model.link_index(name)
@@ -129,12 +123,7 @@ def link_number(model: RobotModel, name: object, where: str, words: Sequence[str
 
 
 def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()) -> tuple[int, Frame | None]:
-    """The link a frame is placed on (−1: the world), and the frame where it is not the link's own.
-
-    Raises:
-        UnknownNameError: no such link.
-        ArgumentError: not a name and not a :class:`Frame`.
-    """
+    """The link a frame is placed on (−1: the world), and the frame where it is not the link's own."""
     if isinstance(frame, Frame):
         return link_number(model, frame.link, where), None if frame.plain else frame
     if isinstance(frame, str):
@@ -148,12 +137,7 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
 
 
 def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()) -> tuple[int, Array | None]:
-    """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin.
-
-    Raises:
-        UnknownNameError: no such link.
-        ArgumentError: not a name, a pair of name and offset, or a :class:`Frame`.
-    """
+    """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin."""
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
         return link_number(model, point[0], where, words), _finite(as_input(point[1], (3,), where), where)
     try:

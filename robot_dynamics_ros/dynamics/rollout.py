@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_quaternions
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
-from robot_dynamics_ros.dynamics.engine.evaluate import Engine, quaternion_starts
+from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, run_pieces, threads
+from robot_dynamics_ros.dynamics.engine.routines import Constant, Memory, Routine, make_routines
+from robot_dynamics_ros.dynamics.rollout_steps import RolloutMemory, advance, step
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
-
-__all__ = ["RolloutOptions", "rollout"]
 
 METHODS = ("rk4", "semi_implicit")
 NO_FRICTION = (0.0, 0.0, 1.0)
@@ -68,8 +67,7 @@ def rollout(
         method: ``"semi_implicit"``, Euler's with the velocity first and linearly implicit in friction and stops, of first order
             and stable however stiff those are; or ``"rk4"``, of fourth order and explicit.
         path: return the states of all steps, the first and last included.
-        options: fields of :class:`RolloutOptions`, by name: ``friction``, ``smoothing_speed``, ``stop_stiffness``,
-            ``stop_dissipation``.
+        options: fields of :class:`RolloutOptions`, by name.
 
     Returns:
         (q, v) at the end, of the batch's shape; with ``path`` (..., steps + 1, nq) and (..., steps + 1, nv).
@@ -88,7 +86,6 @@ def rollout(
     count = int(np.prod(lead))
     shape = (*lead, steps, model.nv) if varying else (*lead, model.nv)
     scales = (1.0, 1.0, float(o.smoothing_speed)) if o.friction else NO_FRICTION
-    implicit = float(dt) if method == "semi_implicit" else 0.0
     run = _Run(
         model,
         method,
@@ -96,16 +93,15 @@ def rollout(
         np.array(np.broadcast_to(v, (*lead, model.nv))).reshape(count, model.nv),
         np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv),
         varying,
-        np.array([*scales, float(o.stop_stiffness), float(o.stop_dissipation), implicit]),
+        scales,
+        (float(o.stop_stiffness), float(o.stop_dissipation)),
+        (float(dt) if method == "semi_implicit" else 0.0,),
         _paths(model, count, steps) if path else None,
         float(dt),
         steps,
     )
-    kernel = evaluator(model, "motion_rate")
-    if kernel.backend == "native":
-        _native(run, cast("NativeEngine", kernel.engine))
-    else:
-        _stepwise(run, kernel.engine)
+    rates = evaluator(model, "motion_rate")
+    (_compiled if rates.backend in ("native", "loops") else _in_numpy)(run, rates)
     _check_finite(run)
     if run.paths is not None:
         path_q, path_v = run.paths
@@ -120,7 +116,7 @@ class _Run:
     Attributes:
         q, v: (N, nq), (N, nv).
         efforts: (N, steps or 1, nv); varying: whether there are some for each step.
-        constants: friction (3), stops (2), the step where it is implicit or 0.
+        friction, stops, implicit: see :class:`~robot_dynamics_ros.dynamics.rollout_steps.RolloutMemory`.
         paths: (N, steps + 1, nq) and (N, steps + 1, nv), or ``None``.
     """
 
@@ -130,7 +126,9 @@ class _Run:
     v: np.ndarray
     efforts: np.ndarray
     varying: bool
-    constants: np.ndarray
+    friction: tuple[float, ...]
+    stops: tuple[float, ...]
+    implicit: tuple[float, ...]
     paths: tuple[np.ndarray, np.ndarray] | None
     dt: float
     steps: int
@@ -177,29 +175,59 @@ def _check_finite(run: _Run) -> None:
         )
 
 
-def _native(run: _Run, engine: NativeEngine) -> None:
+_Stepper: TypeAlias = "tuple[Memory[RolloutMemory], Routine]"
+
+
+@once_per_model
+def _steppers(model: RobotModel) -> dict[str, list[_Stepper]]:
+    """By method: memories, with their routine, that no thread uses now."""
+    return {method: [] for method in METHODS}
+
+
+def _stepper(run: _Run, rates: Evaluator) -> _Stepper:
+    memory = Memory(RolloutMemory, _constants(run), {"rates": rates}, compiled=True)
+    memory["quaternion"][:] = quaternion_starts(run.model)
+    return memory, make_routines(memory, (advance,), compiled=True)["advance"]
+
+
+def _constants(run: _Run) -> dict[str, Constant]:
+    starts = quaternion_starts(run.model)
+    plain = not starts and run.model.nq == run.model.nv
+    sizes = {"nq": run.model.nq, "nv": run.model.nv, "quaternions": len(starts)}
+    return {**sizes, "rk4": run.method == "rk4", "plain": plain}
+
+
+def _compiled(run: _Run, rates: Evaluator) -> None:
     """All steps in machine code."""
-    piece = engine.address(f"piece_{run.method}")
-    path_q, path_v = (0, 0) if run.paths is None else (p.ctypes.data for p in run.paths)
-    tau_step = run.model.nv if run.varying else 0
-    context = np.zeros(9, dtype=np.int64)
-    context[:7] = (run.q.ctypes.data, run.v.ctypes.data, run.efforts.ctypes.data, tau_step, run.constants.ctypes.data,
-                   path_q, path_v)  # fmt: skip
-    context[7:8].view(float)[0] = run.dt
     # a call cannot be interrupted, so a long run is several of them where nothing is written on the way
-    count = len(run.q)
+    count, unused = len(run.q), _steppers(run.model)[run.method]
     most = run.steps if run.varying or run.paths is not None else max(1, SLICE // max(1, count))
+    steppers: list[_Stepper] = []
+    for _ in range(threads() if min(run.steps, most) * count > WORTH else 1):
+        try:
+            steppers.append(unused.pop())
+        except IndexError:
+            steppers.append(_stepper(run, rates))
+        memory = steppers[-1][0]
+        memory["friction"][:], memory["stops"][:], memory["implicit"][:] = run.friction, run.stops, run.implicit
+        memory["h"][0], memory["stride"][0] = run.dt, run.model.nv * run.varying
+        memory["recorded"][0] = run.paths is not None
+    q, v, efforts = run.q.reshape(-1), run.v.reshape(-1), run.efforts.reshape(-1)
+    paths = (q, v) if run.paths is None else tuple(path.reshape(-1) for path in run.paths)
     remaining = run.steps
     while True:
-        context[8] = part = min(remaining, most)
-        several = threads() if part * count > WORTH else 1
-        longest = max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN)
-        run_pieces(
-            piece, context, count, several, longest, (run.q, run.v, run.efforts, run.constants, *(run.paths or ()))
-        )
+        part = min(remaining, most)
+
+        def piece(begin: int, end: int, thread: int, steps: int = part) -> int:
+            memory, move = steppers[thread]
+            move(memory, begin, end, steps, q, v, efforts, *paths)
+            return -1
+
+        run_pieces(piece, count, len(steppers), max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN))
         remaining -= part
         if remaining <= 0:
-            return
+            break
+    unused += steppers
 
 
 SLICE = 200_000
@@ -208,39 +236,21 @@ WORTH = 200
 """Steps of all states together that take longer than waking a second thread."""
 
 
-def _stepwise(run: _Run, engine: Engine) -> None:
-    """Step by step in NumPy, for backends without machine code."""
-    starts, x, u, h = quaternion_starts(run.model), run.q, run.v, run.dt
-    shared = [np.tile(part, (len(x), 1)) for part in (run.constants[:3], run.constants[3:5], run.constants[5:])]
-
-    def rate(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rates = np.empty_like(q), np.empty_like(v)
-        engine.block([q, v, np.ascontiguousarray(tau), *shared], rates)
-        return rates
-
+def _in_numpy(run: _Run, rates: Evaluator) -> None:
+    """The same steps with an array of all states in the place of each number, for backends without machine code."""
+    p: Any = RolloutMemory()
+    p.__dict__ |= _constants(run)
+    p.quaternion, p.q, p.v = quaternion_starts(run.model), run.q.T, run.v.T
+    for name, like in (("q", p.q), ("v", p.v)):
+        for part in ("rate", "sum", "ahead"):
+            setattr(p, f"{name}_{part}", np.empty_like(like))
+    for name in ("friction", "stops", "implicit"):
+        numbers = np.asarray(getattr(run, name))
+        setattr(p, name, np.repeat(numbers[:, None], len(run.q), axis=1))
+    p.rates = lambda *arrays: rates.engine.block([x.T for x in arrays[:-2]], [x.T for x in arrays[-2:]])
     for k in range(run.steps + 1):
         if run.paths is not None:
-            run.paths[0][:, k], run.paths[1][:, k] = x, u
-        if k == run.steps:
-            return
-        tau = run.efforts[:, k if run.varying else 0]
-        kq, kv = rate(x, u)
-        if run.method == "semi_implicit":
-            u += h * kv
-            x += h * (rate(x, u)[0] if starts else u)
-        else:
-            sq, sv = kq.copy(), kv.copy()
-            for step in (h / 2.0, h / 2.0, h):
-                kq, kv = rate(x + step * kq, u + step * kv)
-                weight = 1.0 if step == h else 2.0
-                sq += weight * kq
-                sv += weight * kv
-            x += h / 6.0 * sq
-            u += h / 6.0 * sv
-        _normalize(x, starts)
-
-
-def _normalize(q: np.ndarray, starts: list[int]) -> None:
-    for start in starts:
-        part = q[:, start : start + 4]
-        part /= np.linalg.norm(part, axis=1, keepdims=True)
+            run.paths[0][:, k], run.paths[1][:, k] = run.q, run.v
+        if k < run.steps:
+            p.tau = run.efforts[:, k if run.varying else 0].T
+            step(p, run.dt)

@@ -109,11 +109,7 @@ def _wrenches_of_joints(
 
 
 def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
-    """Numbers of the child links of the joints named.
-
-    Raises:
-        UnknownNameError: there is no such joint.
-    """
+    """Numbers of the child links of the joints named."""
     links = link_tree(model)
     if joints is None:
         names: Sequence[str] = model.joint_names
@@ -128,23 +124,29 @@ def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple
 
 
 def axes_and_point(
-    model: RobotModel, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str] = ("child", "parent")
+    model: RobotModel,
+    expressed_in: FrameLike,
+    reduced_at: PointLike,
+    words: Sequence[str] = ("child", "parent"),
+    *,
+    own: str = "joint",
+    where: tuple[str, str] = ("expressed_in", "reduced_at"),
 ) -> tuple[Options, tuple[Array, ...]]:
-    """Options and inputs of a compiled function for the axes and the point wanted."""
+    """Options and inputs of a compiled function for axes and a point; ``words`` and ``own`` are its own names for such."""
     options: list[tuple[str, str | int | bool]] = []
     more: list[Array] = []
     if isinstance(expressed_in, str) and expressed_in in words and expressed_in not in model.link_names:
         options.append(("axes", expressed_in))
     else:
-        link, frame = frame_of(model, expressed_in, "expressed_in", words)
+        link, frame = frame_of(model, expressed_in, where[0], words)
         options.append(("axes", link))
         if frame is not None:
             options.append(("own_axes", True))
             more.append(frame.rotation)
-    if isinstance(reduced_at, str) and reduced_at == "joint" and "joint" not in model.link_names:
-        options.append(("about", "joint"))
+    if isinstance(reduced_at, str) and reduced_at == own and own not in model.link_names:
+        options.append(("about", own))
     else:
-        link, offset = point_of(model, reduced_at, "reduced_at", ("joint",))
+        link, offset = point_of(model, reduced_at, where[1], (own,))
         options.append(("about", link))
         if offset is not None:
             options.append(("own_point", True))
@@ -176,23 +178,7 @@ def joint_wrench(
         UnknownNameError: no such joint or frame.
     """
     (link,) = chosen_links(model, (joint,))
-    row = _one_state(model, (q, v, a), external, base, joint, expressed_in)
-    names = model.link_names
-    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
-    origin = link_pose(model, q, names[link])[:3, 3]
-    pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
-    return Wrench.from_vector(row, pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
-
-
-def _one_state(
-    model: RobotModel,
-    state: tuple[ArrayLike, ...],
-    external: Wrenches,
-    base: MovingBase | None,
-    joint: str,
-    expressed_in: str,
-) -> np.ndarray:
-    rows = _wrenches_of_joints(model, state, external, base, (joint,), expressed_in, "joint")
+    rows = _wrenches_of_joints(model, (q, v, a), external, base, (joint,), expressed_in, "joint")
     if rows.ndim != 2:
         raise ArgumentError(
             f"expected one state, got a batch of shape {rows.shape[:-2]}",
@@ -200,7 +186,11 @@ def _one_state(
             got=rows.shape,
             remedy="Use joint_wrenches for batches.",
         )
-    return rows[0]
+    names = model.link_names
+    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
+    origin = link_pose(model, q, names[link])[:3, 3]
+    pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
+    return Wrench.from_vector(rows[0], pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,6 @@ from robot_dynamics_ros.spatial import Scalar, Vec3
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["Derivation", "Given"]
-
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -108,20 +106,8 @@ class Derivation:
         number_graph = Graph()
         numbers = self._run(number_graph, float_leaves(number_graph), geometry, entry, options, inputs)
         numbers = numbers if pick is None else pick(numbers)
-        used = {str(s) for m in matrices.values() for s in m.free_symbols}
-        used |= {str(s) for _, x in steps for s in x.free_symbols}
-        return Formulas(
-            title,
-            about,
-            frozen(matrices),
-            (*self.letters[: 3 * n], *(d for d in geometry.definitions if d.symbol in used or d in variables)),
-            tuple(steps),
-            rows or {},
-            self.coordinates,
-            geometry.model.name,
-            tuple(tuple(number_graph.lift(x) for x in part) for part in numbers),
-            (geometry.model.nq, n),
-        )
+        traced = tuple(tuple(number_graph.lift(x) for x in part) for part in numbers)
+        return self.written(matrices, variables, title=title, about=about, steps=tuple(steps), rows=rows, traced=traced)
 
     def written(
         self,
@@ -132,22 +118,22 @@ class Derivation:
         about: str,
         steps: tuple[Step, ...] = (),
         rows: Rows | None = None,
+        traced: tuple[tuple[Expr, ...], ...] = (),
     ) -> Formulas:
         """Formulas from SymPy matrices that are there already; ``definitions`` are of symbols beside the robot's own."""
         n = self.geometry.model.nv
-        known = [*self.geometry.definitions, *definitions]
         used = {str(s) for m in matrices.values() for s in m.free_symbols}
         used |= {str(s) for _, x in steps for s in x.free_symbols}
         return Formulas(
             title,
             about,
             frozen(matrices),
-            (*self.letters[: 3 * n], *(d for d in known if d.symbol in used)),
+            (*self.letters[: 3 * n], *(d for d in self.geometry.definitions if d.symbol in used), *definitions),
             steps,
             rows or {},
             self.coordinates,
             self.geometry.model.name,
-            (),
+            traced,
             (self.geometry.model.nq, n),
         )
 
@@ -198,11 +184,7 @@ _OWN = {
 
 
 def numbers(values: ArrayLike, where: str) -> Given:
-    """Numbers as the decimals they are written as.
-
-    Raises:
-        ArgumentError: a batch, or a number that is not finite.
-    """
+    """Numbers as the decimals they are written as."""
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         raise ArgumentError("expected finite numbers", where=where, got=values)
@@ -210,11 +192,7 @@ def numbers(values: ArrayLike, where: str) -> Given:
 
 
 def rotation(R: ArrayLike, where: str) -> Given:
-    """A rotation matrix, exactly orthogonal.
-
-    Raises:
-        ArgumentError: a batch of them.
-    """
+    """A rotation matrix, exactly orthogonal."""
     array = np.asarray(R, dtype=float)
     if array.shape != (3, 3):
         raise ArgumentError(f"expected one rotation, got shape {array.shape}", where=where, got=array.shape)

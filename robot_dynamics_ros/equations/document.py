@@ -10,8 +10,6 @@ from robot_dynamics_ros.equations.parameters import Definition
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["PARTS", "Document", "Line", "Section", "rounded"]
-
 PARTS = ("steps", "M", "D", "G", "coriolis", "B", "C", "K", "U", "motors", "definitions", "proof", "operations")
 """Parts of a document, in order."""
 

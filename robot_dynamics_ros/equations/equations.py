@@ -13,17 +13,16 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.equations.derivation import Derivation
 from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.lagrange import christoffel, euler_lagrange
+from robot_dynamics_ros.equations.lagrange import christoffel, coriolis_matrix, euler_lagrange
 from robot_dynamics_ros.equations.motors import motor_equations, motor_names
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.proof import prove
 from robot_dynamics_ros.equations.quantities import SymbolicQuantities
-from robot_dynamics_ros.equations.recursive import RecursiveTerms, trace_recursions
+from robot_dynamics_ros.equations.recursive import Recursions, operations_of, trace_recursions
 from robot_dynamics_ros.equations.simplify import Writer
-from robot_dynamics_ros.equations.sympy_or_error import require_sympy
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
-from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, ModelError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import check_motors, without_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     import sympy
 
     from robot_dynamics_ros.model.motors import DCMotor
-
-__all__ = ["Equations", "symbolic"]
 
 MAX_TERMS = 5000
 
@@ -177,7 +174,14 @@ def symbolic(
 
     Source: Euler-Lagrange derivation as in Siciliano et al., *Robotics* (2009), section 7.1.
     """
-    sympy = require_sympy()
+    try:
+        import sympy
+    except ImportError:
+        raise BackendError(
+            "equations in symbols need SymPy, which is not installed",
+            where="sympy",
+            remedy="pip install 'robot_dynamics_ros[symbolic]', or pip install sympy.",
+        ) from None
     _check_joints(model)
     if motors:
         model = without_rotors(model, check_motors(model, motors))
@@ -201,7 +205,7 @@ def symbolic(
         tau,
         **terms,
         definitions=(*own, *geometry.definitions),
-        operations=recursive.operations(),
+        operations=operations_of(recursive),
         derivation=Derivation(geometry, own, taken, coordinates, expand, simplify, max_terms),
     )
     if motors:
@@ -211,7 +215,7 @@ def symbolic(
 
 
 def _expanded(
-    geometry: Geometry, recursive: RecursiveTerms, writer: Callable[[TrigRing], Writer], max_terms: int
+    geometry: Geometry, recursive: Recursions, writer: Callable[[TrigRing], Writer], max_terms: int
 ) -> dict[str, Any]:
     import sympy
 
@@ -219,14 +223,11 @@ def _expanded(
     ring = TrigRing(geometry, max_terms)
     try:
         lagrange = euler_lagrange(ring)
-        proof = prove(ring, lagrange, recursive)
         gamma = christoffel(ring, lagrange.M)
-        coriolis = [
-            [sum((ring.mul(gamma[i][j][k], ring.v[k]) for k in range(n)), ring.zero) for j in range(n)]
-            for i in range(n)
-        ]
+        coriolis = coriolis_matrix(ring, gamma)
+        proof = prove(ring, lagrange, coriolis, recursive)
     except TooLargeToExpand as error:
-        operations = recursive.operations()
+        operations = operations_of(recursive)
         raise TooLargeToExpand(
             f"{error.problem}; unexpanded, the same equations take {operations['tau']} operations for inverse dynamics "
             f"and {operations['M']} for the mass matrix",

@@ -14,8 +14,6 @@ from robot_dynamics_ros.errors import UnknownNameError
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["document_of"]
-
 _OPERATIONS = {
     "M": "mass matrix",
     "tau": "inverse dynamics",
@@ -39,9 +37,6 @@ def document_of(
         parts: some of :data:`~robot_dynamics_ros.equations.document.PARTS`; all if not given.
         digits: figures that decimals are rounded to in print; if not given they are exact to the last bit.
         formulas: printed after the equations of motion.
-
-    Raises:
-        UnknownNameError: there is no such part.
     """
     chosen = list(PARTS if parts is None else parts)
     for part in chosen:

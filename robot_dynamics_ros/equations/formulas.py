@@ -21,8 +21,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["External", "Formulas", "Rows", "Step", "document_of_formulas"]
-
 Step: TypeAlias = "tuple[sympy.Symbol, sympy.Expr]"
 Rows: TypeAlias = Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]]
 External: TypeAlias = Mapping[str, Sequence[str | float]] | Sequence[str] | str

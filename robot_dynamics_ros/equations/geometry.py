@@ -22,8 +22,6 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Geometry", "GeometryBody"]
-
 Vector = list[Entry]
 Matrix = list[list[Entry]]
 
@@ -144,9 +142,5 @@ class Geometry:
                     f"armature:{name}" if block.stop - block.start == 1 else f"armature:{name}[{dof - block.start}]"
                 )
                 if parameter in self._parameters:
-                    return (
-                        Parameter(self._symbols[parameter], float(self.model.armature[dof]))
-                        if parameter in self._symbols
-                        else fraction_of(float(self.model.armature[dof]))
-                    )
+                    return self._entry(parameter)
         return fraction_of(float(self.model.armature[dof]))

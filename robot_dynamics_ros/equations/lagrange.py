@@ -16,8 +16,6 @@ from robot_dynamics_ros.equations.geometry import GeometryBody
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.model.description import JointType
 
-__all__ = ["LagrangeTerms", "christoffel", "euler_lagrange"]
-
 _HALF = Fraction(1, 2)
 
 
@@ -83,6 +81,13 @@ def christoffel(ring: TrigRing, M: list[list[Poly]]) -> list[list[list[Poly]]]:
     dM = [[[ring.by_q(M[i][j], k) for k in range(n)] for j in range(n)] for i in range(n)]
     half = ring.number(_HALF)
     return [[[half * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
+
+
+def coriolis_matrix(ring: TrigRing, gamma: list[list[list[Poly]]]) -> list[list[Poly]]:
+    """N_ij = Σ_k Γ_ijk v_k."""
+    return [
+        [sum((ring.mul(x, v) for x, v in zip(of_j, ring.v, strict=True)), ring.zero) for of_j in of_i] for of_i in gamma
+    ]
 
 
 def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list[list[Poly]], list[Poly]]:

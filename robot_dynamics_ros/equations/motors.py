@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.model.motors import DCMotor
 
-__all__ = ["MotorEquations", "motor_equations", "motor_names"]
-
 _CONSTANTS = (
     ("R", "resistance", "Ω"),
     ("L", "inductance", "H"),
@@ -135,19 +133,14 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         effort[k] = values["N"] * values["kt"] * current
         voltages.append(V)
         currents.append(i)
-    for k in range(model.nv):
-        v = equations.v[k]
-        if model.damping[k]:
-            effort[k] -= (
-                constant(
-                    f"d{k + 1}", f"viscous friction of degree {k + 1}", "N m s/rad or N s/m", float(model.damping[k])
-                )
-                * v
-            )
-        if model.friction[k]:
-            effort[k] -= constant(
-                f"Fc{k + 1}", f"dry friction of degree {k + 1}", "N m or N", float(model.friction[k])
-            ) * S.sign(v)
+    for k, v in enumerate(equations.v):
+        for letter, word, unit, coefficients, factor in (
+            ("d", "viscous friction", "N m s/rad or N s/m", model.damping, v),
+            ("Fc", "dry friction", "N m or N", model.friction, S.sign(v)),
+        ):
+            if coefficients[k]:
+                name, meaning = f"{letter}{k + 1}", f"{word} of degree {k + 1}"
+                effort[k] -= constant(name, meaning, unit, float(coefficients[k])) * factor
     rates = S.Matrix([*equations.v, *equations.a, *current_rates])
     return MotorEquations(
         tuple(joints),

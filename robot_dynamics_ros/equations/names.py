@@ -6,27 +6,8 @@ import keyword
 import re
 from collections.abc import Iterable
 
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_KEYWORDS
 from robot_dynamics_ros.errors import ArgumentError
-
-__all__ = ["C_KEYWORDS", "MATH_NAMES", "check_identifier", "check_identifiers", "identifier_of"]
-
-_C = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    alignas alignof atomic_bool bool complex constexpr false imaginary main noreturn nullptr static_assert
-    thread_local true typeof typeof_unqual
-"""
-C_KEYWORDS = frozenset(_C.split())
-"""Keywords of C99 to C23, and ``main``."""
-
-_CPP = """
-    and and_eq asm bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield
-    decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq
-    private protected public reinterpret_cast requires static_cast template this throw try typeid typename using virtual
-    wchar_t xor xor_eq
-"""
-CPP_KEYWORDS = frozenset(_CPP.split())
-"""Keywords that C++ adds: headers are meant to be read by both."""
 
 _MATH = """
     acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log
@@ -41,11 +22,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 def check_identifier(name: object, where: str) -> str:
-    """``name`` itself, if it can be an identifier in C, C++ and Python.
-
-    Raises:
-        ArgumentError: it is no identifier, a keyword, reserved, or the name of a library function.
-    """
+    """``name`` itself, if it can be an identifier in C, C++ and Python."""
     remedy = "Choose another name, such as one with a number or a suffix."
     if not isinstance(name, str) or not _WORD.match(name):
         raise ArgumentError(
@@ -77,9 +54,6 @@ def check_identifiers(names: Iterable[tuple[str, str]]) -> None:
 
     Args:
         names: (name, what it stands for) pairs.
-
-    Raises:
-        ArgumentError: a name is unusable, or two are the same.
     """
     taken: dict[str, str] = {}
     for name, meaning in names:

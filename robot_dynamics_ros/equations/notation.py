@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
-__all__ = ["GREEK", "Notation", "notation_of"]
-
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "epsilon": "ε",
-    "zeta": "ζ",
-    "eta": "η",
-    "theta": "θ",
-    "kappa": "κ",
-    "mu": "μ",
-    "nu": "ν",
-    "xi": "ξ",
-    "rho": "ρ",
-    "sigma": "σ",
-    "tau": "τ",
-    "phi": "φ",
-    "chi": "χ",
-    "psi": "ψ",
-    "omega": "ω",
-}
+_GREEK = "alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi omega"
+GREEK = {name: unicodedata.lookup(f"GREEK SMALL LETTER {name}") for name in _GREEK.split()}
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Entry", "Parameter", "Root", "exact_rotation", "fraction_of", "value_of"]
-
 
 @dataclass(frozen=True)
 class Root:

@@ -26,8 +26,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Definition", "Symbols", "automatic_symbols", "parameters_of", "resolve_symbols"]
-
 AXES = "xyz"
 MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 Symbols = Mapping[str, str] | str | None
@@ -72,16 +70,17 @@ def parameters_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
     return {parameter: (meaning, unit, float(value)) for parameter, meaning, unit, value in _parameters(model)}
 
 
+def _vector(parameter: str, meaning: str, unit: str, values: np.ndarray) -> Iterator[tuple[str, str, str, float]]:
+    """Three components; ``meaning`` has an asterisk for the axis."""
+    for axis, value in zip(AXES, values, strict=True):
+        yield f"{parameter}.{axis}", meaning.replace("*", axis), unit, value
+
+
 def _parameters(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
     root = model.root_link
     yield f"mass:{root}", f"mass of the root link {root}", "kg", model.root_inertia.mass
-    for k, axis in enumerate(AXES):
-        yield (
-            f"com:{root}.{axis}",
-            f"centre of mass of the root link {root}, {axis}",
-            "m",
-            clean_vector(model.root_inertia.com)[k],
-        )
+    com = clean_vector(model.root_inertia.com)
+    yield from _vector(f"com:{root}", f"centre of mass of the root link {root}, *", "m", com)
     for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
         attached = any(
             int(b) == i and name != link and model.link(name).inertia.mass > 0.0
@@ -89,41 +88,22 @@ def _parameters(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
         )
         body = f"{link} with all that is rigidly attached to it" if attached else link
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i]
-        for k, axis in enumerate(AXES):
-            yield (
-                f"com:{link}.{axis}",
-                f"centre of mass of {body} along {axis} of its frame",
-                "m",
-                clean_vector(model.body_com[i])[k],
-            )
+        com, inertia = clean_vector(model.body_com[i]), clean_inertia(model.body_inertia[i])
+        yield from _vector(f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com)
         for moment in MOMENTS:
-            a, b = AXES.index(moment[0]), AXES.index(moment[1])
-            yield (
-                f"inertia:{link}.{moment}",
-                f"{moment} of the inertia of {body} about its centre of mass",
-                "kg m²",
-                clean_inertia(model.body_inertia[i])[a][b],
-            )
-        for k, axis in enumerate(AXES):
-            yield (
-                f"origin:{joint}.{axis}",
-                f"origin of {joint} along {axis} of the frame before it",
-                "m",
-                clean_vector(model.joint_position[i])[k],
-            )
-        if model.mimic_master[i] < 0:
-            for c in range(JointType(int(model.joint_type[i])).nv if model.joint_type[i] != JointType.FLOATING else 0):
-                suffix = "" if c == 0 and JointType(int(model.joint_type[i])).nv == 1 else f"[{c}]"
-                yield (
-                    f"armature:{joint}{suffix}",
-                    f"reflected rotor inertia of {joint}{suffix}",
-                    "kg m²",
-                    model.armature[int(model.v_index[i]) + c],
-                )
+            meaning = f"{moment} of the inertia of {body} about its centre of mass"
+            yield f"inertia:{link}.{moment}", meaning, "kg m²", inertia[AXES.index(moment[0])][AXES.index(moment[1])]
+        origin = clean_vector(model.joint_position[i])
+        yield from _vector(f"origin:{joint}", f"origin of {joint} along * of the frame before it", "m", origin)
+        kind = JointType(int(model.joint_type[i]))
+        if model.mimic_master[i] < 0 and kind is not JointType.FLOATING:
+            for c in range(kind.nv):
+                name = joint if kind.nv == 1 else f"{joint}[{c}]"
+                rotor = model.armature[int(model.v_index[i]) + c]
+                yield f"armature:{name}", f"reflected rotor inertia of {name}", "kg m²", rotor
     if np.count_nonzero(model.gravity) == 1:
         yield "gravity", "strength of gravity", "m/s²", float(np.abs(model.gravity).sum())
-    for k, axis in enumerate(AXES):
-        yield f"gravity.{axis}", f"gravitational acceleration along {axis}", "m/s²", model.gravity[k]
+    yield from _vector("gravity", "gravitational acceleration along *", "m/s²", model.gravity)
 
 
 def automatic_symbols(model: RobotModel) -> dict[str, str]:
@@ -193,10 +173,6 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
         symbols: parameter → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One name may stand for
             several parameters of one kind that hold the same number.
         taken: names that are in use already → what for.
-
-    Raises:
-        UnknownNameError: there is no such parameter.
-        ArgumentError: a name is no identifier, is a keyword, or clashes with another.
     """
     if symbols is None:
         symbols = {}

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics_ros.equations.lagrange import LagrangeTerms, christoffel
-from robot_dynamics_ros.equations.recursive import RecursiveTerms
+from robot_dynamics_ros.equations.lagrange import LagrangeTerms
+from robot_dynamics_ros.equations.recursive import Recursions
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.errors import RobotDynamicsError
-
-__all__ = ["Proof", "ProofError", "prove"]
 
 
 class ProofError(RobotDynamicsError, ArithmeticError):
@@ -32,8 +30,8 @@ class Proof:
         )
 
 
-def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) -> Proof:
-    """Reduce both sides of every identity to normal form and compare.
+def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions) -> Proof:
+    """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the Christoffel symbols of M.
 
     Raises:
         ProofError: a difference does not vanish; it is given.
@@ -55,7 +53,7 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) ->
                 )
         done.append((statement, len(left), sum(len(x) for x in left)))
 
-    flat = {name: ring.evaluate(values) for name, values in recursive.named().items()}
+    flat = {name: ring.evaluate(values) for name, values in recursive.items()}
     M, v, a = lagrange.M, ring.v, ring.a
     show("kinetic energy: Lagrange = velocity propagation", [lagrange.K], flat["K"])
     show("potential energy: Lagrange = centres of mass", [lagrange.U], flat["U"])
@@ -71,8 +69,6 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, recursive: RecursiveTerms) ->
     ]
     show("M a + D + G = recursive Newton-Euler", whole, flat["tau"])
 
-    gamma = christoffel(ring, M)
-    C = [[sum((ring.mul(gamma[i][j][k], v[k]) for k in range(n)), ring.zero) for j in range(n)] for i in range(n)]
     show(
         "Coriolis matrix: Christoffel symbols of M = recursive algorithm",
         [x for row in C for x in row],

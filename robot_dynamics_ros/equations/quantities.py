@@ -19,8 +19,6 @@ from robot_dynamics_ros.equations.parameters import AXES, Definition
 from robot_dynamics_ros.equations.terms import EquationTerms
 from robot_dynamics_ros.errors import ArgumentError
 
-__all__ = ["SymbolicQuantities"]
-
 Inputs: TypeAlias = dict[str, Given]
 Choices: TypeAlias = dict[str, Any]
 """Options of a function of the table."""
@@ -242,13 +240,7 @@ class SymbolicQuantities(EquationTerms):
         Returns:
             a matrix ``"I"``, (3, 3).
         """
-        options, inputs, _ = self._axes_and_point(link if frame is None else frame, "joint", ())
-        if not (isinstance(point, str) and point == "com"):
-            more, point_inputs, _ = self._axes_and_point(link, point, ())
-            options |= {k: x for k, x in more.items() if k in ("about", "own_point")}
-            inputs |= {k: x for k, x in point_inputs.items() if k == "about"}
-        else:
-            options["about"] = "com"
+        options, inputs, _ = self._axes_and_point(link if frame is None else frame, point, (), own="com")
         options["link"] = self.model.link_index(link)
         index = tuple((i, j) for i in AXES for j in AXES)
         return self.derivation.formulas(
@@ -305,9 +297,9 @@ class SymbolicQuantities(EquationTerms):
     # -- frames --------------------------------------------------------------------------------------------------
 
     def _axes_and_point(
-        self, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str]
+        self, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str], own: str = "joint"
     ) -> tuple[Choices, Inputs, str]:
-        chosen, more = axes_and_point(self.model, expressed_in, reduced_at, words)
+        chosen, more = axes_and_point(self.model, expressed_in, reduced_at, words, own=own)
         options, rest = dict(chosen), list(more)
         inputs: Inputs = {}
         if options.get("own_axes"):

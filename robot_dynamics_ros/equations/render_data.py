@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from robot_dynamics_ros.equations.document import Document, Line, Section
 
-__all__ = ["render_data"]
-
 
 def render_data(document: Document) -> dict[str, object]:
     """The whole document: lists, dictionaries, strings and numbers; expressions as SymPy and Python read them.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     import sympy
 
-__all__ = ["render_html"]
-
 _STYLE = """
 body { font: 11pt/1.45 Georgia, "Times New Roman", serif; max-width: 62em; margin: 2em auto; padding: 0 1em; color: #111; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 1.8em; border-bottom: 1px solid #ccc; }

@@ -12,8 +12,6 @@ from robot_dynamics_ros.equations.render_text import number_text
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["render_latex", "render_tex"]
-
 WIDTH = 110
 """LaTeX characters of a sum's terms that go on one line, about."""
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from robot_dynamics_ros.equations.document import Document
 
-__all__ = ["number_text", "render_text"]
-
 
 def number_text(value: float | None) -> str:
     """A value for tables; empty for variables."""

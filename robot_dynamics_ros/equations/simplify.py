@@ -12,11 +12,9 @@ from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["Symbols", "Writer"]
-
 Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
-FACTOR_TERMS, FACTOR_DIGITS = 24, 1_000_000
+FACTOR_TERMS, FACTOR_DIGITS = 12, 1_000_000
 """Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and finds nothing."""
 
 

@@ -20,8 +20,6 @@ from robot_dynamics_ros.equations.parameters import clean_inertia, clean_vector
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
-__all__ = ["SymbolTree", "exact_leaves", "float_leaves"]
-
 Lift = Callable[[Entry], Expr]
 Nested: TypeAlias = "Entry | Sequence[Nested]"
 
@@ -44,14 +42,8 @@ def exact_leaves(graph: Graph) -> Lift:
 
 def float_leaves(graph: Graph) -> Lift:
     """Constants as floats, parameters as leaves ("parameter", name)."""
-
-    def lift(entry: Entry) -> Expr:
-        if isinstance(entry, Parameter):
-            leaf = graph.leaf(("parameter", entry.symbol))
-            return leaf if entry.sign > 0 else -leaf
-        return graph.const(value_of(entry))
-
-    return lift
+    exact = exact_leaves(graph)
+    return lambda entry: exact(entry) if isinstance(entry, Parameter) else graph.const(value_of(entry))
 
 
 def _layout(geometry: Geometry, lift: Lift) -> Layout:
@@ -122,7 +114,7 @@ class SymbolTree(NumericTree):
         R = self.lifted(exact_rotation(model.link_rotation[link]))
         p = self.lifted([_decimal(x) for x in clean_vector(model.link_position[link])])
         if body >= 0:
-            N = self.layout.normal[self.layout.body[body]]
+            N = self.layout.bodies[self.layout.body[body]].normal
             R, p = N @ R, N @ p
         return Transform(Mat3.of(R.T.tolist()), Vec3.of(p.tolist()))
 

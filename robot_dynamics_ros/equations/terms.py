@@ -15,8 +15,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["EquationTerms"]
-
 
 @dataclass(frozen=True, eq=False)
 class EquationTerms:

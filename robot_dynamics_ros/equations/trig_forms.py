@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.equations.trig_ring import TrigRing
 
-__all__ = ["TrigForms", "parallel_parents"]
-
 Monomial = tuple[tuple[int, int], ...]
 """(power of sine, power of cosine) of every angle."""
 Polynomial = dict[Monomial, Fraction]
@@ -75,11 +73,11 @@ class TrigForms:
         """The shortest of all forms, as a SymPy expression."""
         forms = [self.powers(polynomial, self.angles)]
         if len(polynomial) <= MANY and any(sum(s + c for s, c in monomial) > 1 for monomial in polynomial):
-            forms += [self.powers(self._other_squares(polynomial), self.angles), self.angle_sums(polynomial)]
+            forms += [self.powers(_without_squares(1, polynomial), self.angles), self.angle_sums(polynomial)]
             if self.parallel:
                 links = self._in_link_angles(polynomial)
                 forms.append(self.powers(links, self._cumulative))
-                forms.append(self.powers(self._other_squares(links), self._cumulative))
+                forms.append(self.powers(_without_squares(1, links), self._cumulative))
 
         def length(e: sympy.Expr) -> tuple[int, int]:
             terms = len(self.sympy.Add.make_args(e))  # each of which will be multiplied by what stands in front
@@ -98,21 +96,6 @@ class TrigForms:
                 factors += [S.cos(angle) ** c] if c else []
             terms.append(S.Mul(*factors))
         return S.Add(*terms)
-
-    def _other_squares(self, polynomial: Polynomial) -> Polynomial:
-        """cos² written as 1 − sin², where the cosine has an even power."""
-        out: Polynomial = {}
-        todo = list(polynomial.items())
-        while todo:
-            monomial, coefficient = todo.pop()
-            k = next((k for k, (_, c) in enumerate(monomial) if c > 1), None)
-            if k is None:
-                _accumulate(out, monomial, coefficient)
-                continue
-            s, c = monomial[k]
-            todo.append(((*monomial[:k], (s, c - 2), *monomial[k + 1 :]), coefficient))
-            todo.append(((*monomial[:k], (s + 2, c - 2), *monomial[k + 1 :]), -coefficient))
-        return out
 
     def angle_sums(self, polynomial: Polynomial) -> sympy.Expr:
         """Σ coefficient · sin or cos of sums of angles."""
@@ -185,7 +168,7 @@ class TrigForms:
                         _accumulate(
                             product, tuple((m[0] + n[0], m[1] + n[1]) for m, n in zip(a, b, strict=True)), x * y
                         )
-                products = _reduced(product)
+                products = _without_squares(0, product)
         self._links[monomial] = products
         return products
 
@@ -203,17 +186,18 @@ def _raise(monomial: Monomial, k: int, kind: str) -> Monomial:
     return (*monomial[:k], (s + 1, c) if kind == "s" else (s, c + 1), *monomial[k + 1 :])
 
 
-def _reduced(polynomial: Polynomial) -> Polynomial:
-    """With sin² replaced by 1 − cos²."""
+def _without_squares(which: int, polynomial: Polynomial) -> Polynomial:
+    """With sin² (``which`` 0) written as 1 − cos², or cos² (1) as 1 − sin²."""
     out: Polynomial = {}
     todo = list(polynomial.items())
     while todo:
         monomial, value = todo.pop()
-        k = next((k for k, (s, _) in enumerate(monomial) if s > 1), None)
+        k = next((k for k, powers in enumerate(monomial) if powers[which] > 1), None)
         if k is None:
             _accumulate(out, monomial, value)
             continue
-        s, c = monomial[k]
-        todo.append(((*monomial[:k], (s - 2, c), *monomial[k + 1 :]), value))
-        todo.append(((*monomial[:k], (s - 2, c + 2), *monomial[k + 1 :]), -value))
+        for more, sign in ((0, 1), (2, -1)):
+            own, other = monomial[k][which] - 2, monomial[k][1 - which] + more
+            pair = (own, other) if which == 0 else (other, own)
+            todo.append(((*monomial[:k], pair, *monomial[k + 1 :]), sign * value))
     return out

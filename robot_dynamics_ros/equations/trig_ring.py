@@ -18,8 +18,6 @@ from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
 
-__all__ = ["Angle", "TooLargeToExpand", "TrigRing"]
-
 Poly = Any
 
 
@@ -80,7 +78,7 @@ class TrigRing:
         # positions in exponent tuples: squares to be replaced, and what by
         self._root_at = [(p, 2), (p + 1, 3)]
         self._sine_at = [first + 2 * k for k in range(m)]
-        self.first_angle, self.first_root, self.first_q, self.first_v = first, p, at, at + n
+        self.first_angle = first
         self.zero, self.one = self.ring.zero, self.ring.one
 
     # -- arithmetic ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.equations.formulas import Step
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.recursive import RecursiveTerms
+from robot_dynamics_ros.equations.recursive import Recursions
 from robot_dynamics_ros.equations.simplify import Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
 from robot_dynamics_ros.spatial import Scalar
@@ -18,33 +18,26 @@ from robot_dynamics_ros.spatial import Scalar
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["unexpanded_terms", "write_steps"]
-
 Names: TypeAlias = "Mapping[str, sympy.Symbol]"
 
 
 def unexpanded_terms(
-    geometry: Geometry, traced: RecursiveTerms, names: Names, q: Symbols, v: Symbols, a: Symbols
+    geometry: Geometry, traced: Recursions, names: Names, q: Symbols, v: Symbols, a: Symbols
 ) -> dict[str, Any]:
     """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice become steps."""
     import sympy
 
-    n, graph = geometry.model.nv, traced.graph
+    n, graph = geometry.model.nv, traced["K"][0].graph
     tree = SymbolTree(geometry, exact_leaves(graph))
     leaves = [graph.leaf(("q", k)) for k in range(n)]
     gamma = []  # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
     for k in range(n):
         unit: list[Scalar] = [1.0 if j == k else 0.0 for j in range(n)]
         gamma.append([[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit).rows])
-    D = [b - g for b, g in zip(traced.bias, traced.G, strict=True)]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     flat = {
-        "K": [traced.K],
-        "U": [traced.U],
-        "M": [x for row in traced.M for x in row],
-        "D": D,
-        "G": traced.G,
-        "coriolis": [x for row in traced.coriolis for x in row],
+        **{name: traced[name] for name in ("K", "U", "M", "G", "coriolis")},
+        "D": [b - g for b, g in zip(traced["bias"], traced["G"], strict=True)],
         "B": [2.0 * gamma[j][k][i] for k in range(n) for i, j in pairs],
         "C": [gamma[j][i][j] for i in range(n) for j in range(n)],
     }

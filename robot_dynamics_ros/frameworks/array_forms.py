@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.frameworks.traced import Request, flat_size, required, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
-
-__all__ = ["make_function"]
 
 
 @runtime_checkable
@@ -72,11 +72,7 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Results]
 
 
 def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
-    """The library whose arrays these are.
-
-    Raises:
-        ArgumentError: none of them is an array, or they are of different libraries.
-    """
+    """The library whose arrays these are."""
     found: list[ModuleType] = []
     for x in arguments:
         if type(x).__module__.split(".")[0] == "torch":
@@ -134,16 +130,12 @@ def _stack(xp: ModuleType, parts: list[Tensor]) -> Tensor:
 
 
 def _broadcast(leads: Sequence[tuple[int, ...]], name: str) -> tuple[int, ...]:
-    ndim = max(len(lead) for lead in leads)
-    batch = [1] * ndim
-    for lead in leads:
-        for k, size in enumerate(lead, ndim - len(lead)):
-            if size != 1 and batch[k] not in (1, size):
-                raise ArgumentError(
-                    f"the batch dimensions do not fit together: {', '.join(map(str, leads))}",
-                    where=f"array: {name}",
-                    got=tuple(leads),
-                    remedy="Leading dimensions follow NumPy's broadcasting.",
-                )
-            batch[k] = max(batch[k], size) if size != 0 else 0
-    return tuple(batch)
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ArgumentError(
+            f"the batch dimensions do not fit together: {', '.join(map(str, leads))}",
+            where=f"array: {name}",
+            got=tuple(leads),
+            remedy="Leading dimensions follow NumPy's broadcasting.",
+        ) from None

@@ -10,14 +10,12 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["make_function"]
-
 
 def make_function(model: RobotModel, request: Request) -> casadi.Function:
     """A ``casadi.Function`` of column vectors and matrices, on SX."""
     ca = required("casadi", "casadi")
     trace = traced(model, request, where="casadi")
-    symbols = [ca.SX.sym(word, flat_size(shape)) for word, shape in request.inputs]
+    symbols = [ca.SX.sym(word, *shape) for word, shape in request.inputs]  # of matrices: a wrench a row
     do = Operations(
         const=lambda value: value,
         unary={"neg": lambda x: -x, "sin": ca.sin, "cos": ca.cos, "sqrt": ca.sqrt},
@@ -26,7 +24,9 @@ def make_function(model: RobotModel, request: Request) -> casadi.Function:
             "div": lambda x, y: x / y, "min": ca.fmin, "max": ca.fmax,
         },
     )  # fmt: skip
-    elements = [ca.vertsplit(x) if flat_size(s) else [] for x, (_, s) in zip(symbols, request.inputs, strict=True)]
+    elements = [
+        ca.horzsplit(ca.vec(x.T).T) if flat_size(s) else [] for x, (_, s) in zip(symbols, request.inputs, strict=True)
+    ]
     values = evaluate(trace.all_outputs(), lambda key: elements[key[0]][key[1]], do)
     results, first = [], 0
     for (_, shape), flat in zip(request.outputs, trace.outputs, strict=True):
@@ -34,18 +34,6 @@ def make_function(model: RobotModel, request: Request) -> casadi.Function:
         first += len(flat)
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 3 else (shape[0], len(flat) // shape[0])
         results.append(ca.reshape(column, columns, rows).T)  # CasADi keeps columns together
-    # inputs in the shapes of the registry: a wrench a row
-    arguments = []
-    matrices = []
-    for symbol, (word, shape) in zip(symbols, request.inputs, strict=True):
-        if len(shape) == 2:
-            matrix = ca.SX.sym(word, *shape)
-            matrices.append((symbol, ca.reshape(matrix.T, flat_size(shape), 1)))
-            arguments.append(matrix)
-        else:
-            arguments.append(symbol)
-    if matrices:
-        results = ca.substitute(results, [a for a, _ in matrices], [b for _, b in matrices])
     return ca.Function(
-        request.name, arguments, results, [word for word, _ in request.inputs], [word for word, _ in request.outputs]
+        request.name, symbols, results, [word for word, _ in request.inputs], [word for word, _ in request.outputs]
     )

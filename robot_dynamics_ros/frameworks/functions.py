@@ -12,8 +12,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.frameworks.traced import Request, make_request
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["FrameworkFunctions"]
-
 DEFAULTS = {"point": (0.0, 0.0, 0.0)}
 
 FrameworkFunction: TypeAlias = Callable[..., Any]

@@ -21,8 +21,6 @@ from robot_dynamics_ros.frameworks.jax_scalars import join, operations
 from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, evaluate, flat_size, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["form_of", "make_function"]
-
 STRAIGHT = 4_000
 """Estimated operations up to which a function is written out: XLA takes about a second for them."""
 LARGEST = 8_000
@@ -178,12 +176,12 @@ def _batched(function: Callable[..., Array], *inputs: Array) -> Sequence[Array]:
 
 def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
     """q ⊕ δ to first order in δ, for one configuration: what derivatives by q are taken along."""
-    lay = layout_of(model)
-    free = [(lay.q_index[k], lay.v_index[k]) for k in range(lay.n) if lay.kind[k] is Kind.FREE]
+    bodies = layout_of(model).bodies
+    free = [(b.q_index, b.v_index) for b in bodies if b.kind is Kind.FREE]
     q_of_v = np.zeros(model.nv, dtype=int)
-    for k in range(lay.n):
-        if lay.kind[k] is not Kind.FREE:
-            q_of_v[lay.v_index[k]] = lay.q_index[k]
+    for b in bodies:
+        if b.kind is not Kind.FREE:
+            q_of_v[b.v_index] = b.q_index
     plain = np.array(sorted(set(range(model.nv)) - {v + c for _, v in free for c in range(6)}), dtype=int)
 
     def moved(q: Array, delta: Array) -> Array:

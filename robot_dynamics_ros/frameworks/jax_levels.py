@@ -29,8 +29,6 @@ from robot_dynamics_ros.frameworks.jax_scalars import join, operations
 from robot_dynamics_ros.frameworks.traced import evaluate
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["levels_function"]
-
 PARENT, Q, V, CLASS, ROW = 0, 1, 2, 3, 5
 
 

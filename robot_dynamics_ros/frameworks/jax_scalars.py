@@ -15,8 +15,6 @@ from numpy.typing import DTypeLike
 
 from robot_dynamics_ros.frameworks.traced import Operations
 
-__all__ = ["join", "operations"]
-
 GROUP = 16
 """Results that are joined by one selection: each operand costs one more comparison for each result."""
 

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     import casadi as casadi_library
 
-__all__ = ["array_functions", "casadi_function", "jax_functions"]
-
 
 def jax_functions(model: RobotModel) -> FrameworkFunctions:
     """All functions of the registry on JAX arrays: pure, so ``jit``, ``vmap``, ``grad``, ``jacfwd``, ``scan`` apply.

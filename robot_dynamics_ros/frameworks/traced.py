@@ -16,8 +16,6 @@ from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LARGEST", "Operations", "Request", "evaluate", "make_request", "required", "traced"]
-
 V = TypeVar("V")
 LARGEST = 400_000
 """Estimated operations beyond which a function is not written out."""
@@ -28,11 +26,7 @@ FRAMES = ("world", "link")
 
 
 def required(package: str, extra: str) -> ModuleType:
-    """An optional package.
-
-    Raises:
-        BackendError: it is not installed; the error says which extra brings it.
-    """
+    """An optional package."""
     try:
         return import_module(package)
     except ImportError as error:
@@ -69,10 +63,6 @@ def make_request(
         options: links by name or number.
         present: optional inputs that are given.
         where: said in errors.
-
-    Raises:
-        UnknownNameError: no such function, link or frame.
-        ArgumentError: an option is missing, or is not one of this function.
     """
     if name not in TABLE:
         raise UnknownNameError("function", name, TABLE, where=where)

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.model_error import random_model_error
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["BatchResult", "monte_carlo"]
-
 Experiment = Callable[[RobotModel, int], Mapping[str, float]]
 
 

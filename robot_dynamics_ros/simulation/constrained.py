@@ -26,8 +26,6 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState
 
-__all__ = ["ConstrainedPlant"]
-
 
 class ConstrainedPlant(Plant):
     """A simulated robot with closed loops: a :class:`~robot_dynamics_ros.simulation.plant.Plant` by Moreau's midpoint step.
@@ -85,17 +83,14 @@ class ConstrainedPlant(Plant):
         return q, v, t
 
     def state(self) -> PlantState:
-        """See :meth:`SimulatedRobot.state`."""
         return {**super().state(), "resting": self.stop_and_friction_effort}
 
     def restore(self, state: PlantState) -> None:
-        """See :meth:`SimulatedRobot.restore`."""
         super().restore(state)
         if self._loops.rows:
             self.system.memory["resting"][:] = state["resting"]
 
     def prepare(self) -> None:
-        """See :meth:`SimulatedRobot.prepare`."""
         super().prepare()
         self._loops.wrenches(self._q, self._motion()[1])
 
@@ -114,7 +109,6 @@ class ConstrainedPlant(Plant):
         return self.system.memory["resting"].copy() if self._loops.rows else np.zeros(self.model.nv)
 
     def acceleration(self) -> Array:
-        """See :meth:`SimulatedRobot.acceleration`."""
         return self._motion()[0]
 
     def reactions(self) -> Array:

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import free_joint_rate
 
-__all__ = ["Coordinates", "Values", "per_joint", "position_bounds"]
-
 Values = float | Array | Mapping[str, float]
 """One number, (nv,) numbers, or joint name → number."""
 
@@ -80,12 +78,7 @@ class Coordinates:
 
 
 def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0, default: float | Array = 0.0) -> Array:
-    """(nv,) array from a number, an array, or a mapping of joint names (the rest get ``default``).
-
-    Raises:
-        ArgumentError: wrong length, not a number, NaN, or below ``low``.
-        UnknownNameError: a name that is no joint of the model.
-    """
+    """(nv,) array from a number, an array, or a mapping of joint names (the rest get ``default``)."""
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
     try:
         if isinstance(value, Mapping):

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.measured_effort import MeasuredEffort, as_measured
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ["COMPENSATIONS", "Driver"]
-
 COMPENSATIONS = ("nothing", "gravity", "gravity_and_coriolis")
 
 

@@ -11,8 +11,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Inertia, Joint, Link
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["random_model_error", "robot_model_error"]
-
 Factor = float | Mapping[str, float]
 
 
@@ -46,10 +44,9 @@ def robot_model_error(
     links = tuple(link.name for link in model.description.links)
     joints = tuple(joint.name for joint in model.description.joints)
     m, c, i = (_factors(f, links, "link", w) for f, w in ((mass, "mass"), (com, "com"), (inertia, "inertia")))
-    d, f, a = (
-        _factors(x, joints, "joint", w)
-        for x, w in ((damping, "damping"), (friction, "friction"), (armature, "armature"))
-    )
+    of_joints = {"damping": damping, "friction": friction, "armature": armature}
+    factors = {word: _factors(f, joints, "joint", word) for word, f in of_joints.items()}
+    factors["rotor_inertia"] = factors["armature"]
 
     def changed_link(link: Link) -> Link:
         old = link.inertia
@@ -57,14 +54,7 @@ def robot_model_error(
         return dataclasses.replace(link, inertia=new)
 
     def changed_joint(joint: Joint) -> Joint:
-        name = joint.name
-        return dataclasses.replace(
-            joint,
-            damping=d[name] * joint.damping,
-            friction=f[name] * joint.friction,
-            armature=a[name] * joint.armature,
-            rotor_inertia=a[name] * joint.rotor_inertia,
-        )
+        return dataclasses.replace(joint, **{w: f[joint.name] * getattr(joint, w) for w, f in factors.items()})
 
     description = dataclasses.replace(
         model.description,
@@ -95,14 +85,7 @@ def random_model_error(
     """
     rng = np.random.default_rng(seed)
     factors: dict[str, Factor] = {}
-    spreads = {
-        "mass": mass,
-        "com": com,
-        "inertia": inertia,
-        "damping": damping,
-        "friction": friction,
-        "armature": armature,
-    }
+    spreads = dict(mass=mass, com=com, inertia=inertia, damping=damping, friction=friction, armature=armature)
     for word, spread in spreads.items():
         if not 0.0 <= spread < 10.0:
             raise ArgumentError("must be a spread of at least 0", where=word, got=spread)

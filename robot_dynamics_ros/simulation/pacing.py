@@ -16,8 +16,6 @@ from fractions import Fraction
 
 from robot_dynamics_ros.errors import ArgumentError
 
-__all__ = ["Due", "Lockstep", "RealTimePacer"]
-
 _SECOND = 1_000_000_000
 
 

@@ -21,8 +21,6 @@ from robot_dynamics_ros.simulation.simulate import SimulationResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CenterOfMassPaths", "center_of_mass_paths"]
-
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMassPaths:

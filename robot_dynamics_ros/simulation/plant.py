@@ -39,8 +39,6 @@ from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["Plant"]
-
 _CHUNK = 100_000
 """Control periods between two looks at whether the user has interrupted."""
 
@@ -51,9 +49,7 @@ class Plant(SimulatedRobot):
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by name: ``integrator``, ``substeps``,
-            ``friction``, ``stops``, ``limiter``, ``motors``, ``springs``, ``contacts``, ``user_effort``, ``brake_effort``, ``q0``,
-            ``v0``, ``max_speed``, ``compiled``, ``constraints``.
+        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by name.
 
     Attributes:
         t: time, s.
@@ -80,7 +76,7 @@ class Plant(SimulatedRobot):
             self._friction,
             rigid,
             MotorTable(model, o.motors) if o.motors else None,
-            None if o.springs is None else o.springs.table(model, self._coordinates),
+            None if o.springs is None else o.springs.parameters(model, self._coordinates),
             compliant,
             tuple(o.contacts),
             o.user_effort,
@@ -114,17 +110,14 @@ class Plant(SimulatedRobot):
 
     @property
     def compiled(self) -> bool:
-        """See :class:`SimulatedRobot`."""
         return self.system.compiled and self._plain
 
     @property
     def q(self) -> Array:
-        """See :class:`SimulatedRobot`."""
         return self._q.copy()
 
     @property
     def v(self) -> Array:
-        """See :class:`SimulatedRobot`."""
         return self._v.copy()
 
     @property
@@ -169,13 +162,11 @@ class Plant(SimulatedRobot):
         return (*self._bounds, self.model.velocity_limit, self.model.effort_limit)
 
     def state(self) -> PlantState:
-        """See :meth:`SimulatedRobot.state`."""
         memory = self.system.memory
         carried = {name: memory[name].copy() for name in ("held", *CARRIED)}
         return {**super().state(), "y": self._state(), "carried": carried}
 
     def restore(self, state: PlantState) -> None:
-        """See :meth:`SimulatedRobot.restore`."""
         y, memory = state["y"], self.system.memory
         if len(y) != len(self._state()):
             raise ArgumentError(f"expected {len(self._state())} numbers, got {len(y)}", where="state")
@@ -202,16 +193,12 @@ class Plant(SimulatedRobot):
             raise ArgumentError(
                 "the plant was made without springs", where="springs", remedy="Make it with springs=JointPD()."
             )
-        table = springs.table(self.model, self.system.coordinates)
-        self.system.springs = table
-        memory = self.system.memory
-        for name in ("p", "d", "rest", "rate", "constant"):
-            memory[f"spring_{name}"][:] = getattr(table, name)
+        for name, values in springs.parameters(self.model, self.system.coordinates).items():
+            self.system.memory[name][:] = values
 
     # -- motion --------------------------------------------------------------------------------------------------
 
     def step(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
-        """See :meth:`SimulatedRobot.step`."""
         quick = self._quick and external is None and external_world is None
         if quick and self._enter(command, self._block) is not None and self._status[0] == DONE:
             return
@@ -229,7 +216,6 @@ class Plant(SimulatedRobot):
         self._quick = self._plain and not (link or world)
 
     def advance(self) -> None:
-        """See :meth:`SimulatedRobot.advance`."""
         system, memory = self.system, self.system.memory
         if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
             return
@@ -301,11 +287,9 @@ class Plant(SimulatedRobot):
     # -- what the state and the command cause --------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """See :meth:`SimulatedRobot.prepare`."""
         self.system.prepare()
 
     def acceleration(self) -> Array:
-        """See :meth:`SimulatedRobot.acceleration`."""
         self.prepare()
         y = self._state()
         self._hybrid.settle(self.t, y)

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
 
-__all__ = ["PlantArguments", "Wrenches"]
-
 Wrenches = Mapping[str, ArrayLike] | None
 
 _SLACK = 1e-6  # rad or m that a given position may lie outside its limits, as decimals in files do

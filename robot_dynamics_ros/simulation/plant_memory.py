@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
-from robot_dynamics_ros.simulation.effects.limits import RigidStopTable, StopTable
-from robot_dynamics_ros.simulation.effects.springs import SpringTable
+from robot_dynamics_ros.simulation.effects.limits import RigidStopTable
 from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
-
-__all__ = ["Effects", "plant_kernels", "plant_memory"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +28,8 @@ class Effects:
     """Everything that acts on a robot.
 
     Attributes:
-        friction, motors, springs: at its joints.
-        stops, rigid_stops: at its position limits.
+        friction, motors: at its joints; springs: the same, by name in the memory.
+        rigid_stops, stops: at its position limits; the latter compliant ones, by name in the memory.
         contacts: with the ground.
         user_effort: ``callable(t, q, v) -> (nv,)``.
         constraints: closed loops, which time stepping by the midpoint rule keeps; nothing else knows of them.
@@ -42,8 +39,8 @@ class Effects:
     friction: FrictionTable
     rigid_stops: RigidStopTable
     motors: MotorTable | None = None
-    springs: SpringTable | None = None
-    stops: StopTable | None = None
+    springs: Mapping[str, Array] | None = None
+    stops: Mapping[str, Array] | None = None
     contacts: Sequence[GroundContact] = ()
     user_effort: Callable[[float, Array, Array], Array] | None = None
     constraints: Constraints | None = None
@@ -123,10 +120,7 @@ def _fill(memory: Memory[PlantMemory], coordinates: Coordinates, effects: Effect
     put(restitution=stops.restitution, rest_velocity=stops.rest_velocity)
     if limits is not None:
         put(limit_lower=limits[0], limit_upper=limits[1], velocity_limit=limits[2], effort_limit=limits[3])
-    if (s := effects.springs) is not None:
-        put(spring_p=s.p, spring_d=s.d, spring_rest=s.rest, spring_rate=s.rate, spring_constant=s.constant)
-    if (c := effects.stops) is not None:
-        put(stop_lower=c.lower, stop_upper=c.upper, stop_stiffness=c.stiffness, stop_damping=c.damping)
+    put(**(effects.springs or {}), **(effects.stops or {}))
     if (m := effects.motors) is not None:
         put(motor_index=m.index, motor_R=m.R, motor_L=m.L, motor_kt=m.kt, motor_ke=m.ke)
         put(max_voltage=m.max_voltage, max_current=m.max_current)

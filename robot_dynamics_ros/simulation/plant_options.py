@@ -20,8 +20,6 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR
 
-__all__ = ["CommonOptions", "PlantOptions"]
-
 UserEffort = Callable[[float, Array, Array], Array]
 
 

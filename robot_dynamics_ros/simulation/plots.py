@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_run"]
-
 
 def plot_run(run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None) -> Figure:
     """Draw a run: a column for each kind of joint (angles, lengths), a row for each quantity.

@@ -15,8 +15,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["JointReading", "SensorSettings", "Sensors"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointReading:

@@ -13,8 +13,6 @@ from robot_dynamics_ros.dynamics.engine.parallel import threads
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.simulated_robot import PlantPath, SimulatedRobot
 
-__all__ = ["run_plants"]
-
 
 def run_plants(
     plants: Sequence[SimulatedRobot], commands: ArrayLike, steps: int | None = None, *, record: bool = True

@@ -19,8 +19,6 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_arguments import Wrenches
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
-__all__ = ["SimulationOptions", "SimulationResult", "simulate"]
-
 Control = Callable[[float, Array, Array], ArrayLike]
 External = Mapping[str, ArrayLike] | Callable[[float], Mapping[str, ArrayLike]] | None
 
@@ -100,10 +98,8 @@ def simulate(
             ``None``: no effort.  For an effort evaluated continuously, pass ``user_effort``.
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
-        options: fields of :class:`SimulationOptions`, by name: ``record_wrenches``, ``external``, ``external_world``,
-            ``progress``, and those of the plant: ``integrator``, ``friction``, ``stops``, ``limiter``, ``motors``, ``springs``,
-            ``contacts``, ``user_effort``, ``substeps``, ``constraints`` (closed loops; see
-            :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`) …
+        options: fields of :class:`SimulationOptions`, by name: its own, and those of the plant; with ``constraints`` that is a
+            :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.
 
     Raises:
         ArgumentError: an argument of the wrong shape, or a control law returning one; constraints of another robot.

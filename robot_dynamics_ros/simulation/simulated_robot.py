@@ -18,8 +18,6 @@ from robot_dynamics_ros.simulation.coordinates import Coordinates, position_boun
 from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
 from robot_dynamics_ros.simulation.plant_options import CommonOptions
 
-__all__ = ["PlantPath", "PlantState", "SimulatedRobot"]
-
 PlantState: TypeAlias = dict[str, Any]
 """What a plant needs to continue bit for bit; the names are those of its engine."""
 

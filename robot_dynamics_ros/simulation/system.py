@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
+from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
@@ -23,8 +24,6 @@ from robot_dynamics_ros.simulation.coordinates import Coordinates
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.integrators import timestepping
 from robot_dynamics_ros.simulation.plant_memory import Effects, plant_kernels, plant_memory
-
-__all__ = ["JointSystem"]
 
 
 class JointSystem:
@@ -78,6 +77,7 @@ class JointSystem:
         self._gatherer = WrenchGatherer(model)
         self._M, self._b, self._identity = np.empty((self.nv, self.nv)), np.empty(self.nv), np.eye(self.nv)
         self._wrenches = np.zeros((model.nb, 6))
+        self._kernels: dict[str, Kernel] = {}
 
     @property
     def friction(self) -> FrictionTable:
@@ -99,43 +99,29 @@ class JointSystem:
 
         return dpotrf, dpotrs
 
-    @cached_property
-    def _forward(self) -> Callable[..., Array]:
-        return kernel(self.model, "forward_dynamics")
-
-    @cached_property
-    def _bias(self) -> Callable[..., Array]:
-        return kernel(self.model, "bias_forces")
-
-    @cached_property
-    def _momentum(self) -> Callable[..., object]:
-        return kernel(self.model, "generalized_momentum")
-
-    @cached_property
-    def _mass(self) -> Callable[..., Array]:
-        return kernel(self.model, "mass_matrix")
-
-    @cached_property
-    def _inverse(self) -> Callable[..., object]:
-        return kernel(self.model, "inverse_dynamics_wrenches", external=True)
-
-    @cached_property
-    def _external(self) -> Callable[..., Array]:
-        return kernel(self.model, "external_efforts", external=True)
-
-    @cached_property
-    def _poses(self) -> Callable[..., Array]:
-        return kernel(self.model, "link_poses")
+    def _kernel(self, name: str) -> Kernel:
+        """A function of the robot, with wrenches on its bodies where they are all that it is for."""
+        run = self._kernels.get(name)
+        if run is None:
+            external = {"external": True} if name in ("inverse_dynamics_wrenches", "external_efforts") else {}
+            run = self._kernels[name] = kernel(self.model, name, **external)
+        return run
 
     def prepare(self) -> None:
         """Make the functions of the robot that any of the methods here may need, so that none is compiled later."""
-        for made in (self._forward, self._bias, self._mass, self._inverse, self._external, self._poses):
-            assert made is not None
+        for name in (
+            "forward_dynamics",
+            "bias_forces",
+            "mass_matrix",
+            "inverse_dynamics_wrenches",
+            "external_efforts",
+            "link_poses",
+        ):
+            self._kernel(name)
 
     # -- what integrators ask ------------------------------------------------------------------------------------
 
     def derivative(self, t: float, y: Array, out: Array) -> None:
-        """Write ẏ = [N(q) v; a; ż] to ``out``."""
         nq, nv = self.nq, self.nv
         q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
         self.coordinates.rates(q, v, out[:nq])
@@ -147,34 +133,31 @@ class JointSystem:
         if len(self.locked):
             a[:] = self._constrained(q, v, tau)
         else:
-            self._forward(q, v, tau, a)
+            self._kernel("forward_dynamics")(q, v, tau, a)
         if self.nz:
             self.routines["current_rates"](self.memory)
             out[nq + nv :] = self.memory["new_current"]
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
-        """Write q ⊕ dq to ``out``."""
         self.coordinates.integrate(q, dq, out)
 
     def normalize(self, y: Array) -> None:
-        """Give the quaternions in ``y`` unit length, in place."""
         if not self.coordinates.vector:
             self.coordinates.normalize(y[: self.nq])
 
     def mass_matrix(self, q: Array) -> Array:
         """(nv, nv) M(q), in memory used again by the next call."""
-        self._mass(q, self._M)
+        self._kernel("mass_matrix")(q, self._M)
         return self._M
 
     def generalized_momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """(nv,), (nv,) M(q) v, and its rate but for the efforts that act: Cᵀ v − g."""
         momentum, rate = np.empty(self.nv), np.empty(self.nv)
-        self._momentum(q, v, momentum, rate)
+        self._kernel("generalized_momentum")(q, v, momentum, rate)
         return momentum, rate
 
     def bias_forces(self, q: Array, v: Array) -> Array:
         """(nv,) b(q, v), in memory used again by the next call."""
-        self._bias(q, v, self._b)
+        self._kernel("bias_forces")(q, v, self._b)
         return self._b
 
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
@@ -187,7 +170,7 @@ class JointSystem:
         tau: Array = memory["effort"].copy()
         if self.link_wrenches or self.world_wrenches:
             out = np.empty(self.nv)
-            self._external(q, self.body_wrenches(q), out)
+            self._kernel("external_efforts")(q, self.body_wrenches(q), out)
             tau += out
         return tau
 
@@ -200,11 +183,7 @@ class JointSystem:
         return tau
 
     def given_effort(self, t: float, q: Array, v: Array) -> Array:
-        """(nv,) the user's effort.
-
-        Raises:
-            ArgumentError: it is not (nv,) finite numbers.
-        """
+        """(nv,) the user's effort."""
         if self.user_effort is None:
             return np.zeros(self.nv)
         tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
@@ -236,7 +215,7 @@ class JointSystem:
 
     def _rotation(self, q: Array, link: str) -> Array:
         """(3, 3) link axes to world axes."""
-        poses = self._poses(q, np.empty((len(self.model.link_names), 4, 4)))
+        poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
         out: Array = poses[self.model.link_index(link), :3, :3]
         return out
 
@@ -266,16 +245,20 @@ class JointSystem:
         wrenches = self.body_wrenches(q, self.contact_wrenches(q, v))
         if loops:
             wrenches += self._gatherer.gather(loops, np.empty_like(wrenches))
-        self._inverse(q, v, a, wrenches, tau, out)
+        self._kernel("inverse_dynamics_wrenches")(q, v, a, wrenches, tau, out)
         return tau, out
 
     def energy(self, q: Array) -> float:
         """Elastic energy of springs, stops and contacts, J."""
-        position = self.coordinates.positions(q)
-        total = sum(part.energy(position) for part in (self.springs, self.stops) if part is not None)
+        memory, position, total = self.memory, self.coordinates.positions(q), 0.0
+        if self.springs is not None:
+            total += 0.5 * np.sum(memory["spring_p"] * (memory["spring_rest"] - position) ** 2)
+        if self.stops is not None:
+            depth = np.maximum(np.maximum(memory["stop_lower"] - position, position - memory["stop_upper"]), 0.0)
+            total += 0.5 * np.sum(memory["stop_stiffness"] * depth**2)
         if self.contacts:
             self.contact_wrenches(q, np.zeros(self.nv))
-            depths = self.memory["contact_depth"].tolist()
+            depths = memory["contact_depth"].tolist()
             total += sum(c.energy(depth) for c, depth in zip(self.contacts, depths, strict=True))
         return float(total)
 
@@ -307,11 +290,7 @@ class JointSystem:
         return out
 
     def inverse_mass(self, M: Array) -> Array:
-        """(nv, nv) inverse of a symmetric positive definite matrix.
-
-        Raises:
-            SimulationError: it is not positive definite.
-        """
+        """(nv, nv) inverse of a symmetric positive definite matrix."""
         # LAPACK itself: SciPy's wrappers cost more than the work on matrices of this size.  Not potri, which OpenBLAS
         # spreads over threads however small the matrix: forty microseconds of waiting for two of work.
         factorize, solve = self._cholesky

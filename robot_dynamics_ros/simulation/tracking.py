@@ -26,8 +26,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
-__all__ = ["LAWS", "TrackingExperiment", "follow", "tracking_law"]
-
 LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance)
 """Names of the laws that follow a motion of all joints."""
 

@@ -11,8 +11,6 @@ from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Scalar, Vec3
 
-__all__ = ["centroidal_momentum_matrix", "mass_center", "mass_center_motion"]
-
 
 @function(
     "center_of_mass",

@@ -16,8 +16,6 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Mat3, Motion, Scalar, Vec3, sqrt
 
-__all__ = ["ROWS", "Row", "constraint_rows", "end_wrenches"]
-
 ROWS = {"point": 3, "hinge": 5, "weld": 6, "distance": 1, "gear": 1, "rolling": 3}
 """How many rows each kind of constraint has."""
 

@@ -26,8 +26,6 @@ from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar
 
-__all__ = ["constrained_acceleration", "projections"]
-
 DAMPING, REFINEMENTS = 1e-8, 3
 """μ as a part of the mean diagonal of K M⁻¹ Kᵀ, and how often its effect is corrected: directions in which that matrix is
 below about 1e-6 of its mean count as dependent."""

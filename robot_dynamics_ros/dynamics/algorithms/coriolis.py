@@ -7,8 +7,6 @@ from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion
 
-__all__ = ["coriolis_matrix"]
-
 
 @function(
     "coriolis_matrix",

@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion
 
-__all__ = ["forward_dynamics_derivatives", "inverse_dynamics_derivatives"]
-
 
 @function(
     "inverse_dynamics_derivatives",

@@ -7,8 +7,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import RigidInertia, Scalar, Transform, Vec3
 
-__all__ = ["kinetic_energy", "mass_moment", "potential_energy"]
-
 
 @function(
     "kinetic_energy",

@@ -22,8 +22,6 @@ from robot_dynamics_ros.dynamics.algorithms.point_motion import seen_from
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Vec3
 
-__all__ = ["PARTS", "balance"]
-
 PARTS = ("joint", "dynamic", "dalembert", "euler", "centrifugal", "coriolis", "gravity", "distal", "external")
 """Rows of :func:`balance`."""
 

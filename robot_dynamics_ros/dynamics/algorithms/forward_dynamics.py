@@ -21,8 +21,6 @@ from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Matrix, S, T
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
-__all__ = ["articulated_body", "forward_dynamics"]
-
 
 @function(
     "forward_dynamics",

@@ -11,8 +11,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Scalar, Vec3
 
-__all__ = ["FrameChoice", "Placement", "reduced"]
-
 
 class Placement(NamedTuple):
     """Where a frame is and how it moves, in world axes.

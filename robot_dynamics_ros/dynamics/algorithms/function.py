@@ -10,8 +10,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 from robot_dynamics_ros.dynamics.algorithms.tree import Tree
 from robot_dynamics_ros.spatial import Scalar
 
-__all__ = ["FUNCTIONS", "LARGE", "SHAPES", "Dimension", "Export", "Function", "Options", "flat", "function"]
-
 Dimension = int | str
 Shape = tuple[Dimension, ...]
 Algorithm = TypeVar("Algorithm", bound=Callable[..., object])

@@ -19,8 +19,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, pro
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion
 
-__all__ = ["generalized_momentum"]
-
 
 @function(
     "generalized_momentum",

@@ -21,8 +21,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force
 
-__all__ = ["NewtonEuler", "bias_forces", "external_efforts", "gravity_forces", "inverse_dynamics", "newton_euler"]
-
 Forces = Field[Force] | None
 
 

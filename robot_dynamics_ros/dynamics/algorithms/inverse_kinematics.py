@@ -12,8 +12,6 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Mat3, Scalar, Vec3, maximum, minimum, sqrt
 
-__all__ = ["LONGEST_STEP", "coordinates_of_rates", "inverse_kinematics_step"]
-
 LONGEST_STEP = 1.0  # rad or m for each joint
 _STEEP = 1e30  # turns a difference into a yes or no
 _LEAST = 1e-3  # of the largest diagonal entry of JᵀWJ: no joint counts for less

@@ -19,8 +19,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import net_force
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Scalar, Transform, Vec3
 
-__all__ = ["JointWrenches", "group_inertia", "point_mass", "to_link"]
-
 
 class JointWrenches:
     """Inverse dynamics, and from it the force through any joint.

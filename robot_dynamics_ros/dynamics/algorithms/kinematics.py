@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, S, Tree, Vector
 from robot_dynamics_ros.spatial import Mat3, Motion, Scalar, Transform, Vec3
 
-__all__ = ["jacobian_and_rate", "link_placement", "motion_of_point", "placements"]
-
 
 def link_placement(tree: Tree[S], link: int) -> tuple[Body[S] | None, Transform]:
     """The body a link belongs to (``None`` for the root body), and the body-to-link transform."""

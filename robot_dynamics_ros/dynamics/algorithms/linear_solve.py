@@ -7,17 +7,6 @@ from typing import cast
 
 from robot_dynamics_ros.spatial import S, Scalar
 
-__all__ = [
-    "back_substitute",
-    "dot",
-    "factorize",
-    "inverse_of_factors",
-    "is_zero",
-    "solve_lower",
-    "solve_symmetric",
-    "solve_upper",
-]
-
 
 def is_zero(x: Scalar) -> bool:
     """Zero for certain: a float, or a symbol that is a constant; never a batch."""

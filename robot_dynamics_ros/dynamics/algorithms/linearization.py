@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar
 
-__all__ = ["linearization"]
-
 _OUTPUTS = {"A": "system matrix", "B": "input matrix"}
 
 

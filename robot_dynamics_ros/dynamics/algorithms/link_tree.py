@@ -5,8 +5,6 @@ from __future__ import annotations
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LinkTree", "link_tree"]
-
 
 class LinkTree:
     """The links of a model as a tree.  Constant; made once per model.

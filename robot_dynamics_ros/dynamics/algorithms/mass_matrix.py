@@ -16,8 +16,6 @@ from robot_dynamics_ros.dynamics.algorithms.root_frame import add_to_mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion, RigidInertia, Scalar, Transform
 
-__all__ = ["composite_rigid_body", "composite_rigid_body_world", "mass_matrix"]
-
 
 def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
     """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table 6.2)."""

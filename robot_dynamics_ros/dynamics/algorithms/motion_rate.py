@@ -18,8 +18,6 @@ from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.friction_law import secant_slope
 from robot_dynamics_ros.spatial import Scalar, free_joint_rate, maximum, minimum
 
-__all__ = ["applied_efforts", "configuration_rate"]
-
 
 def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     """q̇: the velocity itself, but for free joints."""

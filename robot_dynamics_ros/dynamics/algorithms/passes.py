@@ -16,8 +16,6 @@ from typing import Generic
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion, RigidInertia, Transform
 
-__all__ = ["ForwardKinematics", "composite_inertia", "net_force", "project", "transmit"]
-
 
 class ForwardKinematics(Generic[S]):
     """Outward pass: where the bodies are and how they move (table 5.1, pass 1).

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import is_zero
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
-__all__ = ["PlaneRotation", "StagedTransform"]
-
 
 class PlaneRotation:
     """A rotation about the x or the z axis by an angle of given cosine and sine.

@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Mat3, Vec3
 
-__all__ = ["Seen", "seen_from"]
-
 
 class Seen(NamedTuple):
     """A frame B at a point P, as seen from a frame A; vectors in A's axes, derivatives as seen in A."""

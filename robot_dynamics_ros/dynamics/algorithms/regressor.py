@@ -9,8 +9,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, Scalar, Transform, Vec3
 
-__all__ = ["PARAMETERS", "joint_torque_regressor"]
-
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Per body: mass, first moment m c, and rotational inertia about the body frame's origin."""
 

@@ -15,8 +15,6 @@ from robot_dynamics_ros.dynamics.algorithms.passes import net_force
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, Matrix, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3
 
-__all__ = ["CoriolisOperator", "RootFrame", "add_to_mass_matrix", "with_rotors"]
-
 
 class CoriolisOperator:
     """Twice the operator B(I, v) = ½ [(v×*) I − I (v×) + (I v)×̄*] of a body or a subtree, with (f ×̄*) m = m ×* f.

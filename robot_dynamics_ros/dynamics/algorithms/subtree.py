@@ -14,8 +14,6 @@ from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Transform, Vec3
 
-__all__ = ["subtree_mass", "subtree_state"]
-
 
 def subtree_mass(model: RobotModel, link: int) -> float:
     """Mass of a link and everything beyond it, kg."""

@@ -11,8 +11,6 @@ from robot_dynamics_ros.arrays import real_array
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
-__all__ = ["as_input", "as_output", "check_finite", "check_quaternions"]
-
 
 def as_input(
     values: ArrayLike, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True
@@ -24,9 +22,6 @@ def as_input(
     Args:
         finite: refuse NaN and infinities.
         contiguous: false to leave strided arrays as they are.
-
-    Raises:
-        ArgumentError: not numbers, complex, another trailing shape, or not finite.
     """
     if type(values) is not np.ndarray or values.dtype != np.float64:
         try:
@@ -47,11 +42,7 @@ def as_input(
 
 
 def as_output(out: object, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """``out`` itself, if results can be written there.
-
-    Raises:
-        ArgumentError: not a writable C-contiguous float64 array of exactly ``shape``.
-    """
+    """``out`` itself, if results can be written there."""
     if type(out) is not np.ndarray:
         problem = f"expected a numpy array, got {type(out).__name__}"
     elif out.dtype != np.float64:
@@ -68,11 +59,7 @@ def as_output(out: object, shape: tuple[int, ...], name: str) -> np.ndarray:
 
 
 def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
-    """Refuse configurations whose quaternions (x, y, z, w from each start) are not of unit length.
-
-    Raises:
-        ArgumentError: naming the place and the norm found.
-    """
+    """Refuse configurations whose quaternions (x, y, z, w from each start) are not of unit length."""
     for start in starts:
         part = q[..., start : start + 4]
         square = np.einsum("...i,...i->...", part, part)

@@ -23,17 +23,6 @@ from robot_dynamics_ros.errors import BackendError, UnknownNameError
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 
-__all__ = [
-    "BackendStatus",
-    "available_backends",
-    "backend_of",
-    "backend_status",
-    "evaluator",
-    "kernel",
-    "prepare",
-    "prepared",
-]
-
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
 
 
@@ -226,11 +215,7 @@ def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator
 
 
 def _native(made: _Made, name: str, options: Options, backend: str) -> Engine | None:
-    """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for.
-
-    Raises:
-        BackendError: the backend was asked for by name.
-    """
+    """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for."""
     try:
         from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 

@@ -20,8 +20,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.cache import cache_directory
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["compile_elsewhere", "serve", "start", "stop"]
-
 _HOME = str(Path(__file__).resolve().parents[3])
 """Where this package lies."""
 _lock = threading.Lock()

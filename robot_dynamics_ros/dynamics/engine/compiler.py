@@ -11,8 +11,6 @@ import sys
 import sysconfig
 from pathlib import Path
 
-__all__ = ["OLDEST_LLVMLITE", "compiler_missing", "remedy"]
-
 OLDEST_LLVMLITE = (0, 39)
 REQUIREMENT = f"llvmlite>={'.'.join(map(str, OLDEST_LLVMLITE))}"
 TOO_OLD = {("ubuntu", "22.04"), ("ubuntu", "20.04"), ("debian", "11")}

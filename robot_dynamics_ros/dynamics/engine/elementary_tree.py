@@ -47,17 +47,6 @@ from robot_dynamics_ros.spatial import (
     sin,
 )
 
-__all__ = [
-    "Body",
-    "BodyConstants",
-    "Layout",
-    "NumericTree",
-    "RootConstants",
-    "layout_of",
-    "regrouped_layout_of",
-    "z_from",
-]
-
 SNAP = 1e-13
 """Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost accuracy."""
 
@@ -177,90 +166,79 @@ class RootConstants(NamedTuple):
     inertia: np.ndarray
 
 
+class ElementaryBody(NamedTuple):
+    """One body of the elementary tree.
+
+    Attributes:
+        parent: its parent, −1 for the root; smaller than its own number.
+        rotation, position: placement of its joint in the parent body's frame (internal frames).
+        mass, first_moment, inertia: in its internal frame, the inertia about the frame's origin.
+        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
+        normal: (3, 3) rotation from the child link's frame to the internal frame.
+        euler: ``rotation``, where it is numbers, as rotations about z, x, z, see :func:`_euler`.
+    """
+
+    parent: int
+    kind: Kind
+    rotation: np.ndarray
+    position: np.ndarray
+    mass: Scalar
+    first_moment: np.ndarray
+    inertia: np.ndarray
+    q_index: int
+    v_index: int
+    multiplier: Scalar
+    offset: Scalar
+    normal: np.ndarray
+    euler: Euler | None = None
+
+
 class Layout:
     """The elementary tree of a robot, in numbers or symbols.  Constant.
 
     Attributes:
-        n: number of elementary bodies.
-        parent: (n,) parent of each, −1 for the root; smaller than the body's own number.
-        kind: elementary kinds.
-        rotation, position: placement of the joint in the parent body frame (internal frames).
-        mass, first_moment, inertia: of each body in its internal frame, the inertia about the frame's origin.
-        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
-        euler: the rotations, where they are numbers, as rotations about z, x, z, see :func:`_euler`.
-        normal: (n, 3, 3) rotation from the child link's frame to the internal frame.
+        bodies: the elementary bodies.
         body: elementary body of each body of the model.
     """
 
     def __init__(self, bodies: Iterable[BodyConstants], root: RootConstants) -> None:
-        self.parent: list[int] = []
-        self.kind: list[Kind] = []
-        self.rotation: list[np.ndarray] = []
-        self.position: list[np.ndarray] = []
-        self.mass: list[Scalar] = []
-        self.first_moment: list[np.ndarray] = []
-        self.inertia: list[np.ndarray] = []
-        self.q_index: list[int] = []
-        self.v_index: list[int] = []
-        self.multiplier: list[Scalar] = []
-        self.offset: list[Scalar] = []
-        self.normal: list[np.ndarray] = []
-        self.euler: list[Euler | None] = []
+        self.bodies: list[ElementaryBody] = []
         self.body: list[int] = []
         eye, zero = np.eye(3), np.zeros(3)
         for b in bodies:
             parent = -1 if b.parent < 0 else self.body[b.parent]
-            n_parent = eye if parent < 0 else self.normal[parent]
+            n_parent = eye if parent < 0 else self.bodies[parent].normal
             R, r, N = n_parent @ b.rotation, n_parent @ b.position, b.normal
             q, v = b.q_index, b.v_index
             if b.type is JointType.PLANAR:
                 # internal z slides along the plane's x, then y; both brought into place by cyclic permutations
                 to_x, to_y = z_from(np.array([1.0, 0, 0])), z_from(np.array([0, 1.0, 0]))
+                slides = Kind.PRISMATIC
                 nothing = (0.0, zero, np.zeros((3, 3)))
-                parent = self._add(parent, Kind.PRISMATIC, R @ N.T @ to_x.T, r, nothing, q, v, 1.0, 0.0, to_x @ N)
-                R, r = to_x @ to_y.T, zero
-                parent = self._add(parent, Kind.PRISMATIC, R, r, nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N)
+                R = R @ N.T @ to_x.T
+                parent = self._add(ElementaryBody(parent, slides, R, r, *nothing, q, v, 1.0, 0.0, to_x @ N))
+                R = to_x @ to_y.T
+                parent = self._add(ElementaryBody(parent, slides, R, zero, *nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N))
                 R, r, q, v, kind = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
             else:
                 R = R @ N.T
                 kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(b.type, Kind.REVOLUTE)
             c = N @ b.com
-            about_origin = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass
-            inertia = (b.mass, c * b.mass, about_origin)
-            self.body.append(self._add(parent, kind, R, r, inertia, q, v, b.multiplier, b.offset, N))
-        self.n = len(self.parent)
+            I = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass  # noqa: E741 - the book's name
+            own = ElementaryBody(parent, kind, R, r, b.mass, c * b.mass, I, q, v, b.multiplier, b.offset, N)
+            self.body.append(self._add(own))
+        self.n = len(self.bodies)
         self.nv = len(root.armature)
         self.gravity, self.base_position, self.armature = root.gravity, root.position, root.armature
         self.base_rotation = _snapped(root.rotation)
         self.root = (root.mass, root.first_moment, root.inertia)
 
-    def _add(
-        self,
-        parent: int,
-        kind: Kind,
-        rotation: np.ndarray,
-        position: np.ndarray,
-        inertia: tuple[Scalar, np.ndarray, np.ndarray],
-        q: int,
-        v: int,
-        multiplier: Scalar,
-        offset: Scalar,
-        normal: np.ndarray,
-    ) -> int:
-        self.parent.append(parent)
-        self.kind.append(kind)
-        self.rotation.append(_snapped(rotation))
-        self.position.append(_snapped(position))
-        self.mass.append(inertia[0])
-        self.first_moment.append(inertia[1])
-        self.inertia.append(inertia[2])
-        self.q_index.append(q)
-        self.v_index.append(v)
-        self.multiplier.append(multiplier)
-        self.offset.append(offset)
-        self.normal.append(_snapped(normal))
-        self.euler.append(None if rotation.dtype == object else _euler(self.rotation[-1]))
-        return len(self.parent) - 1
+    def _add(self, b: ElementaryBody) -> int:
+        R = _snapped(b.rotation)
+        euler = None if R.dtype == object else _euler(R)
+        b = b._replace(rotation=R, position=_snapped(b.position), normal=_snapped(b.normal), euler=euler)
+        self.bodies.append(b)
+        return len(self.bodies) - 1
 
     def regrouped(self) -> Layout:
         """The same tree with base inertial parameters: efforts, mass matrix and accelerations stay, many inertias vanish.
@@ -271,32 +249,34 @@ class Layout:
         energies and momenta of single bodies are no longer theirs.  (Gautier and Khalil, "Direct calculation of minimum
         set of inertial parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990.)
         """
-        made = copy.copy(self)
-        made.mass, made.first_moment = list(self.mass), [h.copy() for h in self.first_moment]
-        made.inertia = [x.copy() for x in self.inertia]
-        for i in reversed(range(self.n)):
+        mass, first_moment = [b.mass for b in self.bodies], [b.first_moment for b in self.bodies]
+        inertia = [b.inertia for b in self.bodies]
+        for i, b in reversed(list(enumerate(self.bodies))):
             m: Scalar
-            m, h, I = 0.0, np.zeros(3), made.inertia[i]  # noqa: E741 - the book's name
-            if self.kind[i] is Kind.FREE:
+            m, h, I = 0.0, np.zeros(3), inertia[i]  # noqa: E741 - the book's name
+            if b.kind is Kind.FREE:
                 continue
-            if self.kind[i] is Kind.REVOLUTE:
-                m, h[2] = made.mass[i], made.first_moment[i][2]
+            if b.kind is Kind.REVOLUTE:
+                m, h[2] = mass[i], first_moment[i][2]
                 moved = np.diag([I[1, 1], I[1, 1], 0.0])
             else:
                 moved = I
-            made.mass[i] -= m
-            made.first_moment[i] = made.first_moment[i] - h
-            made.inertia[i] = I - moved
-            p = self.parent[i]
+            mass[i] = mass[i] - m
+            first_moment[i] = first_moment[i] - h
+            inertia[i] = I - moved
+            p = b.parent
             if p < 0:
                 continue
-            R, r = self.rotation[i], self.position[i]
+            R, r = b.rotation, b.position
             h = R @ h
             g = h + m * r
-            made.mass[p] += m
-            made.first_moment[p] = made.first_moment[p] + g
+            mass[p] = mass[p] + m
+            first_moment[p] = first_moment[p] + g
             shift = (r @ h + g @ r) * np.eye(3) - np.outer(h, r) - np.outer(r, g)
-            made.inertia[p] = made.inertia[p] + R @ moved @ R.T + shift
+            inertia[p] = inertia[p] + R @ moved @ R.T + shift
+        made = copy.copy(self)
+        own = zip(self.bodies, mass, first_moment, inertia, strict=True)
+        made.bodies = [b._replace(mass=m, first_moment=h, inertia=x) for b, m, h, x in own]
         return made
 
 
@@ -357,31 +337,29 @@ class Body:
         columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in the column.
     """
 
-    __slots__ = ("columns", "inertia", "joint", "kind", "number", "parent", "tree")
+    __slots__ = ("columns", "constants", "inertia", "joint", "kind", "number", "parent", "tree")
 
     def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
-        lay = tree.layout
         self.tree, self.number, self.parent = tree, number, parent
-        self.kind = lay.kind[number]
-        I = lay.inertia[number]  # noqa: E741 - the book's name
-        self.inertia = RigidInertia(lay.mass[number], Vec3.of(lay.first_moment[number].tolist()), Mat3.of(I.tolist()))
-        k = lay.multiplier[number]
+        self.constants = own = tree.layout.bodies[number]
+        self.kind = own.kind
+        h, I = Vec3.of(own.first_moment.tolist()), Mat3.of(own.inertia.tolist())  # noqa: E741 - the book's names
+        self.inertia = RigidInertia(own.mass, h, I)
+        k = own.multiplier
         self.columns = [
-            (lay.v_index[number] + c, Motion.of([k * s for s in column]))
-            for c, column in enumerate(SUBSPACE[self.kind])
+            (own.v_index + c, Motion.of([k * s for s in column])) for c, column in enumerate(SUBSPACE[self.kind])
         ]
-        self.joint = (Mat3.of(lay.rotation[number].tolist()), Vec3.of(lay.position[number].tolist()))
+        self.joint = (Mat3.of(own.rotation.tolist()), Vec3.of(own.position.tolist()))
 
     def __repr__(self) -> str:
         return f"Body({self.number})"
 
     def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
         """The joint's own position coordinates: one, or seven of a free joint."""
-        lay, i = self.tree.layout, self.number
-        first = lay.q_index[i]
+        first = self.constants.q_index
         if self.kind is Kind.FREE:
             return q[first : first + 7]
-        k, d = lay.multiplier[i], lay.offset[i]
+        k, d = self.constants.multiplier, self.constants.offset
         return [q[first] if k == 1.0 and d == 0.0 else q[first] * k + d]
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
@@ -396,7 +374,7 @@ class Body:
 
     def placed(self, p: Vec3, x: Scalar) -> Transform:
         """The transform to a body at ``p``, rotated by the joint if it rotates."""
-        angles = self.tree.layout.euler[self.number]
+        angles = self.constants.euler
         if angles is None:  # the exact angles of constant rotations in symbols have no closed form
             R = self.joint[0]
             return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
@@ -422,12 +400,12 @@ class Body:
 
     def from_link(self, f: Force) -> Force:
         """A force in the child link's axes, in this body's."""
-        N = Mat3.of(self.tree.layout.normal[self.number].tolist())
+        N = Mat3.of(self.constants.normal.tolist())
         return Force(N.mul(f.ang), N.mul(f.lin))
 
     def to_link(self, f: SpatialVector) -> SpatialVector:
         """A force or motion of this body, in its child link's axes."""
-        N = Mat3.of(self.tree.layout.normal[self.number].tolist())
+        N = Mat3.of(self.constants.normal.tolist())
         return type(f)(N.tmul(f.ang), N.tmul(f.lin))
 
 
@@ -474,11 +452,9 @@ class NumericFactors:
         self.L, self.D_inverse = factorize(M.rows)
 
     def solve(self, right: Sequence[Scalar], minus: Sequence[Scalar]) -> list[Scalar]:
-        """M⁻¹ (right − minus)."""
         return back_substitute(self.L, self.D_inverse, [b - x for b, x in zip(right, minus, strict=True)])
 
     def divide(self, matrices: Sequence[Square]) -> list[Square]:
-        """−M⁻¹ B of each matrix B, and M⁻¹ itself last."""
         results: list[Square] = [SquareMatrix(len(self.L)) for _ in range(len(matrices) + 1)]
         results[-1].rows[:] = inverse = inverse_of_factors(self.L, self.D_inverse)
         for result, B in zip(results, matrices, strict=False):
@@ -488,7 +464,7 @@ class NumericFactors:
 
 
 class NumericTree:
-    """The tree on given scalars: iteration in either direction, and working memory keyed by body.
+    """The tree on given scalars; its methods are those of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`.
 
     ``root`` is the key of the root body in working memory; it is what ``body.parent`` is for bodies on the root.
     """
@@ -498,45 +474,34 @@ class NumericTree:
         self.layout = layout_of(model) if layout is None else layout
         self.root = None
         self.bodies: list[Body] = []
-        for number, parent in enumerate(self.layout.parent):
+        for number, (parent, *_) in enumerate(self.layout.bodies):
             self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
         self.nv = model.nv
         self.base_motion: tuple[Motion, Motion] | None = None
         self.added: list[Scalar] | None = None
 
     def outward(self) -> Iterator[Body]:
-        """Bodies, parents first."""
         return iter(self.bodies)
 
     def inward(self) -> Iterator[Body]:
-        """Bodies, children first."""
         return reversed(self.bodies)
 
     def ancestors(self, body: Body) -> Iterator[Body]:
-        """The bodies between ``body`` and the root, nearest first, without ``body``."""
         at = body.parent
         while at is not None:
             yield at
             at = at.parent
 
     def path(self, body: Body | None) -> list[Body]:
-        """The bodies from the root to ``body``, both ends included."""
         return [] if body is None else [*reversed(list(self.ancestors(body))), body]
 
     def field(self, kind: object = None) -> dict[Hashable, Any]:
-        """Working memory for one value a body."""
         return {}
 
     def no_forces(self) -> dict[Hashable, Force]:
-        """Forces on bodies, to be added to; zero where none is added."""
         return _Forces()
 
     def external_forces(self, rows: Sequence[Scalar]) -> dict[Hashable, Force]:
-        """Forces on bodies in body frames, from one wrench a body of the model.
-
-        Args:
-            rows: flat (nb, 6), each [moment; force] about the origin and in the axes of the body's child link.
-        """
         forces = self.no_forces()
         for k in range(self.model.nb):
             body = self.model_body(k)
@@ -545,7 +510,6 @@ class NumericTree:
         return forces
 
     def per_joint(self, f: Field[Force]) -> list[Scalar]:
-        """The forces of all joints that have coordinates, in joint order and link axes, flat."""
         model = self.model
         out: list[Scalar] = []
         for name in model.joint_names:
@@ -555,34 +519,26 @@ class NumericTree:
         return out
 
     def vector(self) -> list[Scalar]:
-        """A zero vector over the velocity coordinates."""
         return [0.0] * self.nv
 
     def matrix(self) -> SymmetricMatrix:
-        """A zero symmetric matrix over the velocity coordinates."""
         return SymmetricMatrix(self.nv)
 
     @staticmethod
     def factors(M: Matrix) -> NumericFactors:
-        """The factors of a matrix."""
         return NumericFactors(M)
 
     def degrees(self) -> range:
-        """Indices of the velocity coordinates."""
         return range(self.nv)
 
     def square(self) -> SquareMatrix:
-        """A zero matrix over the velocity coordinates."""
         return SquareMatrix(self.nv)
 
     def zeros(self) -> list[Scalar]:
-        """Zeros for an input over the velocity coordinates."""
         return [0.0] * self.nv
 
     @staticmethod
     def cheapest(forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
-        """The result of the form that takes the fewest operations; of the first one where it is not on symbols."""
-
         first = forms[0]()
         if not any(isinstance(x, Expr) for x in flat(first)):
             return first
@@ -590,7 +546,6 @@ class NumericTree:
         return min(results, key=lambda result: count_operations(flat(result))["total"])
 
     def gravity(self) -> Vec3:
-        """Acceleration of gravity in world axes."""
         return Vec3.of(self.layout.gravity.tolist())
 
     def gravity_motion(self) -> Motion:
@@ -600,15 +555,12 @@ class NumericTree:
         return self.standing_gravity() + self.base_motion[1]
 
     def base_acceleration(self) -> Motion:
-        """Spatial acceleration of the root, in root-link axes."""
         return Motion.zero() if self.base_motion is None else self.base_motion[1]
 
     def base_velocity(self) -> Motion:
-        """Spatial velocity of the root, in root-link axes."""
         return Motion.zero() if self.base_motion is None else self.base_motion[0]
 
     def move_base(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> None:
-        """Let the root move: velocity and acceleration of its origin, [angular; linear], in root-link axes."""
         velocity = Motion.of(v)
         acceleration = Motion.of(a)
         spatial = Motion(acceleration.ang, acceleration.lin - velocity.ang.cross(velocity.lin))
@@ -620,29 +572,20 @@ class NumericTree:
         return Motion(Vec3.zero(), Vec3.of(_snapped(g).tolist()))
 
     def armature(self, dof: int) -> Scalar:
-        """Reflected rotor inertia of a degree of freedom, and what :meth:`add_armature` put there."""
         return self.layout.armature.item(dof) if self.added is None else self.added[dof]
 
     def add_armature(self, extra: Sequence[Scalar]) -> None:
-        """Add to the rotor inertias: what a step implicit in the joints' friction comes down to."""
         self.added = [a + x for a, x in zip(self.layout.armature.tolist(), extra, strict=True)]
 
     def damping(self, dof: int) -> Scalar:
-        """Viscous friction of a degree of freedom."""
         return float(self.model.damping[dof])
 
     def root_inertia(self) -> RigidInertia:
-        """Inertia of the links joined to the root, in the root link's frame."""
         m, h, I = self.layout.root  # noqa: E741 - the book's name
         return RigidInertia(m, Vec3.of(h.tolist()), Mat3.of(I.tolist()))
 
     def total_mass(self) -> Scalar:
-        """Mass of the whole robot, the root included.
-
-        Raises:
-            ModelError: it has none.
-        """
-        total = self.layout.root[0] + sum(self.layout.mass)
+        total = self.layout.root[0] + sum(b.mass for b in self.layout.bodies)
         if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
             return total
         if total <= 0.0:
@@ -654,29 +597,23 @@ class NumericTree:
         return float(total)
 
     def position_indices(self) -> Iterator[tuple[Kind, int, int]]:
-        """(kind, first position coordinate, first velocity coordinate) of every elementary joint."""
-        lay = self.layout
-        return zip(lay.kind, lay.q_index, lay.v_index, strict=True)
+        return ((b.kind, b.q_index, b.v_index) for b in self.layout.bodies)
 
     def base_transform(self) -> Transform:
-        """World-to-root transform."""
         lay = self.layout
         return Transform(Mat3.of(lay.base_rotation.T.tolist()), Vec3.of(lay.base_position.tolist()))
 
     def link_frame(self, link: int) -> Transform:
-        """Body-to-link transform: a link's frame in that of its body."""
         body = int(self.model.link_body[link])
         R, p = self.model.link_rotation[link], self.model.link_position[link]
         if body >= 0:
-            N = self.layout.normal[self.layout.body[body]]
+            N = self.layout.bodies[self.layout.body[body]].normal
             R, p = N @ R, N @ p
         return Transform(Mat3.of(_snapped(R.T).tolist()), Vec3.of(_snapped(p).tolist()))
 
     def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:
-        """Mass, centre of mass, and inertia about it of one link, in its frame."""
         own = self.model.link(self.model.link_names[link]).inertia
         return float(own.mass), Vec3.of(own.com.tolist()), Mat3.of(own.rotational.tolist())
 
     def model_body(self, body: int) -> Body | None:
-        """The elementary body of a body number of the model; ``None`` for the root (−1)."""
         return None if body < 0 else self.bodies[self.layout.body[body]]

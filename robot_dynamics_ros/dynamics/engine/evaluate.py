@@ -28,8 +28,6 @@ from robot_dynamics_ros.model.published import CONFIGURATIONS
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Scalar, maximum, minimum
 
-__all__ = ["Argument", "Engine", "Evaluator", "Kernel", "interpreted_engine", "source_engine"]
-
 Kernel: TypeAlias = Callable[..., Any]
 """A function of a robot: inputs, then nothing or the outputs.  What it returns depends on its name and on the batch."""
 Argument: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | None
@@ -61,7 +59,7 @@ class Engine(Protocol):
         """
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
-        """A callable equal to the evaluator's method ``evaluate`` with these choices, as fast as the engine can."""
+        """A callable equal to the evaluator with these choices, as fast as the engine can."""
 
 
 class Evaluator:
@@ -87,21 +85,6 @@ class Evaluator:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
         return f"<{self.signature.name}({words}) on {self.backend}>"
 
-    def __call__(self, *arguments: Argument) -> Any:
-        """Evaluate; numbers that are not finite pass through.
-
-        Args:
-            arguments: the inputs, then nothing or all the outputs.
-
-        Returns:
-            the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
-            were given.
-
-        Raises:
-            ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
-        """
-        return self.evaluate(*arguments)
-
     def _check(self, inputs: Sequence[np.ndarray], finite: bool) -> None:
         """Refuse inputs that mean nothing."""
         if finite and not all(bool(np.isfinite(x).all()) for x in inputs):
@@ -116,18 +99,23 @@ class Evaluator:
         return configuration_of(self._model, value, word) if named else cast("ArrayLike", value)
 
     def bound(self, *, finite: bool = False, only: int | None = None) -> Kernel:
-        """:meth:`evaluate` with these choices made."""
-        return self if not finite and only is None else functools.partial(self.evaluate, finite=finite, only=only)
+        """The same function with these choices made."""
+        return self if not finite and only is None else functools.partial(self, finite=finite, only=only)
 
-    def evaluate(self, *arguments: Argument, finite: bool = False, only: int | None = None) -> Any:
-        """The same.
+    def __call__(self, *arguments: Argument, finite: bool = False, only: int | None = None) -> Any:
+        """Evaluate.
 
         Args:
-            finite: refuse inputs that are not finite.
+            arguments: the inputs, then nothing or all the outputs.
+            finite: refuse inputs that are not finite; else they pass through.
             only: number of the only output to return, where none are given.
 
+        Returns:
+            the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
+            were given.
+
         Raises:
-            ArgumentError: as above, or an input is not finite.
+            ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
         """
         n, m = self._n_in, self._n_out
         if len(arguments) == n + m == n + 1 and arguments[n] is None:

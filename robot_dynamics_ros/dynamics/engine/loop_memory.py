@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operan
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import AncestorLoop, Block, Location, Section, Store
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Scalar, Transform
 
-__all__ = ["Degree", "LoopField", "LoopMatrix", "LoopRecord", "LoopRows", "LoopSquare", "LoopVector"]
-
 T = TypeVar("T")
 _SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, CoriolisOperator: 12, ArticulatedInertia: 21, list: 6}
 
@@ -192,21 +190,16 @@ class LoopSquare:
     def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
-    def add(self, i: Degree, j: Degree, value: Operand) -> None:
+    def add(self, i: Degree, j: Degree, value: Scalar) -> None:
         # each pair of joints is met once: nothing to add to
         self.tree.store(("matrix", self.number, i, j), self.tree.graph.lift(value))
 
 
-class LoopMatrix:
+class LoopMatrix(LoopSquare):
     """A symmetric matrix; only its lower half is written here."""
 
-    def __init__(self, tree: LoopRecord, number: int) -> None:
-        self.tree, self.number = tree, number
-
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
-        location = ("matrix", self.number, i, j)
-        self.tree.store(location, self.tree.load(location) + value)
+        super().add(i, j, self.tree.load(("matrix", self.number, i, j)) + value)
 
     def add_pair(self, i: Degree, j: Degree, value: Scalar) -> None:
-        # each pair of joints is met once: nothing to add to
-        self.tree.store(("matrix", self.number, i, j), self.tree.graph.lift(value))
+        super().add(i, j, value)

@@ -41,8 +41,6 @@ from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3, rotation_about_z
 
-__all__ = ["record_loops"]
-
 MOST_CLASSES = 8
 """With more kinds of bodies than this, constants stay symbols: code grows with every class."""
 
@@ -55,12 +53,11 @@ class _Class(NamedTuple):
 
 def body_constants(tree: NumericTree, k: int) -> list[float]:
     """R0 (9), p (3), m, h (3), I (6), multiplier, offset, N (9) of an elementary body."""
-    lay = tree.layout
-    I = lay.inertia[k]  # noqa: E741 - the book's name
+    b = tree.layout.bodies[k]
     return [
-        *lay.rotation[k].ravel().tolist(), *lay.position[k].tolist(), lay.mass[k], *lay.first_moment[k].tolist(),
-        *I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(), lay.multiplier[k], lay.offset[k],
-        *lay.normal[k].ravel().tolist(),
+        *b.rotation.ravel().tolist(), *b.position.tolist(), b.mass, *b.first_moment.tolist(),
+        *b.inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(), b.multiplier, b.offset,
+        *b.normal.ravel().tolist(),
     ]  # fmt: skip
 
 
@@ -200,13 +197,14 @@ class LoopTree(LoopRecord):
     ) -> None:
         self.model, self.numeric = model, NumericTree(model)
         self.layout = lay = layout_of(model)
-        super().__init__(Kind.FREE in lay.kind, gathered)
+        kinds = [b.kind for b in lay.bodies]
+        super().__init__(Kind.FREE in kinds, gathered)
         self.root = _Key("root")
         self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
-        self.classes, self.class_of = classify(self.constants, lay.kind, [r >= 0 for r in self.rows], alike)
+        self.classes, self.class_of = classify(self.constants, kinds, [r >= 0 for r in self.rows], alike)
         self.field_count = 0
         self.normal = Mat3.identity()
         self.outputs, self.arguments, self.made = outputs, arguments, 0
@@ -315,11 +313,6 @@ class LoopTree(LoopRecord):
         return LoopRows(number)
 
 
-def free_classes(model: RobotModel) -> list[int]:
-    """Numbers of the classes whose joint is free."""
-    return [c for c, cls in enumerate(LoopTree(model, {}, 0).classes) if cls.kind is Kind.FREE]
-
-
 def supported(model: RobotModel, name: str, options: Options) -> bool:
     """Whether a function can run as loops: no mimic joints, which tie branches together, and no moving base."""
     return bool(TABLE[name].loops) and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
@@ -356,19 +349,12 @@ def _program(tree: LoopTree) -> LoopProgram:
     sections = [s for s in tree.sections if not (isinstance(s, Block) and not s.stores)]
     _drop_unread(sections)
     ints = np.zeros((lay.n + 1, 6), dtype=np.int64)
-    for k in range(lay.n):
-        parent = lay.parent[k]
-        joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (lay.kind[k], lay.kind[parent])
-        joined = joined and lay.v_index[k] == lay.v_index[parent] + 1
+    for k, b in enumerate(lay.bodies):
+        parent = b.parent
+        joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
+        joined = joined and b.v_index == lay.bodies[parent].v_index + 1
         run = ints[parent, 4] if joined else k
-        ints[k] = (
-            parent if parent >= 0 else lay.n,
-            lay.q_index[k],
-            lay.v_index[k],
-            tree.class_of[k],
-            run,
-            tree.rows[k],
-        )
+        ints[k] = parent if parent >= 0 else lay.n, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k]
     ints[lay.n, 0] = lay.n
     size = (lay.n + 1) * tree.record + tree.column_count * lay.n + WIDEST  # what the last vector reads too much
     scratch: dict[int, int] = {}
@@ -383,12 +369,10 @@ def _program(tree: LoopTree) -> LoopProgram:
         scratch,
         tree.symmetric,
         tree.record,
-        tree.column_count,
         -(-size // WIDEST) * WIDEST,
         ints,
         tree.constants,
         lay.armature,
-        tree.free,
         tuple(c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE),
     )
 

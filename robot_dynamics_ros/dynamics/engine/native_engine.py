@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import functools
 import hashlib
@@ -15,7 +16,6 @@ from robot_dynamics_ros.arrays import aligned_zeros
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_rollout import rollout_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
     NativeLibrary,
@@ -32,8 +32,8 @@ from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["NativeEngine"]
-
+_PIECE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+"""See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces`."""
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
 UNINTERRUPTED = 1 << 27
@@ -51,7 +51,7 @@ class NativeEngine:
         self._tables: list[np.ndarray] = []
         self._workspace = 0
         if loops:
-            from robot_dynamics_ros.dynamics.engine.loops import free_classes, record_loops
+            from robot_dynamics_ros.dynamics.engine.loops import record_loops
 
             _, program = record_loops(model, name, options)
             self._tables = [program.ints, program.params, program.armature]
@@ -59,12 +59,9 @@ class NativeEngine:
 
         def make() -> bytes:
             if loops:
-                source = loop_module(self._arguments, program, free_classes(model), vector_width())
+                source = loop_module(self._arguments, program, vector_width())
                 return compile_module(source, optimize=1, vectorize=False)
-            outputs = trace(model, name, options).outputs
-            if name == "motion_rate":
-                return compile_module(rollout_module(self._arguments, outputs, quaternion_starts(model)))
-            return compile_module(kernel_module(self._arguments, outputs))
+            return compile_module(kernel_module(self._arguments, trace(model, name, options).outputs))
 
         self._library = cached_library(cache_key(model, name, options, self.backend), make)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
@@ -130,11 +127,13 @@ class NativeEngine:
         further = [*self._tables, aligned_zeros(several * self._workspace)] if self._loops else []
         words += [x.ctypes.data for x in further]
         most = max(GRAIN, UNINTERRUPTED // self._bytes // GRAIN * GRAIN)
-        return run_pieces(piece, np.array(words, np.int64), count, several, most, (*inputs, *outputs, *further))
+        context, function = np.array(words, np.int64), _PIECE(piece)
+        address, arrays = context.ctypes.data, (*inputs, *outputs, *further, context)
 
-    def address(self, name: str) -> int:
-        """Address of a further function of the compiled module."""
-        return self._library.address(name)
+        def run(begin: int, end: int, thread: int, _kept: object = arrays) -> int:
+            return function(begin, end, thread, address)
+
+        return run_pieces(run, count, several, most)
 
     def callee(self) -> tuple[int, list[np.ndarray]]:
         """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
@@ -147,7 +146,7 @@ class NativeEngine:
         The wrapper's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
 
         Args:
-            finite, only: see :meth:`Evaluator.evaluate`.
+            finite, only: see :meth:`Evaluator.__call__`.
         """
         slow = evaluator.bound(finite=finite, only=only)
         if not wrappers_supported():

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import os
-import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-
-import numpy as np
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from robot_dynamics_ros.errors import ArgumentError
-
-__all__ = ["run_pieces", "set_threads", "threads"]
 
 _threads: int | None = None
 PARALLEL_BYTES = 1 << 21
@@ -26,7 +20,6 @@ PIECES = 32
 """The smallest pieces are this part of a thread's share: a thread that the system stops holds up its piece only."""
 MOST = 256
 """Threads, at most."""
-_PIECE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
 def threads() -> int:
@@ -50,49 +43,39 @@ def set_threads(count: int | None) -> None:
     _threads = count
 
 
-def run_pieces(
-    piece: int, context: np.ndarray, count: int, several: int, most: int, arrays: Sequence[np.ndarray]
-) -> bool:
-    """Have ``several`` threads compute ``count`` states with a compiled piece function.
+def run_pieces(run: Callable[[int, int, int], int], count: int, several: int, most: int) -> bool:
+    """Have ``several`` threads compute ``count`` states, piece by piece.
 
     No state is computed one way by one thread and another way by two, see :data:`GRAIN`.
 
     Args:
-        piece: address of ``i64 piece(i64 begin, i64 end, i64 thread, ptr context)``, which returns −1, or the first state of a
-            group that it refused.
-        context: int64, what it takes.
+        run: ``run(begin, end, thread)`` returns −1, or the first state of a group that it refused; it keeps what it works on alive.
         most: states of a piece at most; between two pieces the keyboard is looked at.
-        arrays: those whose addresses are in the context, kept alive as long as a thread may use them.
 
     Returns:
         whether it refused none.
     """
-    run, address = _PIECE(piece), context.ctypes.data
     if several == 1:
-        return all(run(begin, min(begin + most, count), 0, address) < 0 for begin in range(0, count, most))
+        return all(run(begin, min(begin + most, count), 0) < 0 for begin in range(0, count, most))
     pieces = iter(_pieces(count, several, most))
     refused: list[int] = []
-    begun: list[int] = []
-    ended: SimpleQueue[int] = SimpleQueue()
 
-    def work(thread: int, _kept: object = (context, arrays)) -> None:
+    def work(thread: int) -> None:
         for begin, end in pieces:
-            if run(begin, end, thread, address) >= 0:
+            if run(begin, end, thread) >= 0:
                 refused.append(begin)
                 deque(pieces, 0)  # the others find none any more
 
-    def help_with(thread: int) -> None:
-        begun.append(thread)  # before a piece is taken, so that the caller waits for it
-        work(thread)
-        ended.put(thread)
-
-    _helpers().call([functools.partial(help_with, thread) for thread in range(1, several)])
+    helpers: list[Future[None]] = []
+    with contextlib.suppress(RuntimeError):  # the system has no more threads
+        helpers += (_pool().submit(work, thread) for thread in range(1, several))
     try:
         work(0)
     finally:  # a helper that begins only now finds no piece
         deque(pieces, 0)
-        for _ in begun:
-            ended.get()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
     return not refused
 
 
@@ -108,32 +91,10 @@ def _pieces(count: int, several: int, most: int) -> list[tuple[int, int]]:
     return pieces
 
 
-class _Helpers:
-    """Threads that wait for work."""
-
-    def __init__(self) -> None:
-        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._count = 0
-        self._lock = threading.Lock()
-
-    def call(self, parts: Sequence[Callable[[], None]]) -> None:
-        """Have each part done by a thread, started where there are too few and the system has any."""
-        with self._lock, contextlib.suppress(RuntimeError):
-            while self._count < len(parts):
-                threading.Thread(target=self._wait, name=f"robot_dynamics_{self._count + 1}", daemon=True).start()
-                self._count += 1
-        for part in parts:
-            self._work.put(part)
-
-    def _wait(self) -> None:
-        while True:
-            self._work.get()()
-
-
 @functools.lru_cache(maxsize=1)
-def _helpers() -> _Helpers:
-    return _Helpers()
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MOST, "robot_dynamics")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_helpers.cache_clear)  # the child has the memory, not the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has the memory, not the threads

@@ -16,8 +16,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from robot_dynamics_ros.dynamics.engine.codegen.native import Router
 
-__all__ = ["Public", "PublicOfLink"]
-
 
 class Public:
     """One function of the registry for every model: ``run(model, *inputs)``, or with the output, or ``None``, last.

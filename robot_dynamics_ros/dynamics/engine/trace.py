@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree, regr
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, sizes
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Signature", "Trace", "signature", "trace"]
-
 Shape = tuple[int, ...]
 OPTIONAL = ("external", "link_external", "base", "observer", "axes", "about")
 

@@ -12,8 +12,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import library_of
 
-__all__ = ["TracedFunction", "symbols"]
-
 Shape = tuple[int, ...]
 
 

@@ -36,17 +36,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = [
-    "Complementarity",
-    "ComplementarityMemory",
-    "factor_loops",
-    "factor_mass",
-    "solve_complementarity",
-    "solve_loops",
-    "solve_mass",
-    "unresolved",
-]
-
 # sides of a row
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 
@@ -388,9 +377,6 @@ class Complementarity(Generic[M]):
 
         Returns:
             u, x and sides, (nv,) each.
-
-        Raises:
-            SimulationError: M is not positive definite.
         """
         memory = self.memory
         kept = memory["v"].copy()

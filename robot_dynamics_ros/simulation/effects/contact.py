@@ -21,15 +21,6 @@ from robot_dynamics_ros.dynamics.engine.routines import Declared, Kernels, Matri
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 
-__all__ = [
-    "ContactMemory",
-    "GroundContact",
-    "add_contact_efforts",
-    "contact_force",
-    "linearize_contacts",
-    "place_contacts",
-]
-
 
 class ContactMemory(Declared):
     """Spheres on planes."""

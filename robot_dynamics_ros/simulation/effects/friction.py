@@ -21,8 +21,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 
-__all__ = ["FrictionMemory", "FrictionTable", "JointFriction", "dry_friction", "friction_table"]
-
 
 class FrictionMemory(Declared):
     """Friction of the joints."""
@@ -108,27 +106,17 @@ class FrictionTable:
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
         self.rise = np.subtract(static, coulomb, out=np.zeros_like(static), where=np.isfinite(coulomb))
 
-    @classmethod
-    def none(cls, model: RobotModel) -> FrictionTable:
-        """No friction at all."""
-        zero = np.zeros(model.nv)
-        return cls(zero, zero, zero, np.ones(model.nv), 2.0)
-
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
         return FrictionTable(self.viscous, self.coulomb + effort, self.static + effort, self.velocity, self.exponent)
 
 
 def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
-    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or ``None`` means none.
-
-    Raises:
-        ArgumentError: something else, or values that do not fit.
-    """
+    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or ``None`` means none."""
     if friction is True:
         return JointFriction().table(model)
     if friction is False or friction is None:
-        return FrictionTable.none(model)
+        return JointFriction(0.0, 0.0).table(model)
     if isinstance(friction, JointFriction):
         return friction.table(model)
     raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)

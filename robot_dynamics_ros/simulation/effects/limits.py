@@ -18,17 +18,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-__all__ = [
-    "CompliantStops",
-    "LimitMemory",
-    "RigidStopTable",
-    "RigidStops",
-    "StopTable",
-    "limited_effort",
-    "stop_effort",
-    "stop_tables",
-]
-
 
 class LimitMemory(Declared):
     """Limits of drives and compliant stops."""
@@ -139,38 +128,25 @@ class CompliantStops:
     stiffness: Values
     damping: Values = 0.0
 
-    def table(self, model: RobotModel, lower: Array, upper: Array) -> StopTable:
-        """The numbers for one model."""
-        stiffness = per_joint(self.stiffness, model, "stop stiffness")
-        return StopTable(lower, upper, stiffness, per_joint(self.damping, model, "stop damping"))
-
-
-class StopTable:
-    """Compliant stops as (nv,) arrays."""
-
-    def __init__(self, lower: Array, upper: Array, stiffness: Array, damping: Array) -> None:
-        self.lower, self.upper, self.stiffness, self.damping = lower, upper, stiffness, damping
-
-    def energy(self, position: Array) -> float:
-        """Elastic energy, J."""
-        depth = np.maximum(np.maximum(self.lower - position, position - self.upper), 0.0)
-        return float(0.5 * np.sum(self.stiffness * depth * depth))
+    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, Array]:
+        """The numbers for one model, by their names in :class:`LimitMemory`."""
+        stiffness, damping = (
+            per_joint(self.stiffness, model, "stop stiffness"),
+            per_joint(self.damping, model, "stop damping"),
+        )
+        return {"stop_lower": lower, "stop_upper": upper, "stop_stiffness": stiffness, "stop_damping": damping}
 
 
 def stop_tables(
     stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
-) -> tuple[RigidStopTable, StopTable | None]:
-    """The numbers for an option of a plant: the rigid stops and the compliant ones, of which one kind is there at most.
-
-    Raises:
-        ArgumentError: another value, or numbers that do not fit.
-    """
+) -> tuple[RigidStopTable, dict[str, Array] | None]:
+    """The numbers for an option of a plant: the rigid stops and the compliant ones, of which one kind is there at most."""
     if stops == "rigid":
         stops = RigidStops()
     if isinstance(stops, RigidStops):
         return RigidStopTable(lower, upper, stops.coefficients(model), stops.rest_velocity), None
     if isinstance(stops, CompliantStops):
-        return RigidStopTable.none(model.nv), stops.table(model, lower, upper)
+        return RigidStopTable.none(model.nv), stops.parameters(model, lower, upper)
     if stops is not None:
         raise ArgumentError("expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops)
     return RigidStopTable.none(model.nv), None

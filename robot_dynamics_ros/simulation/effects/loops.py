@@ -19,8 +19,6 @@ from robot_dynamics_ros.simulation.effects.complementarity import (
     solve_mass,
 )
 
-__all__ = ["LoopMemory", "allow", "bind", "bind_with_stops", "take_off"]
-
 
 class LoopMemory(ComplementarityMemory):
     """The problem and the terms of closed loops, which are empty without constraints."""

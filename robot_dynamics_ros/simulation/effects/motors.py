@@ -10,8 +10,6 @@ from math import exp, expm1
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, constant, integers, numbers
 from robot_dynamics_ros.model.motors import current_rate
 
-__all__ = ["MotorMemory", "motor_current", "motor_rate", "motor_step"]
-
 
 class MotorMemory(Declared):
     """Direct-current motors."""

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint
 
-__all__ = ["JointPD", "SpringMemory", "SpringTable", "spring_effort"]
-
 
 class SpringMemory(Declared):
     """Springs and dampers at the joints."""
@@ -56,8 +54,8 @@ class JointPD:
     velocity: Values = 0.0
     effort: Values = 0.0
 
-    def table(self, model: RobotModel, coordinates: Coordinates) -> SpringTable:
-        """The numbers for one model.
+    def parameters(self, model: RobotModel, coordinates: Coordinates) -> dict[str, Array]:
+        """The numbers for one model, by their names in :class:`SpringMemory`.
 
         Raises:
             ArgumentError: a negative stiffness or damping, a wrong length, or a spring on a floating joint.
@@ -70,20 +68,7 @@ class JointPD:
                 got=self.p,
                 remedy="Name the joints that have springs in a mapping.",
             )
-        rest, rate, effort = (
-            per_joint(value, model, f"spring {name}", low=-np.inf)
-            for name, value in (("position", self.position), ("velocity", self.velocity), ("effort", self.effort))
-        )
-        return SpringTable(p, d, rest, rate, effort)
-
-
-class SpringTable:
-    """Springs as (nv,) arrays."""
-
-    def __init__(self, p: Array, d: Array, rest: Array, rate: Array, constant: Array) -> None:
-        self.p, self.d, self.rest, self.rate, self.constant = p, d, rest, rate, constant
-
-    def energy(self, position: Array) -> float:
-        """Elastic energy ½ P (u_o − q)², J."""
-        stretch = self.rest - position
-        return float(0.5 * np.sum(self.p * stretch * stretch))
+        signed = {"rest": self.position, "rate": self.velocity, "constant": self.effort}
+        words = {"rest": "position", "rate": "velocity", "constant": "effort"}
+        others = {k: per_joint(x, model, f"spring {words[k]}", low=-np.inf) for k, x in signed.items()}
+        return {f"spring_{name}": values for name, values in {"p": p, "d": d, **others}.items()}

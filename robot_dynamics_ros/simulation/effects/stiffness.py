@@ -12,15 +12,9 @@ from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.integrators.runge_kutta import TIME_STEPPING
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["check_step", "describe_divergence", "stable_step"]
-
 
 def check_step(system: JointSystem, integrator: Integrator, y: Array, h: float) -> None:
-    """Refuse a step outside the integrator's region of stability.
-
-    Raises:
-        SimulationError: naming the joint that oscillates most, and the step that would do.
-    """
+    """Refuse a step outside the integrator's region of stability."""
     largest, joint = stable_step(system, integrator, y)
     if h >= largest:
         raise SimulationError(
@@ -51,11 +45,12 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     stiffness, damping = _jacobians(system, y, implicit)
     matrices = [(stiffness, damping)]
     if system.stops is not None and not implicit:
-        guarded = np.isfinite(system.stops.lower) | np.isfinite(system.stops.upper)
+        stops = system.stops
+        guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
         for i in np.flatnonzero(guarded):
             one = np.zeros((system.nv, system.nv))
             one[i, i] = 1.0
-            matrices.append((stiffness + one * system.stops.stiffness[i], damping + one * system.stops.damping[i]))
+            matrices.append((stiffness + one * stops["stop_stiffness"][i], damping + one * stops["stop_damping"][i]))
     nv, fastest, joint = system.nv, 0.0, ""
     for K, D in matrices:
         A = np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])

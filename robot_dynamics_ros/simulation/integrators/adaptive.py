@@ -10,8 +10,6 @@ from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNam
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.integrators.protocols import MechanicalSystem
 
-__all__ = ["Adaptive"]
-
 _ORDERS = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5}
 
 

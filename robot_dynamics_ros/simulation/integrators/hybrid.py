@@ -19,8 +19,6 @@ from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["HybridStepper"]
-
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 _NONE = np.empty(0, dtype=np.intp)
 

@@ -9,8 +9,6 @@ import numpy as np
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.integrators.protocols import MechanicalSystem
 
-__all__ = ["Rosenbrock2"]
-
 _GAMMA = 1.0 - math.sqrt(0.5)
 
 

@@ -30,8 +30,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 )
 from robot_dynamics_ros.simulation.effects.complementarity import ComplementarityMemory
 
-__all__ = ["CARRIED", "COTH", "TANH", "MomentumMemory", "bias_impulse", "carry_momentum", "recall_momentum"]
-
 COTH = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)
 """½x coth ½x − 1 in powers x², x⁴, …"""
 CARRIED = ("known", "known_q", "known_v", "known_h", "carried", "past", "contraction")

@@ -8,8 +8,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Integrator", "MechanicalSystem"]
-
 
 class MechanicalSystem(Protocol):
     """The system that an integrator steps.

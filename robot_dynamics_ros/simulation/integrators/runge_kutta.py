@@ -18,52 +18,29 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
 from robot_dynamics_ros.simulation.integrators.implicit import Rosenbrock2
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator, MechanicalSystem
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS, Tableau
+from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
-
-__all__ = [
-    "INTEGRATORS",
-    "TIME_STEPPING",
-    "ExplicitRungeKutta",
-    "SemiImplicitEuler",
-    "make_integrator",
-    "rk_step",
-]
-
-
-def rk_step(tableau: Tableau, system: MechanicalSystem, t: float, y: Array, h: float, stages: Array) -> Array:
-    """One explicit Runge-Kutta step:  kᵢ = f(t + cᵢ h, y + h Σⱼ aᵢⱼ kⱼ),  y₁ = y + h Σ bᵢ kᵢ.
-
-    Args:
-        tableau: the method.
-        system: gives f.
-        t, y, h: time, state (ny,) and step.
-        stages: (s, ny) working memory, overwritten with the kᵢ.
-
-    Returns:
-        (ny,) the new state, quaternions not normalised.
-    """
-    A, c = tableau.A, tableau.c
-    system.derivative(t, y, stages[0])
-    for i in range(1, tableau.stages):
-        system.derivative(t + c[i] * h, y + h * (A[i, :i] @ stages[:i]), stages[i])
-    return y + h * (tableau.b @ stages)
 
 
 class ExplicitRungeKutta:
-    """A fixed-step explicit Runge-Kutta method, by its name in :data:`~robot_dynamics_ros.simulation.integrators.tableaus.TABLEAUS`."""
+    """A fixed-step explicit Runge-Kutta method, by its name in :data:`~robot_dynamics_ros.simulation.integrators.tableaus.TABLEAUS`.
+
+    kᵢ = f(t + cᵢ h, y + h Σⱼ aᵢⱼ kⱼ),  y₁ = y + h Σ bᵢ kᵢ
+    """
 
     def __init__(self, method: str) -> None:
         self.tableau = tableau = TABLEAUS[method]
         self.name = tableau.name
         self.order = tableau.order
         self.stability_limit = tableau.stability_limit()
-        self._stages = np.empty((tableau.stages, 0))
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        if self._stages.shape[1] != y.shape[0]:
-            self._stages = np.empty((self.tableau.stages, y.shape[0]))
-        y1 = rk_step(self.tableau, system, t, y, h, self._stages)
+        A, c = self.tableau.A, self.tableau.c
+        k = np.empty((self.tableau.stages, len(y)))
+        system.derivative(t, y, k[0])
+        for i in range(1, len(k)):
+            system.derivative(t + c[i] * h, y + h * (A[i, :i] @ k[:i]), k[i])
+        y1: Array = y + h * (self.tableau.b @ k)
         system.normalize(y1)
         return y1
 

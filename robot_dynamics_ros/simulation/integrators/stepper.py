@@ -8,8 +8,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.system import JointSystem
 
-__all__ = ["TimeStepper"]
-
 
 class TimeStepper:
     """Advances a system by time stepping, by Moreau's rule or semi-implicit Euler as the system's memory has it."""
@@ -19,11 +17,7 @@ class TimeStepper:
         self._midpoint = bool(dict(system.memory.layout.constants)["midpoint"])
 
     def advance(self, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h``; ``y`` is not changed.
-
-        Raises:
-            SimulationError: friction and stops cannot be resolved.
-        """
+        """The state at ``t + h``; ``y`` is not changed."""
         system, memory = self.system, self.system.memory
         nq, nv = system.nq, system.nv
         if not nv:

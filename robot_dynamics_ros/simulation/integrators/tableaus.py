@@ -15,8 +15,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array, frozen_array
 
-__all__ = ["TABLEAUS", "Tableau"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tableau:

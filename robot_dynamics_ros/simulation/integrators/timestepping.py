@@ -62,8 +62,6 @@ from robot_dynamics_ros.simulation.integrators.momentum import (
     recall_momentum,
 )
 
-__all__ = ["DIVERGED", "DONE", "LEAPT", "ROUTINES", "UNRESOLVED", "UNUSUAL", "PlantMemory"]
-
 # what became of a step
 DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
 

@@ -22,8 +22,6 @@ from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.integrators.protocols import MechanicalSystem
 
-__all__ = ["VariationalMidpoint"]
-
 
 class VariationalMidpoint:
     """Variational midpoint rule; second order, implicit.

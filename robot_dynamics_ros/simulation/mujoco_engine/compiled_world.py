@@ -34,8 +34,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["CompiledWorld", "compile_world"]
-
 SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 
 

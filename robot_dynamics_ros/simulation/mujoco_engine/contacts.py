@@ -16,8 +16,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import mujoco_or_error
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["Contact", "ContactReader"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contact:

@@ -47,8 +47,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["GEOMETRIES", "PREFIX", "CoordinateMap", "finish", "robot_geometry", "robot_spec"]
-
 PREFIX = "robot/"
 """Before the name of every element of the robot, so that a scene cannot have the same."""
 GEOMETRIES = ("collision", "visual", "none")
@@ -64,10 +62,6 @@ def robot_geometry(
     Args:
         geometry: ``"collision"``, ``"visual"`` or ``"none"``: which elements of the URDF.
         urdf, directory: see :func:`~robot_dynamics_ros.model.geometry.read_looks`.
-
-    Raises:
-        UnknownNameError: no such choice.
-        ArgumentError: a mesh that cannot be found: the robot would pass through things.
     """
     if geometry not in GEOMETRIES:
         raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")

@@ -12,8 +12,6 @@ from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.mujoco_engine.world import WorldShape
 from robot_dynamics_ros.simulation.plant_options import CommonOptions
 
-__all__ = ["MUJOCO_INTEGRATORS", "MujocoOptions"]
-
 MUJOCO_INTEGRATORS = {"implicitfast": "IMPLICITFAST", "implicit": "IMPLICIT", "euler": "EULER", "rk4": "RK4"}
 """Name → MuJoCo's name.  All but ``"rk4"`` are of first order; ``"rk4"`` is of fourth where nothing touches or sticks."""
 

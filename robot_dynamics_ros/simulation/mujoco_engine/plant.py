@@ -12,6 +12,7 @@ from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.friction_law import dry_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
@@ -25,8 +26,6 @@ from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedR
 
 if TYPE_CHECKING:
     import mujoco
-
-__all__ = ["MujocoPlant"]
 
 LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
@@ -111,12 +110,10 @@ class MujocoPlant(SimulatedRobot):
 
     @property
     def q(self) -> Array:
-        """See :class:`SimulatedRobot`."""
         return self.map.read(self.data)[0]
 
     @property
     def v(self) -> Array:
-        """See :class:`SimulatedRobot`."""
         return self.map.read(self.data)[1]
 
     def _switch_brakes(self) -> None:
@@ -129,7 +126,7 @@ class MujocoPlant(SimulatedRobot):
         dry = table.coulomb
         if table.curved:
             speed = np.abs(self.map.read(self.data)[1])
-            dry = dry + table.rise * np.exp(-((speed / table.velocity) ** table.exponent))
+            dry = dry_friction(speed, table.coulomb, table.rise, table.velocity, table.exponent)
         self.m.dof_frictionloss[self.map.v_at] = np.minimum(dry + self._brake if self._braked else dry, BRAKE)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
@@ -155,7 +152,6 @@ class MujocoPlant(SimulatedRobot):
         return {**super().state(), "mujoco": self._saved.copy()}
 
     def restore(self, state: PlantState) -> None:
-        """See :meth:`SimulatedRobot.restore`."""
         if len(state["mujoco"]) != len(self._saved):
             raise ArgumentError(
                 f"expected {len(self._saved)} numbers, got {len(state['mujoco'])}",
@@ -180,7 +176,6 @@ class MujocoPlant(SimulatedRobot):
                 self.tau[i] = limited_effort(self._limits, i, self.tau[i], x, speed)
 
     def advance(self) -> None:
-        """See :meth:`SimulatedRobot.advance`."""
         mujoco, m, data = self._mujoco, self.m, self.data
         mujoco.mj_getState(m, data, self._saved, self._kind)
         before = data.warning.number.copy()
@@ -256,7 +251,6 @@ class MujocoPlant(SimulatedRobot):
     # -- what the state and the command cause --------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """See :meth:`SimulatedRobot.prepare`."""
         self.joint_wrenches()
         if self.constraints is not None:
             self.constraint_wrenches()
@@ -274,7 +268,6 @@ class MujocoPlant(SimulatedRobot):
         return self._ask
 
     def acceleration(self) -> Array:
-        """See :meth:`SimulatedRobot.acceleration`."""
         return self.map.acceleration(self._look(), *self.map.read(self.data))
 
     def contacts(self) -> list[Contact]:

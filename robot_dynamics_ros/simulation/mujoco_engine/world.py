@@ -19,8 +19,6 @@ from robot_dynamics_ros.model.description import Pose
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["PRIMITIVES", "GeomOptions", "WorldShape", "add_shapes", "mujoco_or_error", "read_scene"]
-
 PRIMITIVES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0}
 """Kind of primitive → how many numbers its size has."""
 
@@ -35,9 +33,6 @@ def mujoco_or_error() -> ModuleType:
     """The package mujoco, its warnings sent to Python's ``logging`` instead of a file in the current directory.
 
     A handler that the program has set itself stays.
-
-    Raises:
-        BackendError: it is not installed, or too old.
     """
     try:
         import mujoco
@@ -134,9 +129,6 @@ def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
 
     Args:
         scene: path of an MJCF file, or its text (which begins with ``<``); ``None``: empty space.
-
-    Raises:
-        ArgumentError: no such file, or MuJoCo cannot read it; the message names file, element and line.
     """
     mujoco = mujoco_or_error()
     if scene is None:

@@ -15,8 +15,6 @@ import stat
 import tempfile
 from pathlib import Path
 
-__all__ = ["cache_directory", "clear", "load", "store"]
-
 ENVIRONMENT = "ROBOT_DYNAMICS_CACHE"
 _MAGIC = b"robot_dynamics kernel 1\n"
 _log = logging.getLogger(__name__)

@@ -21,27 +21,6 @@ from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
-__all__ = [
-    "Constant",
-    "Declared",
-    "Field",
-    "Integers",
-    "Kernel",
-    "Kernels",
-    "Matrix",
-    "Size",
-    "Vector",
-    "annotation_name",
-    "constant",
-    "fields",
-    "integers",
-    "kernel",
-    "kernels",
-    "numbers",
-    "row",
-    "shape_of",
-]
-
 Constant: TypeAlias = int | float | bool
 Size: TypeAlias = int | str
 """A length: a number, or an expression of constants such as ``"3 * nv"``."""
@@ -142,11 +121,7 @@ def row(matrix: Matrix, i: int) -> Vector:
 
 
 def fields(declared: type[Declared]) -> dict[str, Field]:
-    """Name → declaration, those of base classes first.
-
-    Raises:
-        TypeError: a name is declared as nothing that routines know, or as something else than its annotation says.
-    """
+    """Name → declaration, those of base classes first."""
     declarations: dict[str, Field] = {}
     for part in reversed(declared.__mro__):
         for name, annotation in inspect.get_annotations(part).items():

@@ -13,8 +13,6 @@ from typing import Any, TypeAlias, cast, final
 
 from robot_dynamics_ros.spatial import Scalar
 
-__all__ = ["Expr", "Graph", "Key", "Operand", "count_operations", "reachable"]
-
 Key: TypeAlias = tuple[Any, ...]
 """Where the emitter reads an input."""
 Operand: TypeAlias = "Expr | float"

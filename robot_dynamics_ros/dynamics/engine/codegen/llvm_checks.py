@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
-
-__all__ = ["unit_length", "zero_times_sum"]
 
 
 def unit_length(put: Callable[[str], str], quaternion: str) -> str:
@@ -29,47 +28,38 @@ def unit_length(put: Callable[[str], str], quaternion: str) -> str:
 
 def zero_times_sum(name: str) -> str:
     """``double @name(ptr p, i64 n)``: 0 x summed over n numbers; zero if all of them are finite, else NaN."""
-    parts = [f"  %l{k} = extractelement <8 x double> %s, i32 {k}" for k in range(8)]
-    parts += ["  %m0 = fadd double %l0, 0.0", *(f"  %m{k} = fadd double %m{k - 1}, %l{k}" for k in range(1, 8))]
-    total = "\n".join(parts)
-    return f"""\
-define internal double @{name}(ptr %p, i64 %n) nounwind noinline {{
-entry:
-  br label %wide
-wide:
-  %k = phi i64 [ 0, %entry ], [ %k_next, %more ]
-  %s0 = phi <8 x double> [ zeroinitializer, %entry ], [ %t0, %more ]
-  %s1 = phi <8 x double> [ zeroinitializer, %entry ], [ %t1, %more ]
-  %k_next = add i64 %k, 16
-  %room = icmp sle i64 %k_next, %n
-  br i1 %room, label %more, label %sum
-more:
-  %a0 = getelementptr double, ptr %p, i64 %k
-  %x0 = load <8 x double>, ptr %a0, align 8
-  %k1 = add i64 %k, 8
-  %a1 = getelementptr double, ptr %p, i64 %k1
-  %x1 = load <8 x double>, ptr %a1, align 8
-  %y0 = fmul contract <8 x double> %x0, zeroinitializer
-  %t0 = fadd contract <8 x double> %s0, %y0
-  %y1 = fmul contract <8 x double> %x1, zeroinitializer
-  %t1 = fadd contract <8 x double> %s1, %y1
-  br label %wide
-sum:
-  %s = fadd <8 x double> %s0, %s1
-{total}
-  br label %rest
-rest:
-  %r = phi i64 [ %k, %sum ], [ %r_next, %one ]
-  %z = phi double [ %m7, %sum ], [ %z_next, %one ]
-  %on = icmp slt i64 %r, %n
-  br i1 %on, label %one, label %done
-one:
-  %at = getelementptr double, ptr %p, i64 %r
-  %x = load double, ptr %at, align 8
-  %y = fmul double %x, 0.0
-  %z_next = fadd double %z, %y
-  %r_next = add i64 %r, 1
-  br label %rest
-done:
-  ret double %z
-}}"""
+    w, kind = Writer(), "<8 x double>"
+
+    def wide(k: str, sums: list[str]) -> list[str]:
+        further = []
+        for part, total in enumerate(sums):
+            x = w.put(f"load {kind}, ptr {w.at('%p', k, offset=8 * part)}, align 8")
+            y = w.put(f"fmul contract {kind} {x}, zeroinitializer")
+            further.append(w.put(f"fadd contract {kind} {total}, {y}"))
+        return further
+
+    def rest(k: str, sums: list[str]) -> list[str]:
+        x = w.put(f"load double, ptr {w.at('%p', k)}, align 8")
+        return [w.put(f"fadd double {sums[0]}, {w.put(f'fmul double {x}, 0.0')}")]
+
+    whole = w.put("and i64 %n, -16")
+    one, other = w.carrying("0", whole, 16, wide, [(kind, "zeroinitializer")] * 2)
+    both, total = w.put(f"fadd {kind} {one}, {other}"), "0.0"
+    for lane in range(8):
+        total = w.put(f"fadd double {total}, {w.put(f'extractelement {kind} {both}, i32 {lane}')}")
+    (total,) = w.carrying(whole, "%n", 1, rest, [("double", total)])
+    w.line(f"ret double {total}")
+    return w.function(f"internal double @{name}(ptr %p, i64 %n) nounwind noinline")
+
+
+def unit_quaternions() -> str:
+    """``i1 @unit_quaternions(ptr q, i64 n, i64 size)``: n quaternions, ``size`` numbers apart, have unit length."""
+    w = Writer()
+
+    def one(i: str, fine: list[str]) -> list[str]:
+        quaternion = w.at("%q", w.put(f"mul i64 {i}, %size"))
+        return [w.put(f"and i1 {fine[0]}, {unit_length(w.put, quaternion)}")]
+
+    (fine,) = w.carrying("0", "%n", 1, one, [("i1", "true")])
+    w.line(f"ret i1 {fine}")
+    return w.function("internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline")

@@ -7,24 +7,23 @@ from collections.abc import Callable, Sequence
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import WIDEST, LoopProgram
 
-__all__ = ["Flow"]
 
-
-class Flow:
+class Writer:
     """Writes the body of one function.
 
     Attributes:
-        p: the program that it is for.
-        e, rows: emitters of numbers, and of vectors that fill a register.
+        e: emitter of numbers.
         label: of the block that is being written.
     """
 
-    def __init__(self, program: LoopProgram, width: int) -> None:
-        self.p = program
-        self.e, self.rows = Emitter(1), Emitter(max(2, width), "r")
-        self.rows.lines = self.e.lines
+    def __init__(self) -> None:
+        self.e = Emitter(1)
         self.label = "entry"
         self.labels = 0
+
+    def function(self, head: str) -> str:
+        """The whole function; ``head``: what stands between ``define`` and the body."""
+        return "\n".join([f"define {head} {{", "entry:", *self.e.lines, "}"])
 
     def put(self, text: str) -> str:
         return self.e.put(text)
@@ -82,6 +81,31 @@ class Flow:
             self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{latch} ]"
         return names
 
+    def at(self, base: str, index: str, scale: int = 1, offset: int = 0) -> str:
+        if scale != 1:
+            index = self.put(f"mul nsw i64 {index}, {scale}")
+        if offset:
+            index = self.put(f"add nsw i64 {index}, {offset}")
+        return self.put(f"getelementptr inbounds double, ptr {base}, i64 {index}")
+
+    def bytes_at(self, base: str, index: str, step: str | int) -> str:
+        return self.put(f"getelementptr i8, ptr {base}, i64 {self.put(f'mul i64 {index}, {step}')}")
+
+
+class Flow(Writer):
+    """Writes the body of a loop program's function.
+
+    Attributes:
+        p: the program that it is for.
+        rows: emitter of vectors that fill a register.
+    """
+
+    def __init__(self, program: LoopProgram, width: int) -> None:
+        super().__init__()
+        self.p = program
+        self.rows = Emitter(max(2, width), "r")
+        self.rows.lines = self.e.lines
+
     def chain(
         self,
         table: str,
@@ -110,13 +134,6 @@ class Flow:
         self.jump(head)
         self.start(done)
         return names
-
-    def at(self, base: str, index: str, scale: int = 1, offset: int = 0) -> str:
-        if scale != 1:
-            index = self.put(f"mul nsw i64 {index}, {scale}")
-        if offset:
-            index = self.put(f"add nsw i64 {index}, {offset}")
-        return self.put(f"getelementptr inbounds double, ptr {base}, i64 {index}")
 
     def row_length(self, number: int) -> int:
         """Doubles from one row of a matrix to the next."""

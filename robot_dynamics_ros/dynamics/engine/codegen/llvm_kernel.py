@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
-
-__all__ = ["batch_function", "callee_module", "kernel_module", "wide_module"]
 
 
 def pointers(arguments: Sequence[ArrayArgument]) -> str:
@@ -22,13 +21,7 @@ def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence
 
     Leaves are keyed (input number, flat index).  Output arrays are the arguments marked so, in order.
     """
-    parts = [
-        DECLARATIONS,
-        _single(Emitter(1), arguments, outputs),
-        batch_function(arguments),
-        python_wrapper(arguments),
-    ]
-    return "\n".join(parts)
+    return "\n".join([callee_module(arguments, outputs), python_wrapper(arguments)])
 
 
 def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
@@ -58,19 +51,7 @@ def _single(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Se
         return e.put(f"load double, ptr {address}, align 8")
 
     e.emit(reachable(angles), load)
-    if angles:
-        names = [e.text(x) for x in angles]
-        fine = e.within_limit(names)
-        e.lines.append(f"  br i1 {fine}, label %near, label %far\nnear:")
-        near = [e.sine_cosine(x) for x in names]
-        e.lines.append("  br label %ready\nfar:")
-        far = [(e.put(f"call double @sin(double {x})"), e.put(f"call double @cos(double {x})")) for x in names]
-        e.lines.append("  br label %ready\nready:")
-        trig = trig_nodes(nodes, angles)
-        for x, (s, c), (fs, fc) in zip(angles, near, far, strict=True):
-            for op, a, b in (("sin", s, fs), ("cos", c, fc)):
-                if op in trig[x.id]:
-                    e.names[trig[x.id][op].id] = e.put(f"phi double [ {a}, %near ], [ {b}, %far ]")
+    e.trigonometry(angles, nodes, "near", "far", "ready")
     e.emit(nodes, load)
     for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
         for index, node in enumerate(output):
@@ -124,40 +105,23 @@ def _several(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[S
 
 def _scatter(width: int) -> str:
     """``void @scatter(table, out, n)``: n vectors of ``width`` lanes to ``width`` rows of n."""
-    lines = [
-        "define internal void @scatter(ptr noalias %table, ptr noalias %out, i64 %n) nounwind noinline {",
-        "entry:",
-        *[f"  %row{lane} = mul i64 %n, {lane}" for lane in range(width)],
-        "  br label %test",
-        "test:",
-        "  %k = phi i64 [ 0, %entry ], [ %next, %body ]",
-        "  %more = icmp slt i64 %k, %n",
-        "  br i1 %more, label %body, label %done",
-        "body:",
-        f"  %from = getelementptr inbounds <{width} x double>, ptr %table, i64 %k",
-    ]
-    for lane in range(width):
-        lines += [
-            f"  %at{lane} = getelementptr inbounds double, ptr %from, i64 {lane}",
-            f"  %v{lane} = load double, ptr %at{lane}, align 8",
-            f"  %i{lane} = add i64 %row{lane}, %k",
-            f"  %to{lane} = getelementptr inbounds double, ptr %out, i64 %i{lane}",
-            f"  store double %v{lane}, ptr %to{lane}, align 8",
-        ]
-    return "\n".join([*lines, "  %next = add i64 %k, 1", "  br label %test", "done:", "  ret void", "}"])
+    w = Writer()
+    rows = [w.put(f"mul i64 %n, {lane}") for lane in range(width)]
+
+    def one(k: str) -> None:
+        table = w.put(f"getelementptr inbounds <{width} x double>, ptr %table, i64 {k}")
+        for lane, row in enumerate(rows):
+            value = w.put(f"load double, ptr {w.at(table, str(lane))}, align 8")
+            w.line(f"store double {value}, ptr {w.at('%out', w.put(f'add i64 {row}, {k}'))}, align 8")
+
+    w.loop("0", "%n", 1, one)
+    w.line("ret void")
+    return w.function("internal void @scatter(ptr noalias %table, ptr noalias %out, i64 %n) nounwind noinline")
 
 
-def _advance(arguments: Sequence[ArrayArgument], prefix: str, counter: str) -> list[str]:
-    """Pointers to the arrays' rows for one state."""
-    lines = []
-    for k, a in enumerate(arguments):
-        lines.append(f"  %{prefix}o{k} = mul i64 {counter}, {8 * a.size}")
-        lines.append(f"  %{prefix}{k} = getelementptr inbounds i8, ptr %p{k}, i64 %{prefix}o{k}")
-    return lines
-
-
-def _passed(arguments: Sequence[ArrayArgument], prefix: str) -> str:
-    return ", ".join(f"ptr %{prefix}{k}" for k in range(len(arguments)))
+def _rows(w: Writer, arguments: Sequence[ArrayArgument], state: str) -> str:
+    """The arrays' rows for one state, as arguments of a call."""
+    return ", ".join(f"ptr {w.bytes_at(f'%p{k}', state, 8 * a.size)}" for k, a in enumerate(arguments))
 
 
 def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
@@ -166,52 +130,29 @@ def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
     Args:
         extra: number of further pointers, handed on as they are.
     """
-    further = "".join(f", ptr %extra{k}" for k in range(extra))
-    lines = [
-        f"define void @batch(i64 %begin, i64 %end, {pointers(arguments)}{further}) nounwind {{",
-        "entry:",
-        "  br label %test",
-        "test:",
-        "  %j = phi i64 [ %begin, %entry ], [ %j_next, %one ]",
-        "  %more = icmp slt i64 %j, %end",
-        "  br i1 %more, label %one, label %done",
-        "one:",
-        *_advance(arguments, "d", "%j"),
-        f"  call void @single({_passed(arguments, 'd')}{further})",
-        "  %j_next = add i64 %j, 1",
-        "  br label %test",
-        "done:",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    w, further = Writer(), "".join(f", ptr %extra{k}" for k in range(extra))
+    w.loop("%begin", "%end", 1, lambda j: w.line(f"call void @single({_rows(w, arguments, j)}{further})"))
+    w.line("ret void")
+    return w.function(f"void @batch(i64 %begin, i64 %end, {pointers(arguments)}{further}) nounwind")
 
 
 def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
     """``void @wide(i64 begin, i64 end, pointers, ptr batch)``: as ``@batch``, whose address comes last and which does the
     states whose angles are too large, and those left over at the end."""
-    every = _passed(arguments, "p")
-    lines = [
-        f"define void @wide(i64 %begin, i64 %end, {pointers(arguments)}, ptr %one_by_one) nounwind {{",
-        "entry:",
-        "  br label %test",
-        "test:",
-        "  %i = phi i64 [ %begin, %entry ], [ %i_next, %next ]",
-        f"  %i_next = add i64 %i, {width}",
-        "  %room = icmp sle i64 %i_next, %end",
-        "  br i1 %room, label %side_by_side, label %rest",
-        "side_by_side:",
-        *_advance(arguments, "a", "%i"),
-        f"  %done = call i1 @several({_passed(arguments, 'a')})",
-        "  br i1 %done, label %next, label %careful",
-        "careful:",
-        f"  call void %one_by_one(i64 %i, i64 %i_next, {every})",
-        "  br label %next",
-        "next:",
-        "  br label %test",
-        "rest:",
-        f"  call void %one_by_one(i64 %i, i64 %end, {every})",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    w, every = Writer(), pointers(arguments)
+
+    def side_by_side(i: str) -> None:
+        done = w.put(f"call i1 @several({_rows(w, arguments, i)})")
+        careful, following = w.fresh("careful"), w.fresh("next")
+        w.line(f"br i1 {done}, label %{following}, label %{careful}")
+        w.start(careful)
+        w.line(f"call void %one_by_one(i64 {i}, i64 {w.put(f'add i64 {i}, {width}')}, {every})")
+        w.jump(following)
+        w.start(following)
+
+    whole = w.put(f"and i64 {w.put('sub i64 %end, %begin')}, {-width}")
+    rest = w.put(f"add i64 %begin, {whole}")
+    w.loop("%begin", rest, width, side_by_side)
+    w.line(f"call void %one_by_one(i64 {rest}, i64 %end, {every})")
+    w.line("ret void")
+    return w.function(f"void @wide(i64 %begin, i64 %end, {every}, ptr %one_by_one) nounwind")

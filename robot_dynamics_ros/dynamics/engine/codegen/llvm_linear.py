@@ -9,8 +9,6 @@ from __future__ import annotations
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram
 
-__all__ = ["linear_step", "tables"]
-
 AT_ONCE = 8
 """Vectors of right-hand sides that are kept in registers."""
 

@@ -14,7 +14,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
     Emitter,
     angles_of,
     masked_declarations,
-    trig_nodes,
 )
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
@@ -29,25 +28,20 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     Store,
 )
 
-__all__ = ["loop_module"]
-
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
 TILE = 8
 SIDE_BY_SIDE = 4
 """Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 
 
-def loop_module(
-    arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
-) -> str:
+def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width: int) -> str:
     """LLVM assembly with ``@single``, ``@batch``, ``@piece`` and the Python entry, which find the program's tables and working
     memory, by four further pointers: integers, constants, rotor inertias, workspace.
 
     Args:
-        free_classes: classes whose joint has six degrees of freedom.
         width: doubles that a vector register holds.
     """
-    writer = LoopWriter(arguments, program, free_classes, width)
+    writer = LoopWriter(program, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [
         DECLARATIONS,
@@ -70,11 +64,8 @@ def loop_module(
 class LoopWriter(Flow):
     """Writes a program, statement by statement."""
 
-    def __init__(
-        self, arguments: Sequence[ArrayArgument], program: LoopProgram, free_classes: Sequence[int], width: int
-    ) -> None:
+    def __init__(self, program: LoopProgram, width: int) -> None:
         super().__init__(program, width)
-        self.arguments, self.free_classes = arguments, free_classes
         self.wide = Emitter(min(SIDE_BY_SIDE, width), "w") if width > 1 else self.e
         self.wide.lines = self.e.lines
 
@@ -199,7 +190,10 @@ class LoopWriter(Flow):
 
         angles = [x for x in angles_of([n for n in outer if n.op in ("sin", "cos")]) if x.id not in of_ancestor]
         e.emit(reachable(angles), load)
-        self.trigonometry(angles, outer)
+        if angles:
+            labels = [self.fresh(w) for w in ("near", "far", "ready")]
+            e.trigonometry(angles, outer, *labels)
+            self.label = labels[-1]
         e.emit(outer, load)
         for loop in block.loops:
             self.ancestor_loop(loop, context, of_ancestor)
@@ -208,26 +202,6 @@ class LoopWriter(Flow):
 
     def store(self, store: Store, context: dict[str, str]) -> None:
         self.line(f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8")
-
-    def trigonometry(self, angles: Sequence[Expr], nodes: Sequence[Expr]) -> None:
-        if not angles:
-            return
-        e = self.e
-        names = [e.text(x) for x in angles]
-        near, far, ready = (self.fresh(w) for w in ("near", "far", "ready"))
-        self.line(f"br i1 {e.within_limit(names)}, label %{near}, label %{far}")
-        self.start(near)
-        small = [e.sine_cosine(x) for x in names]
-        self.jump(ready)
-        self.start(far)
-        large = [(self.put(f"call double @sin(double {x})"), self.put(f"call double @cos(double {x})")) for x in names]
-        self.jump(ready)
-        self.start(ready)
-        pairs = trig_nodes(nodes, angles)
-        for x, s, b in zip(angles, small, large, strict=True):
-            for k, op in enumerate(("sin", "cos")):
-                if op in pairs[x.id]:
-                    e.names[pairs[x.id][op].id] = self.put(f"phi double [ {s[k]}, %{near} ], [ {b[k]}, %{far} ]")
 
     def ancestor_loop(self, loop: AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.
@@ -258,10 +232,10 @@ class LoopWriter(Flow):
         self.start(run)
         low = self.integer(top, "run_start")
         skip = self.fresh("next")
-        if self.p.free:
+        if self.p.free_classes:
             kind = self.integer(top, "class")
             is_free = "false"
-            for c in self.free_classes:
+            for c in self.p.free_classes:
                 same = self.put(f"icmp eq i64 {kind}, {c}")
                 is_free = same if is_free == "false" else self.put(f"or i1 {is_free}, {same}")
             mine = self.fresh("mine")

@@ -7,13 +7,12 @@ returns −1, or the first state of a group that it refused.  Threads run it wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_quaternions, zero_times_sum
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
-
-__all__ = ["REFUSE_NOT_FINITE", "REFUSE_NOT_UNIT", "piece_function"]
 
 CONTEXT_HEAD = 3
 """First words of a piece's context: what it refuses, a further address for the callee, bytes of working memory for each
@@ -38,178 +37,106 @@ def piece_function(arguments: Sequence[ArrayArgument], callee: str, *, further: 
         extra: number of further pointers that the callee takes.
     """
     size = chunk(arguments)
-    lines = ["define i64 @piece(i64 %begin, i64 %end, i64 %thread, ptr %context) nounwind {", "entry:"]
-    lines += [f"  %b{k} = alloca [{max(size * a.size, 1)} x double], align 64" for k, a in enumerate(arguments)
-              if not a.output]  # fmt: skip
-    words, passed = _context_words(len(arguments), extra, further)
-    lines += [
-        *words,
-        f"  %finite_bit = and i64 %refuse, {REFUSE_NOT_FINITE}",
-        "  %finite = icmp ne i64 %finite_bit, 0",
-        f"  %unit_bit = and i64 %refuse, {REFUSE_NOT_UNIT}",
-        "  %unit = icmp ne i64 %unit_bit, 0",
-        "  br label %test",
-        "test:",
-        "  %i = phi i64 [ %begin, %entry ], [ %until, %fine ]",
-        "  %more = icmp slt i64 %i, %end",
-        "  br i1 %more, label %chunk, label %done",
-        "chunk:",
-        f"  %i_next = add i64 %i, {size}",
-        "  %whole = icmp slt i64 %i_next, %end",
-        "  %until = select i1 %whole, i64 %i_next, i64 %end",
-        "  %n = sub i64 %until, %i",
-    ]
-    pointers = []
-    for k, a in enumerate(arguments):
-        lines.append(f"  %o{k} = mul i64 %i, %row{k}")
-        lines.append(f"  %s{k} = getelementptr i8, ptr %data{k}, i64 %o{k}")
-        if not a.output:
-            lines.append(
-                f"  %p{k} = call ptr @gather(ptr %s{k}, i64 %row{k}, i64 %column{k}, i64 %n, i64 {a.size}, ptr %b{k})"
-            )
-        pointers.append(f"ptr %{'s' if a.output else 'p'}{k}")
-    lines += [
-        *_finite_check(arguments),
-        *_unit_check(arguments),
-        "  br label %fine",
-        "fine:",
-        f"  call void @{callee}(i64 0, i64 %n, {', '.join([*pointers, *passed])})",
-        "  br label %test",
-        "refused:",
-        "  ret i64 %i",
-        "done:",
-        "  ret i64 -1",
-        "}",
-        _GATHER,
-        zero_times_sum("zero_times_batch"),
-    ]
-    return "\n".join([*lines, _unit_quaternions()] if any(a.quaternions for a in arguments) else lines)
+    inputs = [(k, a) for k, a in enumerate(arguments) if not a.output]
+    w = Writer()
 
+    def word(number: int, kind: str = "i64") -> str:
+        return w.put(f"load {kind}, ptr {w.put(f'getelementptr i64, ptr %context, i64 {number}')}")
 
-def _context_words(count: int, extra: int, further: bool) -> tuple[list[str], list[str]]:
-    """Lines that load the context, and the callee's arguments beside the arrays of this chunk."""
-    lines = []
-
-    def word(name: str, number: int, kind: str = "i64") -> None:
-        lines.append(f"  %{name}_at = getelementptr i64, ptr %context, i64 {number}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}_at")
-
-    word("refuse", 0)
-    word("further", 1, "ptr")
-    word("room", 2)
-    for k in range(count):
-        word(f"data{k}", CONTEXT_HEAD + 3 * k, "ptr")
-        word(f"row{k}", CONTEXT_HEAD + 3 * k + 1)
-        word(f"column{k}", CONTEXT_HEAD + 3 * k + 2)
-    for k in range(extra):
-        word(f"shared{k}", CONTEXT_HEAD + 3 * count + k, "ptr")
-    passed = [f"ptr %shared{k}" for k in range(extra)]
+    rooms = {k: w.put(f"alloca [{max(size * a.size, 1)} x double], align 64") for k, a in inputs}
+    refuse, callee_of, room = word(0), word(1, "ptr"), word(2)
+    asked = {
+        bit: w.put(f"icmp ne i64 {w.put(f'and i64 {refuse}, {bit}')}, 0")
+        for bit in (REFUSE_NOT_FINITE, REFUSE_NOT_UNIT)
+    }
+    places = [CONTEXT_HEAD + 3 * k for k in range(len(arguments))]
+    arrays = [(word(n, "ptr"), word(n + 1), word(n + 2)) for n in places]
+    shared = [word(CONTEXT_HEAD + 3 * len(arguments) + k, "ptr") for k in range(extra)]
     if extra:
-        lines += [
-            "  %skip = mul i64 %thread, %room",
-            f"  %workspace = getelementptr i8, ptr %shared{extra - 1}, i64 %skip",
-        ]
-        passed[-1] = "ptr %workspace"
-    return lines, [*passed, "ptr %further"] if further else passed
+        shared[-1] = w.bytes_at(shared[-1], "%thread", room)
+    shared += [callee_of] if further else []
+
+    def states(i: str) -> None:
+        following = w.put(f"add i64 {i}, {size}")
+        whole = w.put(f"icmp slt i64 {following}, %end")
+        n = w.put(f"sub i64 {w.put(f'select i1 {whole}, i64 {following}, i64 %end')}, {i}")
+        own = [w.bytes_at(data, i, row) for data, row, _ in arrays]
+        for k, a in inputs:
+            _, row, column = arrays[k]
+            strides = f"i64 {row}, i64 {column}, i64 {n}, i64 {a.size}"
+            own[k] = w.put(f"call ptr @gather(ptr {own[k]}, {strides}, ptr {rooms[k]})")
+        _checks(w, inputs, own, n, asked)
+        passed = ", ".join(f"ptr {x}" for x in (*own, *shared))
+        w.line("br label %fine")
+        w.start("refused")
+        w.line(f"ret i64 {i}")
+        w.start("fine")
+        w.line(f"call void @{callee}(i64 0, i64 {n}, {passed})")
+
+    w.loop("%begin", "%end", size, states)
+    w.line("ret i64 -1")
+    piece = w.function("i64 @piece(i64 %begin, i64 %end, i64 %thread, ptr %context) nounwind")
+    quaternions = [unit_quaternions()] if any(a.quaternions for a in arguments) else []
+    return "\n".join([piece, _gather(), zero_times_sum("zero_times_batch"), *quaternions])
 
 
-def _finite_check(arguments: Sequence[ArrayArgument]) -> list[str]:
-    lines = ["  br i1 %finite, label %look, label %looked", "look:"]
-    total = "0.0"
-    for k, a in enumerate(arguments):
-        if not a.output:
-            lines.append(f"  %count{k} = mul i64 %n, {a.size}")
-            lines.append(f"  %f{k} = call double @zero_times_batch(ptr %p{k}, i64 %count{k})")
-            lines.append(f"  %g{k} = fadd double %f{k}, {total}")
-            total = f"%g{k}"
-    lines.append(f"  %numbers = fcmp oeq double {total}, 0.0")
-    return [*lines, "  br i1 %numbers, label %looked, label %refused", "looked:"]
+def _checks(
+    w: Writer, inputs: Sequence[tuple[int, ArrayArgument]], own: Sequence[str], n: str, asked: Mapping[int, str]
+) -> None:
+    """Go to ``refused`` where a check that is asked for does not hold for the next ``n`` states."""
+
+    def check(bit: int, holds: Callable[[], str]) -> None:
+        look, looked = w.fresh("look"), w.fresh("looked")
+        w.line(f"br i1 {asked[bit]}, label %{look}, label %{looked}")
+        w.start(look)
+        w.line(f"br i1 {holds()}, label %{looked}, label %refused")
+        w.start(looked)
+
+    def finite() -> str:
+        total = "0.0"
+        for k, a in inputs:
+            count = w.put(f"mul i64 {n}, {a.size}")
+            part = w.put(f"call double @zero_times_batch(ptr {own[k]}, i64 {count})")
+            total = w.put(f"fadd double {part}, {total}")
+        return w.put(f"fcmp oeq double {total}, 0.0")
+
+    check(REFUSE_NOT_FINITE, finite)
+    for k, a in inputs:
+        for start in a.quaternions:
+            first = w.at(own[k], str(start))
+            call = f"call i1 @unit_quaternions(ptr {first}, i64 {n}, i64 {a.size})"
+            check(REFUSE_NOT_UNIT, functools.partial(w.put, call))
 
 
-def _unit_check(arguments: Sequence[ArrayArgument]) -> list[str]:
-    lines = []
-    starts = [(k, a.size, start) for k, a in enumerate(arguments) for start in a.quaternions]
-    for number, (k, width, start) in enumerate(starts):
-        lines += [
-            f"  br i1 %unit, label %unit{number}, label %next{number}",
-            f"unit{number}:",
-            f"  %q{number} = getelementptr double, ptr %p{k}, i64 {start}",
-            f"  %u{number} = call i1 @unit_quaternions(ptr %q{number}, i64 %n, i64 {width})",
-            f"  br i1 %u{number}, label %next{number}, label %refused",
-            f"next{number}:",
-        ]
-    return lines
+def _gather() -> str:
+    """``ptr @gather(ptr from, row, column, n, size, ptr to)``: n rows of ``size`` numbers, ``row`` and ``column`` bytes apart, side by
+    side in ``to``; ``from`` itself where they are so already."""
+    w = Writer()
+    width = w.put("shl i64 %size, 3")
+    dense = [w.put(f"icmp eq i64 %row, {width}"), w.put("icmp eq i64 %column, 8")]
+    w.line(f"br i1 {w.put(f'and i1 {dense[0]}, {dense[1]}')}, label %same, label %copy")
+    w.start("same")
+    w.line("ret ptr %from")
+    w.start("copy")
+    by_rows = w.put("icmp slt i64 %column, %row")
 
+    def chosen(first: str, second: str) -> str:
+        return w.put(f"select i1 {by_rows}, i64 {first}, i64 {second}")
 
-_GATHER = """\
-define internal ptr @gather(ptr %from, i64 %row, i64 %column, i64 %n, i64 %size, ptr %to) nounwind noinline {
-entry:
-  %width = shl i64 %size, 3
-  %rows = icmp eq i64 %row, %width
-  %columns = icmp eq i64 %column, 8
-  %as_it_is = and i1 %rows, %columns
-  br i1 %as_it_is, label %same, label %copy
-same:
-  ret ptr %from
-copy:
-  %by_rows = icmp slt i64 %column, %row
-  %n_out = select i1 %by_rows, i64 %n, i64 %size
-  %n_in = select i1 %by_rows, i64 %size, i64 %n
-  %from_out = select i1 %by_rows, i64 %row, i64 %column
-  %from_in = select i1 %by_rows, i64 %column, i64 %row
-  %to_out = select i1 %by_rows, i64 %width, i64 8
-  %to_in = select i1 %by_rows, i64 8, i64 %width
-  br label %outer
-outer:
-  %i = phi i64 [ 0, %copy ], [ %i_next, %outer_next ]
-  %a = phi ptr [ %from, %copy ], [ %a_next, %outer_next ]
-  %b = phi ptr [ %to, %copy ], [ %b_next, %outer_next ]
-  %i_more = icmp slt i64 %i, %n_out
-  br i1 %i_more, label %inner, label %done
-inner:
-  %j = phi i64 [ 0, %outer ], [ %j_next, %one ]
-  %c = phi ptr [ %a, %outer ], [ %c_next, %one ]
-  %d = phi ptr [ %b, %outer ], [ %d_next, %one ]
-  %j_more = icmp slt i64 %j, %n_in
-  br i1 %j_more, label %one, label %outer_next
-one:
-  %x = load double, ptr %c, align 8
-  store double %x, ptr %d, align 8
-  %c_next = getelementptr i8, ptr %c, i64 %from_in
-  %d_next = getelementptr i8, ptr %d, i64 %to_in
-  %j_next = add i64 %j, 1
-  br label %inner
-outer_next:
-  %a_next = getelementptr i8, ptr %a, i64 %from_out
-  %b_next = getelementptr i8, ptr %b, i64 %to_out
-  %i_next = add i64 %i, 1
-  br label %outer
-done:
-  ret ptr %to
-}"""
+    outer, inner = chosen("%n", "%size"), chosen("%size", "%n")
+    steps = [(chosen("%row", "%column"), chosen("%column", "%row")), (chosen(width, "8"), chosen("8", width))]
 
+    def group(i: str) -> None:
+        source, target = (w.bytes_at(base, i, step) for base, (step, _) in zip(("%from", "%to"), steps, strict=True))
 
-def _unit_quaternions() -> str:
-    """``i1 @unit_quaternions(ptr q, i64 n, i64 size)``: n quaternions, ``size`` numbers apart, have unit length."""
-    body = Emitter(prefix="x")
-    unit = unit_length(body.put, "%p")
-    checked = "\n".join(body.lines)
-    return f"""\
-define internal i1 @unit_quaternions(ptr %q, i64 %n, i64 %size) nounwind noinline {{
-entry:
-  br label %test
-test:
-  %i = phi i64 [ 0, %entry ], [ %i_next, %one ]
-  %p = phi ptr [ %q, %entry ], [ %p_next, %one ]
-  %fine = phi i1 [ true, %entry ], [ %both, %one ]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %one, label %done
-one:
-{checked}
-  %both = and i1 %fine, {unit}
-  %p_next = getelementptr double, ptr %p, i64 %size
-  %i_next = add i64 %i, 1
-  br label %test
-done:
-  ret i1 %fine
-}}"""
+        def one(j: str) -> None:
+            x = w.put(f"load double, ptr {w.bytes_at(source, j, steps[0][1])}, align 8")
+            w.line(f"store double {x}, ptr {w.bytes_at(target, j, steps[1][1])}, align 8")
+
+        w.loop("0", inner, 1, one)
+
+    w.loop("0", outer, 1, group)
+    w.line("ret ptr %to")
+    return w.function(
+        "internal ptr @gather(ptr %from, i64 %row, i64 %column, i64 %n, i64 %size, ptr %to) nounwind noinline"
+    )

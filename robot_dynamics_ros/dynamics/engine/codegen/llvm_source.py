@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 
-__all__ = ["DECLARATIONS", "TRIG_LIMIT", "Emitter", "double", "masked_declarations"]
-
 DECLARATIONS = """\
 declare double @sin(double)
 declare double @cos(double)
@@ -212,6 +210,26 @@ class Emitter:
         sine = self.put(f"select {flag} {odd}, {self.type} {c}, {self.type} {s}")
         cosine = self.put(f"select {flag} {odd}, {self.type} {s}, {self.type} {c}")
         return self._signed(sine, k, 0), self._signed(cosine, k, 1)
+
+    def trigonometry(self, angles: Sequence[Expr], nodes: Sequence[Expr], near: str, far: str, ready: str) -> None:
+        """Sines and cosines among ``nodes`` of plain angles, of one state: inline, or by the C library where one is too large.
+
+        Args:
+            near, far, ready: labels of the blocks; the last is left open.
+        """
+        if not angles:
+            return
+        names = [self.text(x) for x in angles]
+        self.lines.append(f"  br i1 {self.within_limit(names)}, label %{near}, label %{far}\n{near}:")
+        small = [self.sine_cosine(x) for x in names]
+        self.lines.append(f"  br label %{ready}\n{far}:")
+        large = [[self.put(f"call double @{op}(double {x})") for op in ("sin", "cos")] for x in names]
+        self.lines.append(f"  br label %{ready}\n{ready}:")
+        trig = trig_nodes(nodes, angles)
+        for x, inline, library in zip(angles, small, large, strict=True):
+            for op, a, b in zip(("sin", "cos"), inline, library, strict=True):
+                if op in trig[x.id]:
+                    self.names[trig[x.id][op].id] = self.put(f"phi double [ {a}, %{near} ], [ {b}, %{far} ]")
 
     def _signed(self, value: str, k: str, shift: int) -> str:
         """``value`` negated in the quadrants where bit 1 of k + shift is set."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
-
-__all__ = ["PYTHON_WRAPPER", "ROUTER_SLOTS", "WRAPPER_TABLE", "ArrayArgument", "python_wrapper", "router_module"]
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 
 PYTHON_WRAPPER = "python_wrapper"
 
@@ -68,27 +67,12 @@ def python_wrapper(arguments: Sequence[ArrayArgument], disjoint: bool = False, e
     return _Wrapper(arguments, disjoint, extra).text()
 
 
-class _Wrapper:
+class _Wrapper(Writer):
     def __init__(self, arguments: Sequence[ArrayArgument], disjoint: bool, extra: int) -> None:
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
+        super().__init__()
         self.disjoint, self.extra = disjoint, extra
-        self.lines: list[str] = []
-        self.count = 0
-
-    # -- writing ---------------------------------------------------------------------------------------------------
-
-    def put(self, text: str) -> str:
-        name = f"%x{self.count}"
-        self.count += 1
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def line(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
 
     def field(self, base: str, offset: int, kind: str) -> str:
         return self.put(f"load {kind}, ptr {self.put(f'getelementptr i8, ptr {base}, i64 {offset}')}")
@@ -108,7 +92,7 @@ class _Wrapper:
             for c in conditions[1:]:
                 total = self.put(f"and i1 {total}, {c}")
             self.line(f"br i1 {total}, label %{then}, label %slow")
-        self.label(then)
+        self.start(then)
 
     # -- the parts -------------------------------------------------------------------------------------------------
 
@@ -122,12 +106,12 @@ class _Wrapper:
         self.unit_quaternions(data)
         self.finite(data)
         self.line(f"switch i64 %nargs, label %slow [ i64 {n}, label %fresh i64 {n + m}, label %given ]")
-        self.label("given")
+        self.start("given")
         objects = [self.argument(n + k) for k in range(m)]
         if m == 1:
             none = self.put(f"icmp eq ptr {objects[0]}, {self.word('none')}")
             self.line(f"br i1 {none}, label %fresh, label %array")
-            self.label("array")
+            self.start("array")
         memory = self.arrays(objects, self.outputs, "out")
         if self.disjoint:
             self.require(self.separate(memory, data), "disjoint")
@@ -135,20 +119,18 @@ class _Wrapper:
         answer = objects[0] if m == 1 else self.word("none")
         self.line(f"call void @Py_IncRef(ptr {answer})")
         self.line(f"ret ptr {answer}")
-        self.label("fresh")
+        self.start("fresh")
         self.allocated(data)
-        self.label("slow")
+        self.start("slow")
         self.line(
             f"%answer = call ptr @PyObject_VectorcallDict(ptr {self.word('slow')}, ptr %args, i64 %nargs, ptr null)"
         )
         self.line("ret ptr %answer")
         head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
+        body = self.function(f"ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind")
         return "\n".join(
             [
-                head + f"define ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
-                "entry:",
-                *self.lines,
-                "}",
+                head + body,
                 _DECLARATIONS,
                 *([zero_times_sum("zero_times_sum")] if any(a.size > STRAIGHT for a in self.inputs) else []),
             ]
@@ -193,7 +175,7 @@ class _Wrapper:
         """Where the table asks for it: 0 x summed over all inputs is zero, which NaN and infinities do not allow."""
         checked = self.put(f"icmp ne i64 {self.word('finite', 'i64')}, 0")
         self.line(f"br i1 {checked}, label %look, label %ready")
-        self.label("look")
+        self.start("look")
         terms = []
         for p, a in zip(data, self.inputs, strict=True):
             if a.size > STRAIGHT:
@@ -241,23 +223,23 @@ class _Wrapper:
         cases = " ".join(f"i64 {k}, label %only{k}" for k in range(m))
         self.line(f"switch i64 {self.word('only', 'i64')}, label %all [ {cases} ]")
         for k in range(m):
-            self.label(f"only{k}")
+            self.start(f"only{k}")
             self.answer(data, k)
-        self.label("all")
+        self.start("all")
         tuple_ = self.put(f"call ptr @PyTuple_New(i64 {m})")
         self.line(f"br i1 {self.put(f'icmp eq ptr {tuple_}, null')}, label %failed, label %tuple")
-        self.label("failed")
+        self.start("failed")
         self.line("ret ptr null")
-        self.label("tuple")
+        self.start("tuple")
         memory = []
         for k in range(m):
             made = self.new_array(k)
             bad = self.put(f"icmp eq ptr {made}, null")
             self.line(f"br i1 {bad}, label %dropped{k}, label %item{k}")
-            self.label(f"dropped{k}")
+            self.start(f"dropped{k}")
             self.line(f"call void @Py_DecRef(ptr {tuple_})")
             self.line("ret ptr null")
-            self.label(f"item{k}")
+            self.start(f"item{k}")
             self.line(f"call i32 @PyTuple_SetItem(ptr {tuple_}, i64 {k}, ptr {made})")
             memory.append(self.field(made, ARRAY_DATA, "ptr"))
         self.run(data, memory)
@@ -284,9 +266,9 @@ class _Wrapper:
         made = self.new_array(wanted)
         bad = self.put(f"icmp eq ptr {made}, null")
         self.line(f"br i1 {bad}, label %lost{wanted}, label %got{wanted}")
-        self.label(f"lost{wanted}")
+        self.start(f"lost{wanted}")
         self.line("ret ptr null")
-        self.label(f"got{wanted}")
+        self.start(f"got{wanted}")
         memory[wanted] = self.field(made, ARRAY_DATA, "ptr")
         self.run(data, memory)
         self.line(f"ret ptr {made}")
@@ -315,48 +297,30 @@ def router_module() -> str:
 
 
 def _router(keys: int) -> str:
-    lines = [
-        f"define ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind {{",
-        "entry:",
-        f"  %data_at = getelementptr i8, ptr %self, i64 {ARRAY_DATA}",
-        "  %table = load ptr, ptr %data_at",
-        f"  %enough = icmp uge i64 %nargs, {keys}",
-        "  br i1 %enough, label %find, label %slow",
-        "find:",
-        "  %key0 = load i64, ptr %args",
-    ]
+    w = Writer()
+    table = w.put(f"load ptr, ptr {w.put(f'getelementptr i8, ptr %self, i64 {ARRAY_DATA}')}")
+    w.line(f"br i1 {w.put(f'icmp uge i64 %nargs, {keys}')}, label %find, label %slow")
+    w.start("find")
+    own = [w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %args, i64 {k}')}") for k in range(keys)]
+    mixed = own[0] if keys == 1 else w.put(f"xor i64 {own[0]}, {own[1]}")
+    place = w.put(f"and i64 {w.put(f'lshr i64 {mixed}, 4')}, {ROUTER_SLOTS - 1}")
+    place = w.put(f"add i64 {w.put(f'shl i64 {place}, 2')}, 1")
+    slot = w.put(f"getelementptr i64, ptr {table}, i64 {place}")
+
+    def word(k: int, kind: str) -> str:
+        return w.put(f"load {kind}, ptr {w.put(f'getelementptr i64, ptr {slot}, i64 {k}')}")
+
+    first = word(0, "i64")
+    same = w.put(f"icmp eq i64 {first}, {own[0]}")
     if keys == 2:
-        lines += ["  %second = getelementptr i64, ptr %args, i64 1", "  %key1 = load i64, ptr %second",
-                  "  %mixed = xor i64 %key0, %key1"]  # fmt: skip
-    lines += [
-        f"  %high = lshr i64 {'%mixed' if keys == 2 else '%key0'}, 4",
-        f"  %place = and i64 %high, {ROUTER_SLOTS - 1}",
-        "  %four = shl i64 %place, 2",
-        "  %at = add i64 %four, 1",
-        "  %slot = getelementptr i64, ptr %table, i64 %at",
-        "  %known0 = load i64, ptr %slot",
-        "  %same0 = icmp eq i64 %known0, %key0",
-    ]
-    same = "%same0"
-    if keys == 2:
-        lines += ["  %slot1 = getelementptr i64, ptr %slot, i64 1", "  %known1 = load i64, ptr %slot1",
-                  "  %same1 = icmp eq i64 %known1, %key1", "  %same = and i1 %same0, %same1"]  # fmt: skip
-        same = "%same"
-    lines += [
-        f"  br i1 {same}, label %found, label %slow",
-        "found:",
-        "  %code_at = getelementptr ptr, ptr %slot, i64 2",
-        "  %code = load ptr, ptr %code_at",
-        "  %own_at = getelementptr ptr, ptr %slot, i64 3",
-        "  %own = load ptr, ptr %own_at",
-        f"  %rest = getelementptr ptr, ptr %args, i64 {keys}",
-        f"  %left = sub i64 %nargs, {keys}",
-        "  %result = tail call ptr %code(ptr %own, ptr %rest, i64 %left)",
-        "  ret ptr %result",
-        "slow:",
-        "  %callable = load ptr, ptr %table",
-        "  %answer = tail call ptr @PyObject_VectorcallDict(ptr %callable, ptr %args, i64 %nargs, ptr null)",
-        "  ret ptr %answer",
-        "}",
-    ]
-    return "\n".join(lines)
+        second = word(1, "i64")
+        same = w.put(f"and i1 {same}, {w.put(f'icmp eq i64 {second}, {own[1]}')}")
+    w.line(f"br i1 {same}, label %known, label %slow")
+    w.start("known")
+    code, wrapper = word(2, "ptr"), word(3, "ptr")
+    rest, count = w.put(f"getelementptr ptr, ptr %args, i64 {keys}"), w.put(f"sub i64 %nargs, {keys}")
+    w.line(f"ret ptr {w.put(f'tail call ptr {code}(ptr {wrapper}, ptr {rest}, i64 {count})')}")
+    w.start("slow")
+    slow = f"ptr {w.put(f'load ptr, ptr {table}')}"
+    w.line(f"ret ptr {w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}")
+    return w.function(f"ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind")

@@ -26,8 +26,6 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 
-__all__ = ["AncestorLoop", "Block", "BodyLoop", "DegreeLoop", "Linear", "Location", "LoopProgram", "Section", "Store"]
-
 Location: TypeAlias = tuple[Any, ...]
 WIDEST = 8
 """Doubles in the largest vector: rows of arrays in working memory are filled up to a multiple of it."""
@@ -101,13 +99,12 @@ class LoopProgram:
         cleared: (array, number of doubles) pairs set to zero first.
         scratch: array beyond the arguments → where in working memory it begins.
         symmetric: arguments that hold the lower half of a symmetric matrix, to be mirrored at the end.
-        record, columns: doubles in a body's record, and number of columns.
+        record: doubles in a body's record.
         workspace: doubles of working memory: records of all bodies and the root, columns, further arrays.
         ints: (n, 6) integers per body, see ``INT_FIELDS``; the root is body n.
         params: (n, k) constants per body.
         armature: (nv,).
-        free: whether there are free joints.
-        free_classes: numbers of the classes of bodies that have one.
+        free_classes: numbers of the classes of bodies that have a free joint.
     """
 
     n: int
@@ -117,12 +114,10 @@ class LoopProgram:
     scratch: dict[int, int]
     symmetric: list[int]
     record: int
-    columns: int
     workspace: int
     ints: np.ndarray
     params: np.ndarray
     armature: np.ndarray
-    free: bool
     free_classes: tuple[int, ...] = ()
 
     @property

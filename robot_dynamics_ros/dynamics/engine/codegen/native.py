@@ -42,17 +42,6 @@ from robot_dynamics_ros.errors import BackendError
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-__all__ = [
-    "NativeLibrary",
-    "Router",
-    "cached_library",
-    "compile_module",
-    "library_of",
-    "target_key",
-    "vector_width",
-    "wrappers_supported",
-]
-
 _lock = threading.Lock()
 MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
 PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",
@@ -257,11 +246,7 @@ class NativeLibrary:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Address of a function.
-
-        Raises:
-            BackendError: the code has no such function.
-        """
+        """Address of a function."""
         found = int(self._engine.get_function_address(name))
         if not found:
             raise BackendError(

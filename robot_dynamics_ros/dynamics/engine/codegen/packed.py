@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from typing import Any, TypeAlias
 
-__all__ = ["Packed", "number", "put_number", "put_word", "word"]
-
 Packed: TypeAlias = Any
 """Parameter of routines: the bytes of a message."""
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 
-__all__ = ["python_source"]
-
 _DEEPEST = 12  # values within values
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_KEYWORDS, c_comment, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Field, fields, shape_of
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import (
     Array,
@@ -37,27 +37,11 @@ from robot_dynamics_ros.dynamics.engine.codegen.routine_source import (
     While,
 )
 
-__all__ = ["CText", "routines_in_c"]
-
 _C = {"f": "double", "i": "int64_t", "b": "int", "none": "void"}
 _ZERO = {"f": "0.0", "i": "0", "b": "0"}
 _ARRAY = {"vector": "double *", "matrix": "double *", "integers": "int64_t *", "packed": "unsigned char *"}
-_PRECEDENCE = {
-    "or": 1,
-    "and": 2,
-    "==": 4,
-    "!=": 4,
-    "<": 5,
-    "<=": 5,
-    ">": 5,
-    ">=": 5,
-    "+": 7,
-    "-": 7,
-    "*": 8,
-    "/": 8,
-    "//": 8,
-    "%": 8,
-}
+_LEVELS = {1: "or", 2: "and", 4: "== !=", 5: "< <= > >=", 7: "+ -", 8: "* / // %"}
+_PRECEDENCE = {sign: level for level, signs in _LEVELS.items() for sign in signs.split()}
 _BITS, _ATOM, _UNARY, _CHOICE = 3, 10, 9, 0
 _SIGNS = {"or": "||", "and": "&&", "//": "/"}
 _HELPERS = {
@@ -88,15 +72,7 @@ _HELPERS = {
     memcpy(message + 4 * i, &whole, sizeof whole);
 }}""",
 }
-_WORDS = """
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr const_cast
-continue decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto
-if inline int int64_t long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
-public register reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct switch
-template this thread_local throw true try typedef typeid typename uint32_t union unsigned using virtual void
-volatile wchar_t while xor xor_eq
-"""
-_RESERVED = frozenset(_WORDS.split())
+_RESERVED = C_KEYWORDS | CPP_KEYWORDS | {"int64_t", "uint32_t"}
 
 
 @dataclass(frozen=True)

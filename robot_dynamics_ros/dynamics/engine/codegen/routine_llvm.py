@@ -32,8 +32,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.routine_source import (
     While,
 )
 
-__all__ = ["CallSlot", "MemoryLayout", "Slot", "routine_module"]
-
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "none": "void"}
 _INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor", "ceil")} | {"abs": "llvm.fabs.f64"}
 _TWO = ("pow", "atan2", "fmod", "remainder", "copysign")

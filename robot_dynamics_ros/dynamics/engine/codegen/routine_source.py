@@ -31,6 +31,7 @@ import ast
 import functools
 import inspect
 import math
+import operator
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,31 +41,6 @@ from typing import Any, NoReturn, TypeAlias, TypeGuard
 from robot_dynamics_ros import spatial
 from robot_dynamics_ros.dynamics.engine.codegen import declared, packed
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared, annotation_name
-
-__all__ = [
-    "MATHEMATICS",
-    "Array",
-    "Assign",
-    "Call",
-    "Do",
-    "Element",
-    "Expression",
-    "For",
-    "If",
-    "Jump",
-    "KernelCall",
-    "Number",
-    "Operation",
-    "Program",
-    "Return",
-    "Routine",
-    "Row",
-    "Statement",
-    "Store",
-    "Variable",
-    "While",
-    "read_routines",
-]
 
 Function: TypeAlias = Callable[..., Any]
 _KINDS = {"float": "f", "Scalar": "f", "S": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
@@ -97,12 +73,12 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 _BUILT_IN = ("min", "max", "abs", "float", "int")
 _TESTS = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["with_typed_pointers"]
-
 _WORD = re.compile(r"\bptr\b")
 _LOAD = re.compile(r"^(\s*%\S+ = load )(.+?), ptr (%[\w.]+)(.*)$")
 _STORE = re.compile(r"^(\s*store )(<\d+ x \w+>|\S+) (.+), ptr (%[\w.]+)(.*)$")
@@ -26,7 +24,6 @@ _PARAMETER = re.compile(r"ptr (?:noalias )?(%\w+)")
 def with_typed_pointers(source: str) -> str:
     """The same module, for a compiler that does not know ``ptr``."""
     source = source.replace("llvm.memset.p0.i64", "llvm.memset.p0i8.i64")
-    source = source.replace("llvm.memcpy.p0.p0.i64", "llvm.memcpy.p0i8.p0i8.i64")
     globals_: dict[str, str] = {}
     out: list[str] = []
     typed: dict[str, tuple[str, str]] = {}  # pointer → (type, name of the same address as a pointer to that type)

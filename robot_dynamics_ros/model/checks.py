@@ -6,6 +6,7 @@ is taken for a mistake.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -105,22 +106,7 @@ def checked_joint(joint: Joint) -> Joint:
     if joint.type is JointType.FLOATING:
         return joint
     axis = checked_axis(joint.axis, where)
-    if axis is joint.axis:
-        return joint
-    return Joint(
-        joint.name,
-        joint.type,
-        joint.parent,
-        joint.child,
-        joint.origin,
-        axis,
-        joint.limits,
-        joint.damping,
-        joint.friction,
-        joint.armature,
-        joint.mimic,
-        joint.rotor_inertia,
-    )
+    return joint if axis is joint.axis else dataclasses.replace(joint, axis=axis)
 
 
 def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError) -> None:

@@ -423,13 +423,9 @@ def _locked_configuration(
     model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
 ) -> Array:
     """(nq,) configuration whose entries for ``names`` are checked."""
-    q = model.neutral()
-    if isinstance(at, str):
-        q = configuration_of(model, at, "lock, at")
-    elif isinstance(at, Mapping):
-        for name in at:
+    if isinstance(at, Mapping):
+        for name in (*at, *names):
             model.body_index(name)
-        for name in names:
             if name not in at:
                 raise ArgumentError(
                     f"no position for joint {name!r}",
@@ -437,9 +433,8 @@ def _locked_configuration(
                     got=sorted(at),
                     remedy="Give one for every joint that is locked.",
                 )
-            _set(q, model.q_slice(name), at[name], f"lock, at[{name!r}]")
-    elif at is not None:
-        _set(q, slice(0, model.nq), at, "lock, at")
+        at = {name: at[name] for name in names}
+    q = model.neutral() if at is None else configuration_of(model, at, "lock, at")
     for name in names:
         values = q[model.q_slice(name)]
         if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:
@@ -450,21 +445,3 @@ def _locked_configuration(
                 remedy="The position of a floating joint is [x, y, z, qx, qy, qz, qw].",
             )
     return q
-
-
-def _set(q: Array, where: slice, value: object, label: str) -> None:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full(0, np.nan)
-    size = where.stop - where.start
-    if array.ndim == 0 and size == 1:
-        array = array.reshape(1)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected {size} finite number{'s' if size != 1 else ''}, got {value!r}",
-            where=label,
-            got=value,
-            remedy="Give a configuration of the whole robot, or {joint: position}.",
-        )
-    q[where] = array

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SERIES", "STYLE", "XYZ", "curve", "joint_kinds", "legend", "pyplot", "save", "unit_of", "without_noise"]
-
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 """Colours of curves that belong to joints."""
 

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 
-__all__ = ["PACKAGE", "config_file", "share_directory"]
-
 PACKAGE = "robot_dynamics_ros"
 
 

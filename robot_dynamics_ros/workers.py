@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 from robot_dynamics_ros.errors import BackendError
 
-__all__ = ["Workers", "on_cluster", "on_processes", "run_tasks"]
-
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 Workers = Executor | Callable[[], AbstractContextManager[Executor]] | None

@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose, frozen_array
 
-__all__ = ["Wrench"]
-
 POINT_TOLERANCE = 1e-9
 """Metres within which two points count as the same."""
 

@@ -7,21 +7,6 @@ import math
 import os
 from pathlib import Path
 
-__all__ = [
-    "at_least_one",
-    "coordinate_or_name",
-    "finite",
-    "input_path",
-    "new_directory",
-    "not_negative",
-    "output_directory",
-    "output_file",
-    "positive",
-    "seed",
-    "share",
-    "whole",
-]
-
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
 

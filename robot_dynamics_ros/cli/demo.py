@@ -31,8 +31,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.ros.arm_parameters import vendor_description, write_parameter_files
 
-__all__ = ["add_arguments", "run"]
-
 _DEFAULT = "six_axis"
 _LEAD = 0.5  # s from sending the trajectory to its start
 _PATIENCE = 2.0  # s without a message that the nodes bear; a busy machine is not a broken robot

@@ -18,8 +18,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw"]
-
 
 def draw(model: RobotModel, motion: Motion, recording, path: Path) -> None:
     """Write the picture.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.equations.formulas import Formulas
     from robot_dynamics_ros.model import DCMotor
 
-__all__ = ["add_arguments", "given_symbols", "parse_motors", "run"]
-
 FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html", ".c": "c", ".py": "python"}
 _MOTOR_WORDS = {
     "R": "resistance",

@@ -25,8 +25,6 @@ from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["add_arguments", "run"]
-
 _MOST_WAYPOINTS = 1e6
 
 

@@ -18,8 +18,6 @@ from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS, MAX_OPERATION
 from robot_dynamics_ros.export.report import report_text
 from robot_dynamics_ros.export.ros2_control import export_controller
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""

@@ -24,8 +24,6 @@ from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.signals import Terminated, ending_signals
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-__all__ = ["COMMANDS", "EXIT_CODES", "main", "make_parser"]
-
 #: name → (module, one line of help).  A module has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
 COMMANDS = {
     "commission": (

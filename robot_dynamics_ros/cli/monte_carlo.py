@@ -19,8 +19,6 @@ from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
 
-__all__ = ["add_arguments", "run"]
-
 _MOST_STEPS = 1e6
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 

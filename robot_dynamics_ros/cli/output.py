@@ -16,19 +16,6 @@ from typing import Any, TextIO
 from robot_dynamics_ros.cli import progress
 from robot_dynamics_ros.cli.table import table
 
-__all__ = [
-    "Figure",
-    "add_arguments",
-    "error",
-    "failure",
-    "print_table",
-    "remark",
-    "result",
-    "rows_as_data",
-    "settings",
-    "warning",
-]
-
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
 

@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.urdf import MAX_BYTES, load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 
-__all__ = ["NamedRobot", "add_robot", "configuration_argument", "load_model", "load_named"]
-
 TOPIC = "robot_description"
 
 

@@ -41,8 +41,6 @@ from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 from robot_dynamics_ros.simulation.tracking import LAWS
 
-__all__ = ["add_arguments", "run"]
-
 _MOST_STEPS = 2_000_000
 
 

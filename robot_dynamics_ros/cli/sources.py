@@ -26,19 +26,6 @@ from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import CHOICES, TIME_UNITS, BadRow, Recording
 from robot_dynamics_ros.recordings.times import REPAIRS
 
-__all__ = [
-    "add_recordings",
-    "add_time_unit",
-    "bad_row_lines",
-    "frame_argument",
-    "given_recordings",
-    "is_bag",
-    "meaning_of_efforts",
-    "output_directories",
-    "read_external",
-    "read_recording",
-]
-
 _SHOWN = 10
 
 

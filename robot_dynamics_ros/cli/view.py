@@ -27,8 +27,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from robot_dynamics_ros.view.viewer import Viewer
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""

@@ -7,8 +7,6 @@ import argparse
 from robot_dynamics_ros.cli.arguments import at_least_one
 from robot_dynamics_ros.workers import Workers, on_cluster, on_processes
 
-__all__ = ["add_workers", "workers_of"]
-
 
 def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
     """The options ``--processes`` and ``--scheduler``."""

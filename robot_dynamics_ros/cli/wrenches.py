@@ -37,8 +37,6 @@ from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.write import write_bag, write_csv
 
-__all__ = ["add_arguments", "run"]
-
 _T = TypeVar("_T")
 
 _FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}

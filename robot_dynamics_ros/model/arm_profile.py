@@ -18,8 +18,6 @@ from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameEr
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
-__all__ = ["ArmProfile", "Driver", "EffortHabits", "JointFacts", "VendorDescription", "arm_names", "load_arm_profile"]
-
 INTERFACES = ("ros2_control", "vendor_api", "none")
 WHO = ("robot", "controller")
 ON_SILENCE = ("hold", "zero", "stop")

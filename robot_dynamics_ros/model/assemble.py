@@ -27,8 +27,6 @@ from robot_dynamics_ros.model.tree import resolve_mimics, walk
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["assemble"]
-
 
 def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None) -> dict[str, Any]:
     """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""

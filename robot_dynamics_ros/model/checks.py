@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.errors import ModelError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, Joint, JointLimits, JointType
 
-__all__ = ["AXIS_TOLERANCE", "LARGEST", "check_limits", "check_numbers", "checked_axis", "checked_joint"]
-
 AXIS_TOLERANCE = 1e-3
 
 _EYE = np.eye(3)

@@ -17,8 +17,6 @@ from robot_dynamics_ros.model.description import Array, Configurations, Joint, R
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, parse_xml
 
-__all__ = ["configuration_of", "configurations_of", "initial_configuration"]
-
 _SCHEMA: dict[str, Any] = {"robot": {"group_state": {"joint": {}}, "virtual_joint": {}}}
 
 

@@ -29,8 +29,6 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
-__all__ = ["DHRow", "DHTable", "denavit_hartenberg", "from_denavit_hartenberg"]
-
 CONVENTIONS = ("standard", "modified")
 TINY = 1e-9
 """Angles between axes and distances below this count as zero."""

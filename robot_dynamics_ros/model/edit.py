@@ -25,8 +25,6 @@ from robot_dynamics_ros.model.description import (
 from robot_dynamics_ros.model.inertia_check import inertia_fault
 from robot_dynamics_ros.model.joint_motion import joint_pose
 
-__all__ = ["attach", "lock", "subtree"]
-
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
     """The robot with some joints fixed.

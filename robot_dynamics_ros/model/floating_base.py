@@ -7,8 +7,6 @@ import dataclasses
 from robot_dynamics_ros.model.description import Joint, JointType, Link, RobotDescription
 from robot_dynamics_ros.model.tree import walk
 
-__all__ = ["with_floating_base"]
-
 
 def with_floating_base(description: RobotDescription) -> RobotDescription:
     """The same robot on a floating joint ``root_joint`` from a new root link ``world``.

@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
-__all__ = ["chain", "limb"]
-
 _Z = (0.0, 0.0, 1.0)
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array, Joint, JointType, Pose, frozen_array
 
-__all__ = ["joint_pose", "plane_axes", "rotation_of_quaternion"]
-
 
 def plane_axes(normal: Array) -> tuple[Array, Array]:
     """The unit vectors along which the x and y of a planar joint count, in the joint frame.

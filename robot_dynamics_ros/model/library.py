@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.urdf_source import split_arguments
 from robot_dynamics_ros.resources import share_directory
 
-__all__ = ["find_robot", "load_robot", "robot_names", "robot_path"]
-
 
 def robot_path(name: str) -> Path:
     """Path of the URDF of a robot that comes with the package.

@@ -17,8 +17,6 @@ from robot_dynamics_ros.model.geometry import Shape
 if TYPE_CHECKING:
     from trimesh import Scene, Trimesh
 
-__all__ = ["LARGEST_MESH", "MeshError", "own_colour", "read_mesh", "triangles"]
-
 LARGEST_MESH = 200_000_000
 """Bytes of a mesh file that is still read."""
 

@@ -32,8 +32,6 @@ from robot_dynamics_ros.model.to_urdf import to_urdf
 if TYPE_CHECKING:
     from mujoco import MjModel
 
-__all__ = ["compile_mjcf", "is_mjcf", "is_sdf", "mujoco_name", "mujoco_rotation", "parse_mjcf", "refuse_sdf"]
-
 _ROOT = re.compile(rb"<([A-Za-z]+)")
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 

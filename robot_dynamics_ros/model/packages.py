@@ -15,8 +15,6 @@ from urllib.parse import unquote, urlparse
 
 from robot_dynamics_ros.errors import UrdfError
 
-__all__ = ["package_directory", "path_of_address"]
-
 _NAME = re.compile(rb"<name>\s*([\w.-]+)\s*</name>")
 _IGNORED = ("AMENT_IGNORE", "COLCON_IGNORE")
 _LEVELS_UP, _LEVELS_DOWN, _MOST_FOLDERS = 6, 3, 2000

@@ -16,8 +16,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ARGUMENTS", "CONFIGURATIONS", "check_model", "completed", "examples", "publish"]
-
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 """Names of parameters that are configurations."""
 

@@ -20,8 +20,6 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose, plane_axes
 
-__all__ = ["digits_may_be_lost", "doubtful_joints", "lost_digits_error", "singular_error", "singular_motion"]
-
 _SHOWN = 6
 _ZERO = 1e-11  # of the composite inertia: round-off
 _SAFE = 1e-6  # of a body's largest moment: far from any doubt

@@ -34,8 +34,6 @@ from robot_dynamics_ros.model.description import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["BACKENDS", "DEFAULT_GRAVITY", "RobotModel"]
-
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 BACKENDS = ("native", "loops", "numpy", "interpreted")
 """Ways to compute the dynamics: machine code, compiled loops over the tree, NumPy, the algorithms as written."""

@@ -20,19 +20,6 @@ from robot_dynamics_ros.arrays import real_array, real_array_or_nan, real_number
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
 
-__all__ = [
-    "combined_inertia",
-    "inertia_of_capsule",
-    "inertia_of_cone",
-    "inertia_of_cuboid",
-    "inertia_of_cylinder",
-    "inertia_of_density",
-    "inertia_of_ellipsoid",
-    "inertia_of_mesh",
-    "inertia_of_mesh_file",
-    "inertia_of_sphere",
-]
-
 
 def _positive(**values: object) -> list[float]:
     done = []

@@ -10,8 +10,6 @@ from xml.etree.ElementTree import Element, SubElement
 from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Pose, RobotDescription
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["to_urdf"]
-
 DRAKE_NAMESPACE = "http://drake.mit.edu"
 _LARGEST = "1e+308"  # URDF has no infinity; load_urdf reads 1e300 and more as "no limit"
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDescription
 
-__all__ = ["resolve_mimics", "walk"]
-
 
 def walk(
     description: RobotDescription,

@@ -45,8 +45,6 @@ from robot_dynamics_ros.model.xml_guard import MAX_BYTES
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["load_urdf", "parse_urdf"]
-
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()

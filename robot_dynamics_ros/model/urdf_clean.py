@@ -17,8 +17,6 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.urdf_origin import NEWEST_VERSION, rotation_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-__all__ = ["JOINT_TYPES", "MOMENTS", "CleanUrdf", "Element", "clean_urdf"]
-
 Element: TypeAlias = "dict[str, Any]"
 """An element: ``line``; attribute → text, number or three numbers; name of a child element → that element."""
 

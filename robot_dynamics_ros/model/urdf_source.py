@@ -14,8 +14,6 @@ from robot_dynamics_ros.errors import ArgumentError, UrdfError
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.xacro_file import expand_xacro
 
-__all__ = ["UrdfInput", "read_source", "split_arguments", "with_arguments"]
-
 _ARGUMENT = re.compile(r"(?<=\s)[A-Za-z_][\w.-]*:=")
 
 UrdfInput = str | bytes | os.PathLike[str]

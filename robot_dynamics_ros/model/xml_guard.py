@@ -14,8 +14,6 @@ from xml.parsers import expat
 
 from robot_dynamics_ros.errors import UrdfError
 
-__all__ = ["MAX_BYTES", "Node", "Schema", "parse_xml"]
-
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 400_000

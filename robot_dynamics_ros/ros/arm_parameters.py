@@ -11,14 +11,6 @@ from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts
 from robot_dynamics_ros.model.packages import package_directory
 from robot_dynamics_ros.model.urdf_source import with_arguments
 
-__all__ = [
-    "controller_manager_parameters",
-    "controller_parameters",
-    "simulator_parameters",
-    "vendor_description",
-    "write_parameter_files",
-]
-
 FOR_EVER = 3600.0
 """s; the longest time-out that the simulator has."""
 ASSUMED_ARMATURE = 0.08

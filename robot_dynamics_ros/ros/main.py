@@ -11,8 +11,6 @@ import sys
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
 
-__all__ = ["commissioning", "controller", "effort_gate", "payload_identification", "simulator", "viewer"]
-
 
 def controller(args: list[str] | None = None) -> int:
     """The executable ``controller``."""

@@ -41,8 +41,6 @@ from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 
-__all__ = ["PayloadIdentificationNode"]
-
 _SETTLE, _LATE, _WATCH = 0.5, 10.0, 0.05
 _RATE = 50.0
 _EVERY = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)

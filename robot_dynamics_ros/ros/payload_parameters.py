@@ -5,8 +5,6 @@ from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
-__all__ = ["PAYLOAD_IDENTIFICATION_PARAMETERS"]
-
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,

@@ -42,8 +42,6 @@ from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spat
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
 
-__all__ = ["ControllerInputs"]
-
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
 

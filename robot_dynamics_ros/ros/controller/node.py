@@ -25,8 +25,6 @@ from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterV
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
 from robot_dynamics_ros.ros.transport.reports import Rejections
 
-__all__ = ["ControllerNode"]
-
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
 

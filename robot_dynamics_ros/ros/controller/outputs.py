@@ -20,8 +20,6 @@ from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, topic_token
 
-__all__ = ["EstimatedWrench", "ExternalEfforts", "FurtherWrenches", "joint_wrenches"]
-
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
 

@@ -29,20 +29,6 @@ from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, 
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
-__all__ = [
-    "CONTROLLER_PARAMETERS",
-    "collision",
-    "contact",
-    "flange",
-    "guards",
-    "joint_parameters",
-    "observer",
-    "options",
-    "payload",
-    "tolerances",
-    "validate",
-]
-
 _CONFIGURE = "at the next configure"
 
 # fmt: off

@@ -21,8 +21,6 @@ try:
 except ImportError:
     JointTrajectoryControllerState = None
 
-__all__ = ["ReferenceTopics"]
-
 
 def _array(values: Array) -> array.array[float]:
     return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())

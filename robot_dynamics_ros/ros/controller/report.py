@@ -15,8 +15,6 @@ from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
 from robot_dynamics_ros.ros.transport.reports import Rejections
 
-__all__ = ["ControllerReport"]
-
 _OK, _WARN, _ERROR = 0, 1, 2
 _MILLISECONDS = 1e-6
 

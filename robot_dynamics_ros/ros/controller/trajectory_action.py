@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from control_msgs.msg import JointTolerance as JointToleranceMessage
     from unique_identifier_msgs.msg import UUID
 
-__all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
-
 # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
 _RESULT_KEPT = 10
 

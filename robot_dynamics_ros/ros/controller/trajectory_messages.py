@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
 
-__all__ = [
-    "LONG",
-    "ActionGoal",
-    "LongGoal",
-    "MessageGoal",
-    "ReadTrajectory",
-    "point_from_message",
-    "read_trajectory",
-    "to_nanoseconds",
-    "trajectory_from_bytes",
-    "trajectory_from_message",
-]
-
 #: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
 LONG = 20_000
 

@@ -14,8 +14,6 @@ from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 if TYPE_CHECKING:
     from control_msgs.srv import QueryTrajectoryState
 
-__all__ = ["answer", "offer_query"]
-
 
 def offer_query(node: Node, loop: Callable[[], ControlLoop | None]) -> bool:
     """Offer the service, if control_msgs, which has its type, is installed.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from robot_dynamics_ros.control.flange import CONTACTS
 from robot_dynamics_ros.ros.transport.parameters import Param
 
-__all__ = ["ACCELERATION_SOURCES", "WRENCH_PARAMETERS"]
-
 _CONFIGURE = "at the next configure"
 
 #: parameter value → what the control core calls it

@@ -29,8 +29,6 @@ from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_sche
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 
-__all__ = ["EffortGateNode"]
-
 _WATCH_PERIOD = 0.01
 _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
 

@@ -10,8 +10,6 @@ from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
-__all__ = ["ConstraintTopics"]
-
 
 class ConstraintTopics(Output):
     """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame.

@@ -14,8 +14,6 @@ from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
-__all__ = ["ContactTopics"]
-
 
 class ContactTopics(Output):
     """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, which

@@ -12,8 +12,6 @@ from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ["DRIVER_PARAMETERS", "driver_parameters", "make_driver"]
-
 DRIVER_PARAMETERS = (
     Param(
         "driver.compensates",

@@ -18,8 +18,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATO
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import PRIMITIVES, WorldShape
 
-__all__ = ["ENGINES", "ENGINE_PARAMETERS", "check_engine", "check_shapes", "make_mujoco_plant", "shape_parameters"]
-
 ENGINES = ("robot_dynamics", "mujoco")
 
 # fmt: off

@@ -14,8 +14,6 @@ from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
 
-__all__ = ["Pushes"]
-
 
 class Pushes:
     """Wrenches on links, each ending a while after its last message.

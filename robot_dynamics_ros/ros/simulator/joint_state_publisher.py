@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.cdr import marks
 from robot_dynamics_ros.ros.transport.outputs import TemplatePublisher
 
-__all__ = ["JointStatePublisher"]
-
 
 class JointStatePublisher(TemplatePublisher):
     """Publishes position, velocity and effort of joints with one degree of freedom.

@@ -35,8 +35,6 @@ from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
 
-__all__ = ["SimulatorNode"]
-
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
 _LITTER_AT_MOST = 50  # watches that may pass without a moment to collect garbage in

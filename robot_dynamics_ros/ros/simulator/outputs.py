@@ -21,8 +21,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ["SimulatorOutputs"]
-
 
 class SimulatorOutputs:
     """Publishes the state of a plant.

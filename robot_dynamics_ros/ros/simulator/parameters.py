@@ -27,16 +27,6 @@ from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = [
-    "SIMULATOR_PARAMETERS",
-    "TIME_MODES",
-    "check_initial_positions",
-    "initial_position_parameters",
-    "initial_positions",
-    "make_plant",
-    "validate",
-]
-
 TIME_MODES = ("real_time", "fast", "lockstep")
 STATE_INTERFACES = ("position", "velocity", "effort")
 

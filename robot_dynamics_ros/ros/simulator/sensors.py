@@ -7,8 +7,6 @@ from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.sensors import SensorSettings
 
-__all__ = ["MODEL_ERROR_PARAMETERS", "SENSOR_PARAMETERS", "sensors", "with_model_error"]
-
 # fmt: off
 SENSOR_PARAMETERS = (
     Param("sensors.position_resolution", 0.0, "Encoder step; 0: continuous.", unit="rad or m", lower=0.0,

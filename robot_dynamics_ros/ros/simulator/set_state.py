@@ -9,8 +9,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["state_from_message"]
-
 _WHERE = "set_joint_state"
 _LARGEST = 1e5
 

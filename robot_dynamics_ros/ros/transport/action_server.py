@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.ros.transport.client_library import RequestHeader
 
-__all__ = ["ApartActionServer", "apart_action_server"]
-
 _UNSPUN = 0.05  # s between two looks whether the node is spun by now
 _PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
 

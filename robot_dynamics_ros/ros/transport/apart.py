@@ -20,8 +20,6 @@ from rclpy.waitable import NumberOfEntities, Waitable
 from robot_dynamics_ros.ros.transport.client_library import client_library
 from robot_dynamics_ros.ros.transport.realtime import step_back
 
-__all__ = ["ApartSubscription", "Nobody", "WaitingThread"]
-
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
 
 

@@ -8,8 +8,6 @@ import threading
 import traceback
 from collections.abc import Callable
 
-__all__ = ["Background"]
-
 _PATIENCE = 2.0  # s that closing waits for what is still to be done
 
 

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
 
-__all__ = ["ClientLibrary", "GoalRequests", "MessageType", "RequestHeader", "client_library"]
-
 
 class Allocator(ctypes.Structure):
     """``rcutils_allocator_t``."""

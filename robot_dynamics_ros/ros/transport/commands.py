@@ -25,8 +25,6 @@ from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.graph import publishers_of_other_types, type_name
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
-__all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic", "met_elsewhere"]
-
 _TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
 COMMAND_FORMATS = tuple(_TYPES)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from robot_dynamics_ros.ros.transport.diagnostics import Window
 
-__all__ = ["CycleTimes"]
-
 _TOLERANCE = 0.1
 
 

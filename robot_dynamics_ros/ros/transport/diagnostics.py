@@ -14,8 +14,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-__all__ = ["Diagnostics", "Window", "percentiles"]
-
 
 class Window:
     """The newest values of something, for percentiles.

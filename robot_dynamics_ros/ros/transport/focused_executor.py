@@ -17,8 +17,6 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-__all__ = ["CycleNode", "FocusedExecutor"]
-
 _LOOK_AROUND_NS = 20_000_000
 
 

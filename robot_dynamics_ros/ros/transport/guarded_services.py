@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from rclpy.node import Node
 
-__all__ = ["guard_services"]
-
 Message: TypeAlias = object
 """A request or a response of any service."""
 

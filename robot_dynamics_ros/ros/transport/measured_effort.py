@@ -10,8 +10,6 @@ from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 
-__all__ = ["MEASURED_EFFORT", "factor_parameters", "measured_effort"]
-
 MEASURED_EFFORT = Param(
     "measured_effort",
     "torque",

@@ -11,8 +11,6 @@ from rclpy.node import Node
 from robot_dynamics_ros.ros.transport.cdr import Template
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-__all__ = ["Output", "Outputs", "TemplatePublisher"]
-
 
 class TemplatePublisher:
     """A topic whose messages differ only in the stamp and in some numbers.

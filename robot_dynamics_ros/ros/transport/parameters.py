@@ -20,8 +20,6 @@ from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
-__all__ = ["Param", "ParameterSet", "ParameterValues", "check_joints"]
-
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 

@@ -21,8 +21,6 @@ try:
 except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
-__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back", "yield_to_others"]
-
 # fmt: off
 REALTIME_PARAMETERS = (
     Param("executor", "focused",

@@ -10,8 +10,6 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robot_dynamics_ros.ros.transport.background import Background
 
-__all__ = ["Rejections"]
-
 _MOST_TEXTS = 100
 
 

@@ -12,8 +12,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 
-__all__ = ["ROBOT_PARAMETERS", "load_robot_model"]
-
 # fmt: off
 ROBOT_PARAMETERS = (
     Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,

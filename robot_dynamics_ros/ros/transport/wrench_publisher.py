@@ -11,8 +11,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import marks
 from robot_dynamics_ros.ros.transport.outputs import TemplatePublisher
 
-__all__ = ["WrenchPublisher"]
-
 
 class WrenchPublisher(TemplatePublisher):
     """Publishes wrenches of one frame, which ``header.frame_id`` names."""

@@ -19,8 +19,6 @@ from robot_dynamics_ros.ros.transport.outputs import Output
 from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
 from robot_dynamics_ros.topic_names import topic_token
 
-__all__ = ["WrenchTopics", "distinct_tokens", "sensible_wrench", "spatial_wrench", "topic_token"]
-
 
 def spatial_wrench(message: WrenchStamped) -> Array:
     """(6,) [moment; force] of a message.

@@ -5,10 +5,82 @@ from __future__ import annotations
 import argparse
 import math
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
+
+
+def option(
+    parser: argparse._ActionsContainer,
+    names: str,
+    takes: Callable[[str], object] | Sequence[str] | None,
+    text: str,
+    default: object = None,
+    *,
+    many: bool = False,
+    **settings: object,
+) -> None:
+    """Declare an option.
+
+    Args:
+        parser: a parser, or a group of one.
+        names: ``"--output"``, or several with blanks between.
+        takes: type of its value, the values to choose from, or what help calls a text; ``None``: it is a flag.
+        text: help; its end names the default, unless the text speaks of it, or says that the option is repeatable.
+        default: value without the option.
+        many: it can be repeated.
+        settings: of :meth:`argparse.ArgumentParser.add_argument`.
+    """
+    declared: dict[str, Any] = {"default": default, "help": text, **settings}
+    if takes is None:
+        declared = {"action": "store_true", "help": text}
+    elif isinstance(takes, str):
+        declared["metavar"] = takes
+    elif callable(takes):
+        declared["type"] = takes
+    else:
+        declared["choices"] = takes
+    if many:
+        declared |= {"action": "extend" if "nargs" in settings else "append", "default": []}
+        declared["help"] = f"{text} (repeatable)"
+    elif default not in (None, "") and "default" not in text:
+        declared["help"] = f"{text} (default: %(default)s)"
+    parser.add_argument(*names.split(), **declared)
+
+
+def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
+    """The words of an option that takes several, with commas.
+
+    Raises:
+        ArgumentError: there is none.
+        UnknownNameError: one is not among ``choices``.
+    """
+    names = [word for word in words.split(",") if word]
+    if not names:
+        remedy = f"Choose among {', '.join(choices)}, with commas."
+        raise ArgumentError("names nothing", where=where, got=words, remedy=remedy)
+    for name in names:
+        if name not in choices:
+            raise UnknownNameError(where.lstrip("-"), name, choices, where=where)
+    return names
+
+
+def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
+    """Refuse what an earlier run has written, unless it may be replaced.
+
+    Raises:
+        ArgumentError: naming the file.
+    """
+    for path in paths:
+        if path.exists() and not overwrite:
+            raise ArgumentError(
+                f"{path} exists", where="--output", got=str(path), remedy="Name another, or pass --overwrite."
+            )
 
 
 def finite(text: str) -> float:

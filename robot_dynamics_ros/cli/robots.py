@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path
+from robot_dynamics_ros.cli.arguments import finite, input_path, option
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
@@ -45,64 +45,40 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     )
     robot.completer = complete_robot  # type: ignore[attr-defined]
     group = parser.add_argument_group("the robot", "the same for every command")
-    group.add_argument(
-        "--gravity",
-        nargs=3,
-        type=finite,
-        metavar=("X", "Y", "Z"),
-        help="m/s^2, in the world frame (default: 0 0 -9.81)",
-    )
-    group.add_argument(
+    add = partial(option, group)
+    add("--gravity", finite, "m/s^2, in the world frame (default: 0 0 -9.81)", nargs=3, metavar=("X", "Y", "Z"))
+    add(
         "--base",
+        finite,
+        "where the root link is mounted in the world, m and rad (default: at its origin, upright)",
         nargs=6,
-        type=finite,
         metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-        help="where the root link is mounted in the world, m and rad (default: at its origin, upright)",
     )
-    group.add_argument("--floating-base", action="store_true", help="let the root link move freely")
-    group.add_argument(
-        "--payload",
-        action="append",
-        default=[],
-        metavar="LINK:MASS[:X,Y,Z]",
-        help="a mass in kg fixed to a link, at a point of its frame in m (repeatable)",
-    )
-    group.add_argument(
+    add("--floating-base", None, "let the root link move freely")
+    add("--payload", "LINK:MASS[:X,Y,Z]", "a mass in kg fixed to a link, at a point of its frame in m", many=True)
+    add(
         "--frame",
-        action="append",
-        default=[],
-        metavar="NAME=LINK:X,Y,Z[,R,P,Y]",
-        help="a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame (repeatable)",
+        "NAME=LINK:X,Y,Z[,R,P,Y]",
+        "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame",
+        many=True,
     )
-    group.add_argument(
-        "--srdf", type=input_path, metavar="FILE", help="named configurations: --start, --to and --q take their names"
-    )
-    group.add_argument(
+    add("--srdf", input_path, "named configurations: --start, --to and --q take their names", metavar="FILE")
+    add(
         "--inertia-check",
-        choices=INERTIA_POLICIES,
-        default=DEFAULT_POLICY,
-        help="links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
-        "inertia (default: %(default)s)",
+        INERTIA_POLICIES,
+        "links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
+        "inertia",
+        DEFAULT_POLICY,
     )
-    group.add_argument("--backend", choices=BACKENDS, help="what computes the dynamics (default: the fastest there is)")
+    add("--backend", BACKENDS, "what computes the dynamics (default: the fastest there is)")
 
 
 def complete_robot(prefix: str, **_context: object) -> Iterable[str]:
     """Names and files that begin with ``prefix``, for tab completion."""
     names = [name for name in (*robot_names(), TOPIC) if name.startswith(prefix)]
-    folder, _, start = prefix.rpartition("/")
-    try:
-        entries = sorted(os.scandir(folder or ("/" if prefix.startswith("/") else ".")), key=lambda entry: entry.name)
-    except OSError:
-        entries = []
-    for entry in entries:
-        if entry.name.startswith(start) and not (entry.name.startswith(".") and not start):
-            path = f"{folder}/{entry.name}" if folder or prefix.startswith("/") else entry.name
-            if entry.is_dir():
-                names.append(path + "/")
-            elif entry.name.endswith((".urdf", ".xacro", ".xml")):
-                names.append(path)
-    return names
+    from argcomplete.completers import FilesCompleter  # it is what asks
+
+    return [*names, *FilesCompleter(("urdf", "xacro", "xml"))(prefix)]
 
 
 @dataclass(frozen=True)

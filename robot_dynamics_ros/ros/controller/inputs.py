@@ -221,7 +221,7 @@ class ControllerInputs:
             done(outcome)
 
         def make() -> Trajectory:
-            return requested.checked(allow_nonzero_end_velocity=allow)
+            return requested.trajectory.checked(allow_nonzero_end_velocity=allow)
 
         self._follow(loop, requested.size, make, begun, tolerances)
 

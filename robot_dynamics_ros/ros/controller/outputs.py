@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.controller import JointController
@@ -14,11 +13,14 @@ from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.cdr import marks
-from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
+from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, topic_token
+from robot_dynamics_ros.ros.transport.wrench_topics import (
+    WrenchPublisher,
+    WrenchTopics,
+    distinct_tokens,
+    topic_token,
+)
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
@@ -73,7 +75,7 @@ class FurtherWrenches(Output):
             ]
             for name, observer in self._balances
         ]
-        super().__init__([publisher for row in self._parts for publisher in row])
+        super().__init__([self._topics, *(publisher for row in self._parts for publisher in row)])
 
     def _motion(self) -> tuple[Array, Array, Array, Mapping[str, Array]]:
         """Configuration, velocity, acceleration and external wrenches, which the wrenches follow from."""
@@ -82,12 +84,6 @@ class FurtherWrenches(Output):
 
     def _wrenches(self) -> Array:
         return self._controller.kernels.joints(self._joints)(*self._motion())
-
-    def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        super().look_for_listeners()
-        self._topics.look_for_listeners()
-        self.wanted = self.wanted or self._topics.wanted
 
     def publish(self, stamp: int) -> None:
         """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
@@ -98,11 +94,6 @@ class FurtherWrenches(Output):
                 parts = self._controller.kernels.balance(*balance)(*self._motion())
                 for publisher, part in zip(row, parts, strict=True):
                     publisher.publish(part, stamp)
-
-    def destroy(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        super().destroy()
-        self._topics.destroy()
 
 
 class EstimatedWrench(Output):
@@ -148,9 +139,7 @@ class ExternalEfforts(Output):
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
         self._controller, self._observer = controller, controller.observer
-        effort = marks(controller.model.nv)
-        message = JointState(name=list(controller.model.joint_names), effort=effort)
-        self._publisher = TemplatePublisher(node, "~/external_efforts", message, effort)
+        self._publisher = JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
         super().__init__([self._publisher])
         controller.want_efforts = False
 

@@ -6,6 +6,7 @@ Names follow ros2_controllers where it has them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_frictio
 from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints
+from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, MEASURED_EFFORT_FACTOR, measured_effort
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
@@ -109,34 +110,35 @@ CONTROLLER_PARAMETERS = (
 # fmt: on
 
 
+# fmt: off
+JOINT_PARAMETERS = (
+    Param("gains.<joint>.p", 100.0,
+        "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
+        "a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
+    Param("gains.<joint>.d", 20.0,
+        "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
+        "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
+    Param("gains.<joint>.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
+        upper=1e7),
+    Param("constraints.<joint>.trajectory", 0.0,
+        "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
+        lower=0.0),
+    Param("constraints.<joint>.goal", 0.0, "Largest position error at the goal; 0: not watched.",
+        unit="rad or m", lower=0.0),
+    Param("limits.<joint>.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
+        unit="N m or N", lower=0.0, applies=_CONFIGURE),
+    Param("collision.<joint>", 0.0, "External effort that counts as a collision; 0: not watched.",
+        unit="N m or N", lower=0.0, applies=_CONFIGURE),
+    Param("limits.<joint>.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
+        unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
+    MEASURED_EFFORT_FACTOR,
+)
+# fmt: on
+
+
 def joint_parameters(joints: Sequence[str]) -> list[Param]:
     """The parameters that every joint has."""
-    table = []
-    for joint in joints:
-        # fmt: off
-        table += [
-            Param(f"gains.{joint}.p", 100.0,
-                "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
-                "a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
-            Param(f"gains.{joint}.d", 20.0,
-                "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
-                "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
-            Param(f"gains.{joint}.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
-                upper=1e7),
-            Param(f"constraints.{joint}.trajectory", 0.0,
-                "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
-                lower=0.0),
-            Param(f"constraints.{joint}.goal", 0.0, "Largest position error at the goal; 0: not watched.",
-                unit="rad or m", lower=0.0),
-            Param(f"limits.{joint}.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
-                unit="N m or N", lower=0.0, applies=_CONFIGURE),
-            Param(f"collision.{joint}", 0.0, "External effort that counts as a collision; 0: not watched.",
-                unit="N m or N", lower=0.0, applies=_CONFIGURE),
-            Param(f"limits.{joint}.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
-                unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
-        ]
-        # fmt: on
-    return [*table, *factor_parameters(joints)]
+    return of_joints(joints, *JOINT_PARAMETERS)
 
 
 def validate(values: ParameterValues) -> None:
@@ -206,24 +208,17 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
     Raises:
         ArgumentError: measured efforts that cannot be what they are said to be, or that another parameter needs.
     """
+    same = {field.name: values[field.name] for field in fields(ControllerOptions) if field.name in values}
     return ControllerOptions(
-        joints=values["joints"] or None,
-        allow_partial_joints_goal=values["allow_partial_joints_goal"],
-        allow_nonzero_velocity_at_trajectory_end=values["allow_nonzero_velocity_at_trajectory_end"],
-        gravity_compensated_by=values["gravity_compensated_by"],
-        safe_command=values["safe_command"],
-        state_timeout=values["state_timeout"],
-        stream_timeout=values["cmd_timeout"],
-        wrench_timeout=values["wrench_timeout"],
-        blend_time=values["blend_time"],
-        max_state_jump=values["max_state_jump"],
-        max_step=values["max_step"],
-        trajectory_effort=values["trajectory_effort"],
-        wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
-        differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
-        collision_reaction=values["collision_reaction"],
-        robustness=robustness(values),
-        measured_effort=measured_effort(values, model),
+        **{
+            **same,
+            "joints": values["joints"] or None,
+            "stream_timeout": values["cmd_timeout"],
+            "wrench_acceleration": ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
+            "differentiation_cutoff": values["joint_wrenches.differentiation_cutoff"],
+            "robustness": robustness(values),
+            "measured_effort": measured_effort(values, model),
+        }
     )
 
 
@@ -231,13 +226,8 @@ def robustness(values: ParameterValues) -> Robustness | None:
     """How computed torque holds up on a robot that differs from its description, or ``None`` where it is switched off."""
     if not values["robustness.enabled"]:
         return None
-    return Robustness(
-        rotor_share=values["robustness.rotor_share"],
-        bandwidth=values["robustness.bandwidth"],
-        rejected_effort=values["robustness.rejected_effort"],
-        friction_trust=values["robustness.friction_trust"],
-        delay=values["robot_delay"],
-    )
+    names = ("rotor_share", "bandwidth", "rejected_effort", "friction_trust")
+    return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in names})
 
 
 def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | None:

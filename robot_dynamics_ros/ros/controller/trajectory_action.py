@@ -27,8 +27,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.controller.trajectory_messages import (
     LONG,
     ActionGoal,
-    LongGoal,
-    MessageGoal,
     to_nanoseconds,
 )
 from robot_dynamics_ros.ros.transport.action_server import apart_action_server
@@ -53,15 +51,15 @@ def load_action_type() -> type[ActionType] | None:
 
 
 def _server(action_type: type[ActionType]) -> Callable[..., ActionServer]:
-    def read(raw: memoryview) -> tuple[UUID, LongGoal]:
-        return LongGoal.read(action_type.Impl.SendGoalService.Request, raw)
+    def read(raw: memoryview) -> tuple[UUID, ActionGoal]:
+        return ActionGoal.read(action_type.Impl.SendGoalService.Request, raw)
 
     return apart_action_server(action_type, LONG, read)
 
 
 def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
     """The goal that the server hands over, as a message or in the form of long ones."""
-    return request if isinstance(request, ActionGoal) else MessageGoal(request)
+    return request if isinstance(request, ActionGoal) else ActionGoal.of(request)
 
 
 def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
@@ -93,7 +91,7 @@ class _Pursuit:
     handle: ServerGoalHandle
     goal: Goal
     done: Future
-    times: Sequence[int] | np.ndarray
+    times: np.ndarray
 
     def point(self, feedback: ActionType.Feedback) -> int:
         """Index of the point that the arm is on its way to."""
@@ -161,7 +159,7 @@ class FollowJointTrajectory:
         if goal.multi_dof:
             self._log.warning("goal rejected: multi_dof_trajectory is not supported; move its joints to trajectory")
             return GoalResponse.REJECT
-        if not goal.size:
+        if not len(goal.trajectory.times):
             self._log.warning("goal rejected: its trajectory has no points")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
@@ -194,7 +192,7 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
         goal = outcome_of_begin
-        pursuit = _Pursuit(handle, goal, Future(), requested.times)
+        pursuit = _Pursuit(handle, goal, Future(), requested.trajectory.times)
         self._pursuits.append(pursuit)
         self.poll(0)
         await pursuit.done

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
+from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, MEASURED_EFFORT_FACTOR, measured_effort
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, of_joints
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
@@ -24,20 +24,19 @@ DRIVER_PARAMETERS = (
 )
 
 
+EFFORT_RATE = Param(
+    "limits.<joint>.effort_rate",
+    0.0,
+    "Largest change of commands in time; 0: not limited.",
+    unit="N m/s or N/s",
+    lower=0.0,
+    read_only=True,
+)
+
+
 def driver_parameters(joints: Sequence[str]) -> list[Param]:
     """The parameters that every joint has."""
-    rates = [
-        Param(
-            f"limits.{joint}.effort_rate",
-            0.0,
-            "Largest change of commands in time; 0: not limited.",
-            unit="N m/s or N/s",
-            lower=0.0,
-            read_only=True,
-        )
-        for joint in joints
-    ]
-    return [*rates, *factor_parameters(joints)]
+    return of_joints(joints, EFFORT_RATE, MEASURED_EFFORT_FACTOR)
 
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:

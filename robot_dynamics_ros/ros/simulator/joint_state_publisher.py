@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.cdr import marks
-from robot_dynamics_ros.ros.transport.outputs import TemplatePublisher
+from robot_dynamics_ros.ros.transport.outputs import JointTopic
 
 
-class JointStatePublisher(TemplatePublisher):
+class JointStatePublisher(JointTopic):
     """Publishes position, velocity and effort of joints with one degree of freedom.
 
     Args:
@@ -35,10 +33,7 @@ class JointStatePublisher(TemplatePublisher):
         self.joints = tuple(joints) or simple
         self.q_index = [model.q_slice(name).start for name in self.joints]
         self.v_index = [model.v_slice(name).start for name in self.joints]
-        n = len(self.joints)
-        position, velocity, effort = marks(n), marks(n, n + 1), marks(n, 2 * n + 1)
-        message = JointState(name=list(self.joints), position=position, velocity=velocity, effort=effort)
-        super().__init__(node, "joint_states", message, position, velocity, effort)
+        super().__init__(node, "joint_states", self.joints, "position", "velocity", "effort")
         self._position, self._velocity, self._effort = self.blocks
 
     def publish(self, stamp: int, q: Array, v: Array, effort: Array) -> None:

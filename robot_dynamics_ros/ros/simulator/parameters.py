@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 TIME_MODES = ("real_time", "fast", "lockstep")
+_START = "initial_positions."
 STATE_INTERFACES = ("position", "velocity", "effort")
 
 # fmt: off
@@ -91,21 +93,15 @@ SIMULATOR_PARAMETERS = (
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:
     """One parameter a joint; by default its entry of the initial configuration."""
-    start = model.initial_configuration()
-    table = []
-    for name in model.joint_names:
-        if model.joint(name).type.nq != 1:
-            continue
-        table.append(
-            Param(
-                f"initial_positions.{name}",
-                float(start[model.q_slice(name).start]),
-                "Position at the start and after a reset.",
-                unit="rad or m",
-                read_only=True,
-            )
-        )
-    return table
+    start, text = model.initial_configuration(), "Position at the start and after a reset."
+    return [
+        Param(f"{_START}{name}", float(start[model.q_slice(name).start]), text, unit="rad or m", read_only=True)
+        for name in _simple_joints(model)
+    ]
+
+
+def _simple_joints(model: RobotModel) -> list[str]:
+    return [name for name in model.joint_names if model.joint(name).type.nq == 1]
 
 
 def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
@@ -114,18 +110,17 @@ def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
     Raises:
         UnknownNameError: a name among the parameters given at the start.
     """
-    prefix = "initial_positions."
-    simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+    simple = _simple_joints(model)
     for name in names:
-        if name.startswith(prefix) and name[len(prefix) :] not in simple:
-            raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
+        if name.startswith(_START) and name.removeprefix(_START) not in simple:
+            raise UnknownNameError("joint", name.removeprefix(_START), simple, where=f"parameter {name!r}")
 
 
 def initial_positions(values: ParameterValues, model: RobotModel) -> np.ndarray:
     """(nq,) the configuration at the start."""
     q = model.initial_configuration().copy()
     for name in model.joint_names:
-        key = f"initial_positions.{name}"
+        key = f"{_START}{name}"
         if key in values:
             q[model.q_slice(name)] = values[key]
     return q
@@ -176,25 +171,27 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         ArgumentError, ConstraintError: a file of constraints that does not fit the robot or the other parameters.
         BackendError: the engine is not installed.
     """
+    model = with_model_error(values, model)
+    period = 1.0 / values["update_rate"]
+    common: dict[str, Any] = {
+        "substeps": values["substeps"] or None,
+        "friction": _friction(values, model),
+        "limiter": values["limiter"],
+        "brake_effort": values["brake_effort"] or math.inf,
+        "q0": initial_positions(values, model),
+    }
+    rigid = "rigid" if values["position_stops"] else None
+    constraints = load_constraints(model, Path(values["constraints_file"])) if values["constraints_file"] else None
     if values["engine"] == "mujoco":
-        model = with_model_error(values, model)
-        return make_mujoco_plant(values, model, urdf, _friction(values, model), initial_positions(values, model))
-    if values["constraints_file"]:
-        return _constrained(values, with_model_error(values, model))
-    return Plant(
-        with_model_error(values, model),
-        1.0 / values["update_rate"],
-        integrator=values["integrator"],
-        substeps=values["substeps"] or None,
-        friction=_friction(values, model),
-        stops=RigidStops(values["stop_restitution"]) if values["position_stops"] else None,
-        limiter=values["limiter"],
-        brake_effort=values["brake_effort"] or math.inf,
-        q0=initial_positions(values, model),
-    )
+        return make_mujoco_plant(values, model, urdf, stops=rigid, constraints=constraints, **common)
+    if constraints is not None:
+        _check_constrained(values)
+        return ConstrainedPlant(constraints, period, stops=rigid, **common)
+    stops = RigidStops(values["stop_restitution"]) if values["position_stops"] else None
+    return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
 
 
-def _constrained(values: ParameterValues, model: RobotModel) -> ConstrainedPlant:
+def _check_constrained(values: ParameterValues) -> None:
     for name, plain in (("integrator", "moreau"), ("stop_restitution", 0.0)):
         if values[name] != plain:
             raise ArgumentError(
@@ -203,13 +200,3 @@ def _constrained(values: ParameterValues, model: RobotModel) -> ConstrainedPlant
                 got=values[name],
                 remedy=f"Leave {name} at {plain!r}, or constraints_file empty.",
             )
-    return ConstrainedPlant(
-        load_constraints(model, Path(values["constraints_file"])),
-        1.0 / values["update_rate"],
-        substeps=values["substeps"] or None,
-        friction=_friction(values, model),
-        stops="rigid" if values["position_stops"] else None,
-        limiter=values["limiter"],
-        brake_effort=values["brake_effort"] or math.inf,
-        q0=initial_positions(values, model),
-    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, of_joints
 
 MEASURED_EFFORT = Param(
     "measured_effort",
@@ -20,19 +20,19 @@ MEASURED_EFFORT = Param(
 )
 
 
+MEASURED_EFFORT_FACTOR = Param(
+    "measured_effort_factor.<joint>",
+    0.0,
+    "Effort for each unit in joint states: the torque constant of a current, -1 for a sensor that counts the other "
+    "way; 0: 1.",
+    unit="N m or N for each unit",
+    applies="at the next configure",
+)
+
+
 def factor_parameters(joints: Sequence[str]) -> list[Param]:
     """One parameter a joint."""
-    return [
-        Param(
-            f"measured_effort_factor.{joint}",
-            0.0,
-            "Effort for each unit in joint states: the torque constant of a current, -1 for a sensor that counts the other "
-            "way; 0: 1.",
-            unit="N m or N for each unit",
-            applies="at the next configure",
-        )
-        for joint in joints
-    ]
+    return of_joints(joints, MEASURED_EFFORT_FACTOR)
 
 
 def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:

@@ -7,56 +7,85 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 
-from robot_dynamics_ros.ros.transport.cdr import Template
+from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 
-class TemplatePublisher:
-    """A topic whose messages differ only in the stamp and in some numbers.
+class Topic:
+    """A topic that costs nothing while nobody listens.
 
     Args:
         node: the node.
         topic: its name.
-        message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
-        blocks: these marks, one array a block of consecutive numbers.
+        message_type: class of its messages.
 
     Attributes:
-        blocks: writable views of the numbers that :meth:`send` publishes.
         wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
-    def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
-        self._node, self._template = node, Template(message, *blocks)
-        self._publisher = node.create_publisher(type(message), topic, STATE, event_callbacks=QUIET_PUBLISHER)
-        self.blocks = self._template.blocks
+    def __init__(self, node: Node, topic: str, message_type: type) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(message_type, topic, STATE, event_callbacks=QUIET_PUBLISHER)
         self.wanted = False
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
         self.wanted = self._publisher.get_subscription_count() > 0
 
-    def send(self, stamp: int) -> None:
-        """Publish the numbers in :attr:`blocks` with the time ``stamp``, ns."""
-        self._template.stamp(stamp)
-        self._publisher.publish(self._template.bytes())
+    def publish_message(self, message: object) -> None:
+        """Publish a message, or its bytes."""
+        self._publisher.publish(message)
 
     def destroy(self) -> None:
         """Take the publisher down."""
         self._node.destroy_publisher(self._publisher)
 
 
+class TemplatePublisher(Topic):
+    """A topic whose messages differ only in the stamp and in some numbers.
+
+    Args:
+        node, topic: as for :class:`Topic`.
+        message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
+        blocks: these marks, one array a block of consecutive numbers.
+
+    Attributes:
+        blocks: writable views of the numbers that :meth:`send` publishes.
+    """
+
+    def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
+        super().__init__(node, topic, type(message))
+        self._template = Template(message, *blocks)
+        self.blocks = self._template.blocks
+
+    def send(self, stamp: int) -> None:
+        """Publish the numbers in :attr:`blocks` with the time ``stamp``, ns."""
+        self._template.stamp(stamp)
+        self._publisher.publish(self._template.bytes())
+
+
+class JointTopic(TemplatePublisher):
+    """A topic of joint states with these fields, at full length; :attr:`blocks` has them in this order."""
+
+    def __init__(self, node: Node, topic: str, joints: Sequence[str], *fields: str) -> None:
+        n = len(joints)
+        numbers = {field: marks(n, k * n + 1) for k, field in enumerate(fields)}
+        super().__init__(node, topic, JointState(name=list(joints), **numbers), *numbers.values())
+
+
 class Output(ABC):
     """One topic or several that belong together.
 
     Args:
-        publishers: of the topics.
+        publishers: of the topics; other outputs may be among them.
 
     Attributes:
         wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
-    def __init__(self, publishers: Sequence[TemplatePublisher]) -> None:
+    def __init__(self, publishers: Sequence[Topic | Output]) -> None:
         self._publishers = list(publishers)
         self.wanted = False
 

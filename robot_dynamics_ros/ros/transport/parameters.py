@@ -10,7 +10,7 @@ import array
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -156,6 +156,11 @@ class Param:
                     remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".",
                 )
         return value
+
+
+def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
+    """The parameters of each joint: those given, with its name for ``<joint>``."""
+    return [replace(param, name=param.name.replace("<joint>", joint)) for joint in joints for param in templates]
 
 
 def check_joints(joints: Sequence[str]) -> None:

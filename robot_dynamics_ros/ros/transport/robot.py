@@ -12,6 +12,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 
+_READ = "when the description is read"
+_ARMATURE = "Inertia of rotor and gears as felt at the joint."
+
 # fmt: off
 ROBOT_PARAMETERS = (
     Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
@@ -39,14 +42,7 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     robot = parse_urdf(description, inertia_check=policy)
     moving = [joint for joint in robot.joints if joint.type.nv == 1 and joint.mimic is None]
     values.declare(
-        Param(
-            f"armature.{joint.name}",
-            float(joint.armature),
-            "Inertia of rotor and gears as felt at the joint.",
-            unit="kg m^2 or kg",
-            lower=0.0,
-            applies="when the description is read",
-        )
+        Param(f"armature.{joint.name}", float(joint.armature), _ARMATURE, unit="kg m^2 or kg", lower=0.0, applies=_READ)
         for joint in moving
     )
     armature = {

@@ -6,7 +6,8 @@ A joint's wrench is what the parent side exerts on the child link, about the joi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -15,8 +16,8 @@ from rclpy.node import Node
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.outputs import Output
-from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
+from robot_dynamics_ros.ros.transport.cdr import marks
+from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
 from robot_dynamics_ros.topic_names import topic_token
 
 
@@ -78,6 +79,40 @@ def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
     return list(taken)
 
 
+class WrenchPublisher(TemplatePublisher):
+    """Publishes wrenches of one frame, which ``header.frame_id`` names."""
+
+    def __init__(self, node: Node, topic: str, frame: str) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        numbers = marks(6)
+        force, torque = message.wrench.force, message.wrench.torque
+        force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
+        super().__init__(node, topic, message, numbers)
+
+    def publish(self, wrench: Array, stamp: int) -> None:
+        """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite."""
+        if not self.wanted or not math.isfinite(wrench.dot(wrench)):
+            return
+        (numbers,) = self.blocks
+        numbers[:3] = wrench[3:]
+        numbers[3:] = wrench[:3]
+        self.send(stamp)
+
+
+def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: str = "") -> dict[str, WrenchPublisher]:
+    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches.
+
+    Raises:
+        ArgumentError: two names would share a topic.
+    """
+    tokens = distinct_tokens(tuple(frames), prefix)
+    return {
+        name: WrenchPublisher(node, prefix + token + end, frames[name])
+        for token, name in zip(tokens, frames, strict=True)
+    }
+
+
 class WrenchTopics(Output):
     """The wrenches of joints, one topic each.
 
@@ -97,11 +132,8 @@ class WrenchTopics(Output):
         wrenches: Callable[[], Array],
         prefix: str = "~/joint_wrenches/",
     ) -> None:
-        tokens = distinct_tokens(joints, prefix)
-        self._each = [
-            WrenchPublisher(node, prefix + token, model.joint(joint).child)
-            for token, joint in zip(tokens, joints, strict=True)
-        ]
+        frames = {joint: model.joint(joint).child for joint in joints}
+        self._each = list(wrench_publishers(node, prefix, frames).values())
         super().__init__(self._each)
         self._wrenches = wrenches
 

@@ -1,4 +1,4 @@
-"""Contacts of the simulated robot, and poses of the bodies of its world."""
+"""Wrenches of the simulated robot's constraints and contacts, and poses of the bodies of its world."""
 
 from __future__ import annotations
 
@@ -10,9 +10,35 @@ from rclpy.node import Node
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import marks
 from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
-from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
-from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens
+from robot_dynamics_ros.ros.transport.wrench_topics import distinct_tokens, wrench_publishers
+from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
+
+
+class ConstraintTopics(Output):
+    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame.
+
+    ``header.frame_id`` names the link.  Gears exert efforts and have no topic.
+    """
+
+    def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
+        self._plant = plant
+        assert plant.constraints is not None
+        constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
+        prefix = "~/constraint_wrenches/"
+        one, other = (
+            wrench_publishers(node, prefix, {c.name: getattr(c, side) for c in constraints}, f"/{side}")
+            for side in "ab"
+        )
+        self._pairs = {name: (one[name], other[name]) for name in one}
+        super().__init__([publisher for pair in self._pairs.values() for publisher in pair])
+
+    def publish(self, stamp: int) -> None:
+        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
+        wrenches = self._plant.constraint_wrenches()
+        for name, pair in self._pairs.items():
+            for publisher, wrench in zip(pair, wrenches[name], strict=True):
+                publisher.publish(wrench, stamp)
 
 
 class ContactTopics(Output):
@@ -24,11 +50,7 @@ class ContactTopics(Output):
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
         self._plant = plant
-        tokens = distinct_tokens(plant.links, "~/contact_wrenches/")
-        self._wrenches = {
-            link: WrenchPublisher(node, f"~/contact_wrenches/{token}", link)
-            for token, link in zip(tokens, plant.links, strict=True)
-        }
+        self._wrenches = wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
         tokens = distinct_tokens(plant.objects, "~/object_poses/")
         self._poses = {
             name: _PosePublisher(node, f"~/object_poses/{token}")

@@ -303,58 +303,33 @@ def _read(path: Path) -> Mapping[str, object]:
 
 def _check(profile: ArmProfile, where: str) -> None:
     """Rules that concern more than one entry."""
-    for fact in FACTS:
-        if fact not in profile.sources:
-            raise ArgumentError(
-                f"sources has no entry {fact!r}",
-                where=where,
-                remedy="Say where it was read, or that it is not published.",
-            )
+    driver, efforts, constants = profile.driver, profile.efforts, profile.known("measured_factor")
     for fact in profile.sources:
         if fact not in FACTS:
             raise UnknownNameError("fact", fact, FACTS, where=f"{where}, sources")
-    if not profile.joints:
-        raise ArgumentError("joints is empty", where=where, remedy="Name the commanded joints in their order.")
-    twice = set(profile.joint_names) & set(profile.elsewhere)
-    if twice:
-        raise ArgumentError(
-            f"joint {min(twice)!r} is in joints and in elsewhere", where=where, remedy="Name it in one of them."
-        )
-    driver = profile.driver
-    if driver.interface == "ros2_control" and not (driver.command_interface and driver.controller):
-        raise ArgumentError(
-            "interface is ros2_control without command_interface or controller", where=where, remedy="Name both."
-        )
-    if driver.interface != "ros2_control" and not driver.nearest:
-        raise ArgumentError(
-            f"interface is {driver.interface} without nearest",
-            where=where,
-            remedy="Name the nearest way to command efforts.",
-        )
-    constants = profile.known("measured_factor")
-    if constants and len(constants) < len(profile.joints):
-        missing = next(name for name in profile.joint_names if name not in constants)
-        raise ArgumentError(
-            f"joint {missing!r} has no measured_factor, and others have one",
-            where=where,
-            remedy="Give all of them or none.",
-        )
-    if (profile.efforts.gravity, profile.efforts.coriolis) == ("controller", "robot"):
-        raise ArgumentError(
-            "the robot compensates Coriolis effects and not gravity",
-            where=f"{where}, efforts",
-            remedy="Set gravity to robot.",
-        )
-    if driver.rate <= 0.0 or driver.silence_timeout == 0.0:
-        name = "rate" if driver.rate <= 0.0 else "silence_timeout"
-        raise ArgumentError(f"driver.{name} is zero", where=where, remedy="Give a positive number.")
-    if (driver.silence_timeout is None) != (driver.on_silence == "hold"):
-        raise ArgumentError(
-            "on_silence is 'hold' for ever without silence_timeout, and anything else after silence_timeout",
-            where=where,
-            got=(driver.on_silence, driver.silence_timeout),
-            remedy="Set silence_timeout, or on_silence to hold.",
-        )
+    rules = [
+        *((fact not in profile.sources, f"sources has no entry {fact!r}", "Say where it was read, or that it is not published.")
+          for fact in FACTS),
+        (not profile.joints, "joints is empty", "Name the commanded joints in their order."),
+        *((name in profile.joint_names, f"joint {name!r} is in joints and in elsewhere", "Name it in one of them.")
+          for name in profile.elsewhere),
+        (driver.interface == "ros2_control" and not (driver.command_interface and driver.controller),
+         "interface is ros2_control without command_interface or controller", "Name both."),
+        (driver.interface != "ros2_control" and not driver.nearest,
+         f"interface is {driver.interface} without nearest", "Name the nearest way to command efforts."),
+        *((name not in constants, f"joint {name!r} has no measured_factor, and others have one", "Give all of them or none.")
+          for name in profile.joint_names if constants),
+        ((efforts.gravity, efforts.coriolis) == ("controller", "robot"),
+         "efforts: the robot compensates Coriolis effects and not gravity", "Set gravity to robot."),
+        (driver.rate <= 0.0, "driver.rate is zero", "Give a positive number."),
+        (driver.silence_timeout == 0.0, "driver.silence_timeout is zero", "Give a positive number."),
+        ((driver.silence_timeout is None) != (driver.on_silence == "hold"),
+         f"on_silence is {driver.on_silence!r} with silence_timeout {driver.silence_timeout}: 'hold' is for ever, anything else "
+         "comes after silence_timeout", "Set silence_timeout, or on_silence to hold."),
+    ]  # fmt: skip
+    for broken, problem, remedy in rules:
+        if broken:
+            raise ArgumentError(problem, where=where, remedy=remedy)
 
 
 class _Entries:

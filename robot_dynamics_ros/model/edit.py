@@ -1,4 +1,4 @@
-"""New descriptions from old: lock joints, cut out a subtree, attach a payload or a tool.
+"""New descriptions from old: lock joints, cut out a subtree, attach a payload or a tool, free the root.
 
 :class:`~robot_dynamics_ros.model.robot_model.RobotModel` has methods of the same names.
 """
@@ -24,6 +24,7 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.inertia_check import inertia_fault
 from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.model.tree import walk
 
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
@@ -190,3 +191,25 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         joints=tuple(renamed(joint) for joint in description.joints),
         initial_positions={prefix + n: p for n, p in description.initial_positions.items()},
     )
+
+
+def with_floating_base(description: RobotDescription) -> RobotDescription:
+    """The same robot on a floating joint ``root_joint`` from a new root link ``world``.
+
+    Where the robot uses one of these names already, the new one is ``floating_base_joint`` or ``floating_base_world``
+    (then with underscores in front until it is free).
+    """
+    _, _, link_order, _ = walk(description)
+    world = _free_name("world", "floating_base_world", {link.name for link in description.links})
+    name = _free_name("root_joint", "floating_base_joint", {joint.name for joint in description.joints})
+    joint = Joint(name, JointType.FLOATING, parent=world, child=link_order[0])
+    return dataclasses.replace(
+        description, links=(Link(world), *description.links), joints=(joint, *description.joints)
+    )
+
+
+def _free_name(wanted: str, otherwise: str, taken: set[str]) -> str:
+    name = wanted if wanted not in taken else otherwise
+    while name in taken:
+        name = "_" + name
+    return name

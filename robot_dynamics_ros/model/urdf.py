@@ -25,7 +25,7 @@ from robot_dynamics_ros.model.description import (
     RobotDescription,
     frozen_array,
 )
-from robot_dynamics_ros.model.floating_base import with_floating_base
+from robot_dynamics_ros.model.edit import with_floating_base
 from robot_dynamics_ros.model.inertia_check import (
     DEFAULT_POLICY,
     check_mass,
@@ -36,11 +36,11 @@ from robot_dynamics_ros.model.inertia_check import (
     nearest_possible,
 )
 from robot_dynamics_ros.model.missing_inertia import check_missing_inertia, with_inertia_from_geometry
-from robot_dynamics_ros.model.mjcf import is_mjcf, is_sdf, parse_mjcf, refuse_sdf
+from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, MOMENTS, CleanUrdf, Element, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
-from robot_dynamics_ros.model.xml_guard import MAX_BYTES
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES, root_element
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -141,7 +141,7 @@ def _read(
     """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
-    if is_sdf(data):
+    if root_element(data) == "sdf":
         raise refuse_sdf(label)
     if is_mjcf(data):
         path = label if label != "URDF text" else ""

@@ -7,6 +7,7 @@ and every network access an XML parser could be talked into.  Size, depth and nu
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +89,16 @@ def parse_xml(
         ) from None
     assert builder.root is not None
     return builder.root
+
+
+def root_element(data: bytes | str) -> str:
+    """Name of the root element; ``""`` if the text is no XML as far as there."""
+    names: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, _: names.append(tag)
+    with contextlib.suppress(expat.ExpatError, LookupError, ValueError):
+        parser.Parse(data.lstrip()[:100_000], False)
+    return names[0] if names else ""
 
 
 class _Builder:

@@ -50,8 +50,8 @@ class ControllerNode(LifecycleNode):
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
-        self._subscriptions_of_cycle: list[Subscription] = []
+        self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
+        self.cycle_subscriptions: list[Subscription] = []
         self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self.rejections, self._report)
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
@@ -96,7 +96,7 @@ class ControllerNode(LifecycleNode):
             return _FAILURE
         self.loop = loop
         assert self._inputs is not None
-        self._subscriptions_of_cycle = [loop.subscription, *self._inputs.open()]
+        self.cycle_subscriptions = [loop.subscription, *self._inputs.open()]
         guard_services(self, self.rejections.report)
         report_unknown(self, self.parameters, loop.model)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
@@ -150,7 +150,7 @@ class ControllerNode(LifecycleNode):
             self._inputs.close()
         if self.loop is not None:
             self.loop.destroy()
-        self._subscriptions_of_cycle = []
+        self.cycle_subscriptions = []
         self.loop = None
         self._report.configured(None)
 
@@ -173,14 +173,6 @@ class ControllerNode(LifecycleNode):
             self._inputs.destroy()
         self._background.close()
         super().destroy_node()
-
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._subscriptions_of_cycle
-
-    def cycle_timers(self) -> list[Timer]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._timers_of_cycle
 
     def _cycle_failed(self, error: Exception) -> None:
         if not isinstance(error, RobotDynamicsError):

@@ -86,7 +86,6 @@ class FurtherWrenches(Output):
         return self._controller.kernels.joints(self._joints)(*self._motion())
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         if self._topics.wanted:
             self._topics.publish(stamp)
         for balance, row in zip(self._balances, self._parts, strict=True):
@@ -119,12 +118,10 @@ class EstimatedWrench(Output):
         estimate.enabled = False
 
     def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         super().look_for_listeners()
         self._estimate.enabled = self.wanted
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         self._publisher.publish(self._wrench(), stamp)
 
 
@@ -144,11 +141,9 @@ class ExternalEfforts(Output):
         controller.want_efforts = False
 
     def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         super().look_for_listeners()
         self.wanted = self._controller.want_efforts = self.wanted and self._controller.estimates_ready
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         self._publisher.blocks[0][:] = self._observer.effort
         self._publisher.send(stamp)

@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.controller import ControllerOptions
-from robot_dynamics_ros.control.flange import FlangeLoad
+from robot_dynamics_ros.control.flange import CONTACTS, FlangeLoad
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
@@ -22,7 +22,6 @@ from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_friction
-from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, MEASURED_EFFORT_FACTOR, measured_effort
@@ -31,6 +30,14 @@ from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
 _CONFIGURE = "at the next configure"
+
+#: parameter value → what the control core calls it
+ACCELERATION_SOURCES = {
+    "commanded": "commanded",
+    "model": "measured_effort",
+    "differentiated": "differentiated",
+    "reference": "reference",
+}
 
 # fmt: off
 CONTROLLER_PARAMETERS = (
@@ -97,7 +104,38 @@ CONTROLLER_PARAMETERS = (
     Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         "Inertia of the payload about its centre of mass: ixx, ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6,
         element=float),
-    *WRENCH_PARAMETERS,
+    Param("joint_wrenches.rate_divisor", 1,
+        "Publish joint wrenches, their parts and the flange wrench with every this-many-th joint state.", lower=1,
+        upper=100000),
+    Param("joint_wrenches.acceleration_source", "commanded",
+        "Acceleration the wrenches are computed with: what the commanded effort gives by the model, what the measured "
+        "effort gives by the model, the filtered derivative of the measured velocity, or the reference's.",
+        choices=tuple(ACCELERATION_SOURCES), applies=_CONFIGURE),
+    Param("joint_wrenches.differentiation_cutoff", 30.0,
+        "Cut-off frequency of the differentiated velocity; its delay is 1 / (2 pi cut-off) and half a period of the "
+        "joint states.", unit="Hz", lower=0.1, upper=10000.0, applies=_CONFIGURE),
+    Param("joint_wrenches.fixed_joints", (),
+        "Fixed joints to publish wrenches of as well: names or patterns with * and ?.", applies=_CONFIGURE),
+    Param("wrench_parts.joints", (),
+        "Joints to publish the parts of the balance of wrenches of, on ~/wrench_parts/<joint>/<part>: names or "
+        "patterns, fixed joints too.", applies=_CONFIGURE),
+    Param("wrench_parts.observer", "",
+        "The link (or 'world') from which the parts are seen and in whose axes they are; empty: the link before each "
+        "joint.", applies=_CONFIGURE),
+    Param("flange.joint", "",
+        "Joint at which ~/wrench is read as by a force/torque sensor, usually the fixed joint of the tool; empty: "
+        "none.", applies=_CONFIGURE),
+    Param("flange.frame", "",
+        "Link about whose origin and in whose axes ~/wrench is; empty: the child link of the joint.",
+        applies=_CONFIGURE),
+    Param("flange.subtract_gravity_and_inertia", False,
+        "Subtract weight and inertia of everything beyond the joint from ~/wrench, so that what the surroundings press "
+        "on it remains.", applies=_CONFIGURE),
+    Param("flange.contact", "estimated",
+        "Source of the contact beyond the flange: estimated from the efforts that the model does not explain, or the "
+        "known external wrenches.", choices=CONTACTS, applies=_CONFIGURE),
+    Param("flange.observer_gain", 50.0, "Gain of the momentum observer that estimates it; its delay is the inverse.",
+        unit="1/s", lower=0.1, upper=10000.0, applies=_CONFIGURE),
     Param("observer_gain", 50.0, "Bandwidth of the estimate of external efforts; 0: none is made.", unit="1/s",
         lower=0.0, upper=10000.0, applies=_CONFIGURE),
     Param("external_wrench_estimate.link", "",

@@ -176,13 +176,13 @@ class ControllerReport:
         values.update(loop)
         values.update({f"description {number}": gap for number, gap in enumerate(gaps, 1)})
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
-        grown = self._diagnostics.new_since_last(
+        grown = self._diagnostics.newly_counted(
             {k: n for k, n in counts.items() if k not in ("unrelated", "recovered")}
         )
         if safe_reason:
             level, text = _ERROR, f"safe command: {safe_reason}"
         elif grown:
-            level, text = _WARN, "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
+            level, text = _WARN, grown
         elif not mode:
             level, text = _WARN, "not configured"
         else:

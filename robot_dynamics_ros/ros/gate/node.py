@@ -8,7 +8,6 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
-from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -47,11 +46,11 @@ class EffortGateNode(Node):
         self._diagnostics_due = time.monotonic()
         self._collector = QuietCollector()
         self._watches = 0
-        self._subscriptions_of_cycle: list[Subscription] = []
+        self.cycle_subscriptions: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
-        self._timers_of_cycle = [
+        self.cycle_timers = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]
         if self._source.text:
@@ -90,7 +89,7 @@ class EffortGateNode(Node):
         states = self.create_subscription(
             JointState, "joint_states", self._on_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
         )
-        self._subscriptions_of_cycle = [self._reader.subscription, states]
+        self.cycle_subscriptions = [self._reader.subscription, states]
         self.create_service(Trigger, "~/reset", self._on_reset, qos_profile=MANY_REQUESTS)
         self.create_service(Trigger, "~/stop", self._on_stop, qos_profile=MANY_REQUESTS)
         self._diagnostics.hardware_id = model.name
@@ -218,14 +217,6 @@ class EffortGateNode(Node):
         """All parameters are read-only: a safety bound does not change under a moving arm."""
 
     # -- process -------------------------------------------------------------------------------------------------
-
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._subscriptions_of_cycle
-
-    def cycle_timers(self) -> list[Timer]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._timers_of_cycle
 
     def finish(self) -> None:
         """The process ends: leave the driver with no effort, and see that it has been delivered."""

@@ -25,9 +25,8 @@ from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.set_state import state_from_message
 from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
-from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
+from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling, sleep_until
@@ -66,8 +65,8 @@ class SimulatorNode(Node):
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
-        self._subscriptions_of_cycle: list[Subscription] = []
+        self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
+        self.cycle_subscriptions: list[Subscription] = []
         if self._source.text:
             self._start(self._source.text)
             if self.parameters["publish_description"]:
@@ -136,8 +135,8 @@ class SimulatorNode(Node):
             self._set_pause(True)
         self._published_ns = time.monotonic_ns()
         self._timer = self.create_timer(self._period_ns * 1e-9, self._tick, clock=self._steady)
-        self._timers_of_cycle.append(self._timer)
-        self._subscriptions_of_cycle = [self._commands.subscription, self._pushes.subscription]
+        self.cycle_timers.append(self._timer)
+        self.cycle_subscriptions = [self._commands.subscription, self._pushes.subscription]
         self.get_logger().info(
             f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
@@ -345,12 +344,11 @@ class SimulatorNode(Node):
                 **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
             }
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
-        grown = self._diagnostics.new_since_last(counts)
+        grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
             self._tell(2, self._diverged, values)
         elif grown:
-            text = "in the last second: " + ", ".join(f"{cause} {n}" for cause, n in sorted(grown.items()))
-            self._tell(1, text, values)
+            self._tell(1, grown, values)
         else:
             self._tell(0, "running" if self.model is not None else "waiting for a description", values)
 
@@ -371,14 +369,6 @@ class SimulatorNode(Node):
         """Collect garbage: between two cycles, where there is time."""
         self._collector.collect(thorough=self._thorough)
         self._litter, self._thorough = 0, False
-
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._subscriptions_of_cycle
-
-    def cycle_timers(self) -> list[Timer]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._timers_of_cycle
 
     def finish(self) -> None:
         """No last message: a robot that is not there needs no safe command."""

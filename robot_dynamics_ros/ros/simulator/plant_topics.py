@@ -34,7 +34,6 @@ class ConstraintTopics(Output):
         super().__init__([publisher for pair in self._pairs.values() for publisher in pair])
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         wrenches = self._plant.constraint_wrenches()
         for name, pair in self._pairs.items():
             for publisher, wrench in zip(pair, wrenches[name], strict=True):
@@ -59,7 +58,6 @@ class ContactTopics(Output):
         super().__init__([*self._wrenches.values(), *self._poses.values()])
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         if any(publisher.wanted for publisher in self._wrenches.values()):
             for link, wrench in self._plant.contact_wrenches().items():
                 self._wrenches[link].publish(wrench, stamp)

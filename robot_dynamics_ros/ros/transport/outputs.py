@@ -128,7 +128,6 @@ class Outputs:
         return bool(self._wanted)
 
     def look_for_listeners(self) -> None:
-        """See :meth:`Output.look_for_listeners`."""
         for output in self._all:
             output.look_for_listeners()
         self._wanted = [output for output in self._all if output.wanted]
@@ -145,7 +144,6 @@ class Outputs:
             output.publish(stamp)
 
     def destroy(self) -> None:
-        """See :meth:`Output.destroy`."""
         for output in self._all:
             output.destroy()
         self._all, self._wanted = [], []

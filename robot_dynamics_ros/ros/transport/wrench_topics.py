@@ -138,6 +138,5 @@ class WrenchTopics(Output):
         self._wrenches = wrenches
 
     def publish(self, stamp: int) -> None:
-        """See :meth:`~robot_dynamics_ros.ros.transport.outputs.Output.publish`."""
         for publisher, wrench in zip(self._each, self._wrenches(), strict=True):
             publisher.publish(wrench, stamp)

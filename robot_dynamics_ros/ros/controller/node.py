@@ -22,7 +22,7 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -44,7 +44,6 @@ class ControllerNode(LifecycleNode):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
-        self._collector = QuietCollector()
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
@@ -112,7 +111,7 @@ class ControllerNode(LifecycleNode):
         if not self._alone_on_the_command_topic():
             return _FAILURE
         self.loop.enable()
-        self._collector.start()
+        keep_collections_short()
         self.get_logger().info("active; holding from the next joint state on")
         return super().on_activate(state)
 
@@ -140,7 +139,6 @@ class ControllerNode(LifecycleNode):
 
     def _stop(self) -> None:
         if self.loop is not None:
-            self._collector.stop()
             self.loop.disable()
             if self._inputs is not None:
                 self._inputs.poll_goals()
@@ -197,15 +195,12 @@ class ControllerNode(LifecycleNode):
         self._inputs.poll()
         if self.loop is not None:
             self.loop.look_for_listeners()
-            self._collector.collect()
         self._inputs.poll_goals()
-        if self._report.tick():
-            self._collector.collect(thorough=True)
-            if self.loop is not None and self.loop.enabled:
-                self._look_for_a_listener()
-                self.loop.look_at_efforts()
-                if not self._alone_on_the_command_topic():
-                    self.trigger_deactivate()
+        if self._report.tick() and self.loop is not None and self.loop.enabled:
+            self._look_for_a_listener()
+            self.loop.look_at_efforts()
+            if not self._alone_on_the_command_topic():
+                self.trigger_deactivate()
 
     def _look_for_a_listener(self) -> None:
         """Say so if commands go nowhere, and where they are waited for instead."""

@@ -24,7 +24,7 @@ from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, check_joints
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 
@@ -44,7 +44,6 @@ class EffortGateNode(Node):
         self.gate: EffortGate | None = None
         self._diagnostics = Diagnostics(self, "")
         self._diagnostics_due = time.monotonic()
-        self._collector = QuietCollector()
         self._watches = 0
         self.cycle_subscriptions: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
@@ -94,7 +93,7 @@ class EffortGateNode(Node):
         self.create_service(Trigger, "~/stop", self._on_stop, qos_profile=MANY_REQUESTS)
         self._diagnostics.hardware_id = model.name
         self.gate = gate
-        self._collector.start()
+        keep_collections_short()
         self.get_logger().info(f"gate for {model.name!r}: {len(joints)} joints, waiting for commands")
 
     # -- inputs --------------------------------------------------------------------------------------------------
@@ -166,10 +165,8 @@ class EffortGateNode(Node):
             before = gate.state
             if gate.check(time.monotonic_ns()):
                 self._send() if gate.state is before else self._closed()
-            self._collector.collect()
         if time.monotonic() >= self._diagnostics_due:
             self._diagnostics_due = max(self._diagnostics_due + 1.0, time.monotonic())
-            self._collector.collect(thorough=True)
             self._report()
 
     def _look_for_rivals(self, gate: EffortGate) -> None:

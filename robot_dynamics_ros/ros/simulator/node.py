@@ -29,18 +29,16 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling, sleep_until
+from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
 
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
-_LITTER_AT_MOST = 50  # watches that may pass without a moment to collect garbage in
 _REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
 _RESYNC_NS = 50_000_000
-_LEAD_NS = 200_000  # the executor's own lateness, which is slept off to an absolute instant
-_TIME_TO_COLLECT_NS = 300_000
+_LEAD_NS = 200_000  # the executor's own lateness, which is slept off
 _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
 
 
@@ -56,8 +54,6 @@ class SimulatorNode(Node):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
-        self._collector = QuietCollector()
-        self._litter, self._thorough = 0, False
         self._diagnostics = Diagnostics(self, "")
         self._diagnostics_due = time.monotonic()
         self._diverged = ""
@@ -130,7 +126,7 @@ class SimulatorNode(Node):
         self._plant.brakes = values["holding_brakes"]
         self._outputs.measure(self._elapsed())
         self._diagnostics.describe(model)
-        self._collector.start()
+        keep_collections_short()
         if values["start_paused"]:
             self._set_pause(True)
         self._published_ns = time.monotonic_ns()
@@ -160,7 +156,7 @@ class SimulatorNode(Node):
         else:
             due = self._pacer.poll(now)
             if not due.steps and due.wait_ns is not None and due.wait_ns <= self._lead_ns:
-                sleep_until(now + due.wait_ns)  # the executor has woken a little early on purpose
+                time.sleep(due.wait_ns * 1e-9)  # the executor has woken a little early on purpose
                 now = time.monotonic_ns()
                 due = self._pacer.poll(now)
             for _ in range(due.steps):
@@ -171,9 +167,6 @@ class SimulatorNode(Node):
             wait = _IDLE_NS
             if due.wait_ns is not None:
                 wait = due.wait_ns - (time.monotonic_ns() - now) - self._lead_ns
-                if self._litter and wait > _TIME_TO_COLLECT_NS:
-                    self._collect()
-                    wait = due.wait_ns - (time.monotonic_ns() - now) - self._lead_ns
         self._timer.timer_period_ns = max(wait, 1)
         self._timer.reset()
 
@@ -321,14 +314,10 @@ class SimulatorNode(Node):
     def _watch(self) -> None:
         if self.model is not None:
             self._outputs.look_for_listeners()
-            self._litter += 1
-            if self._litter > _LITTER_AT_MOST or self._lockstep is not None or self._paused():
-                self._collect()
         now = time.monotonic()
         if now < self._diagnostics_due:
             return
         self._diagnostics_due = max(self._diagnostics_due + 1.0, now)
-        self._thorough = True
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts
@@ -364,11 +353,6 @@ class SimulatorNode(Node):
                 self.rejections.report("no_sender", f"nobody sends commands on {topic}{hint}")
         elif unheard := self._commands.unheard():
             self.rejections.report("wrong_type", unheard)
-
-    def _collect(self) -> None:
-        """Collect garbage: between two cycles, where there is time."""
-        self._collector.collect(thorough=self._thorough)
-        self._litter, self._thorough = 0, False
 
     def finish(self) -> None:
         """No last message: a robot that is not there needs no safe command."""

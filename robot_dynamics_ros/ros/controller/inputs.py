@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
+
+from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
+
+if TYPE_CHECKING:
+    from control_msgs.srv import QueryTrajectoryState
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import WrenchStamped
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
@@ -18,7 +28,6 @@ from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.controller.trajectory_action import (
     FollowJointTrajectory,
@@ -32,14 +41,14 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     point_from_message,
     trajectory_from_bytes,
 )
-from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
+
 
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
@@ -255,3 +264,46 @@ class ControllerInputs:
         response.success = loop is not None
         response.message = "holding" if response.success else "the controller is not active, or has no joint state yet"
         return response
+
+
+def offer_query(node: Node, loop: Callable[[], ControlLoop | None]) -> bool:
+    """Offer the service, if control_msgs, which has its type, is installed.
+
+    Args:
+        loop: the running control loop, or ``None``; says why to the log.
+    """
+    try:
+        from control_msgs.srv import QueryTrajectoryState
+    except ImportError:
+        return False
+
+    def on_query(
+        request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
+    ) -> QueryTrajectoryState.Response:
+        return answer(loop(), to_nanoseconds(request.time), response)
+
+    node.create_service(QueryTrajectoryState, "~/query_state", on_query, qos_profile=MANY_REQUESTS)
+    return True
+
+
+def answer(
+    loop: ControlLoop | None, time: int, response: QueryTrajectoryState.Response
+) -> QueryTrajectoryState.Response:
+    """Fill ``control_msgs/QueryTrajectoryState`` for a time, ns: no success without a trajectory that covers it."""
+    response.success, response.message = False, "the controller is not active, or has no joint state yet"
+    if loop is None:
+        return response
+    controller = loop.controller
+    response.name = list(loop.joints)
+    goal = controller.goal
+    if goal is None:
+        response.message = "no trajectory is being followed"
+        return response
+    if not goal.start <= time < goal.end:
+        response.message = f"the trajectory lasts from {goal.start * 1e-9:.9f} s to {goal.end * 1e-9:.9f} s"
+        return response
+    index = [controller.model.joint_names.index(name) for name in loop.joints]
+    rows = controller.desired(time)[:, index].tolist()
+    response.success, response.message = True, ""
+    response.position, response.velocity, response.acceleration = rows
+    return response

@@ -24,10 +24,14 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_friction
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, MEASURED_EFFORT_FACTOR, measured_effort
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.ros.transport.robot import (
+    MEASURED_EFFORT,
+    MEASURED_EFFORT_FACTOR,
+    ROBOT_PARAMETERS,
+    measured_effort,
+)
 
 _CONFIGURE = "at the next configure"
 

@@ -11,9 +11,8 @@ from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
-from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 
 _OK, _WARN, _ERROR = 0, 1, 2
 _MILLISECONDS = 1e-6

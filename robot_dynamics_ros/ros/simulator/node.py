@@ -18,19 +18,17 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.simulator import parameters as settings
-from robot_dynamics_ros.ros.simulator.driver import driver_parameters, make_driver
 from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
-from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
+from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.set_state import state_from_message
-from robot_dynamics_ros.ros.transport.background import Background
+from robot_dynamics_ros.ros.simulator.parameters import driver_parameters, make_driver
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
-from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
 

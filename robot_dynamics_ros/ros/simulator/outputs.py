@@ -8,9 +8,8 @@ import numpy as np
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
-from robot_dynamics_ros.ros.simulator.plant_topics import ConstraintTopics, ContactTopics
-from robot_dynamics_ros.ros.simulator.sensors import sensors
+from robot_dynamics_ros.ros.simulator.parameters import sensors
+from robot_dynamics_ros.ros.simulator.plant_topics import ConstraintTopics, ContactTopics, JointStatePublisher
 from robot_dynamics_ros.ros.transport.outputs import Output, Outputs, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics

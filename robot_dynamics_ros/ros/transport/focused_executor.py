@@ -21,7 +21,7 @@ _LOOK_AROUND_NS = 20_000_000
 
 
 class CycleNode(Protocol):
-    """What the focused executor needs of a node.  The callbacks of both are plain functions, not coroutines.
+    """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines.
 
     Attributes:
         cycle_subscriptions: looked at in every wait; none: look at everything.  Another list when they change.

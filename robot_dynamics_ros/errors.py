@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 __all__ = [
@@ -104,6 +106,27 @@ class ConstraintError(RobotDynamicsError, ValueError):
 
 class BackendError(RobotDynamicsError, RuntimeError):
     """A computing backend that was chosen by name and is not available."""
+
+
+def optional_package(name: str, purpose: str, where: str, install: str) -> ModuleType:
+    """A package that not every installation has.
+
+    Args:
+        name: of the package, or of a module in it.
+        purpose: the beginning of the error's sentence: ``"figures need"``.
+        where: named in the error.
+        install: what ``pip install`` takes, and a way to do without it, if there is one.
+
+    Raises:
+        BackendError: it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise BackendError(
+            f"{purpose} the package {package}, which is not installed", where=where, remedy=f"pip install {install}."
+        ) from None
 
 
 class UnknownNameError(RobotDynamicsError, KeyError):

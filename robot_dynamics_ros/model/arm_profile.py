@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
@@ -284,10 +284,7 @@ def load_arm_profile(arm: str) -> ArmProfile:
 
 
 def _read(path: Path) -> Mapping[str, object]:
-    try:
-        import yaml
-    except ImportError:
-        raise BackendError("PyYAML is not installed", where="load_arm_profile", remedy="pip install pyyaml") from None
+    yaml = optional_package("yaml", "profiles of arms need", "load_arm_profile", "pyyaml")
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics_ros.errors import BackendError, UrdfError
+from robot_dynamics_ros.errors import UrdfError, optional_package
 from robot_dynamics_ros.model.description import (
     Array,
     Configurations,
@@ -76,23 +76,15 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
         BackendError: MuJoCo is not installed.
         UrdfError: MuJoCo refuses the document.
     """
-    try:
-        import mujoco
-    except ImportError:
-        raise BackendError(
-            "MuJoCo is not installed, whose compiler reads MJCF",
-            where=path or "MJCF text",
-            remedy="pip install 'robot_dynamics_ros[mjcf]', or give a URDF.",
-        ) from None
+    where = path or "MJCF text"
+    mujoco = optional_package("mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF")
     try:
         if path:
             m = mujoco.MjModel.from_xml_path(path)
         else:
             m = mujoco.MjModel.from_xml_string(data if isinstance(data, str) else data.decode("utf-8", "replace"))
     except ValueError as error:
-        raise UrdfError(
-            f"MuJoCo refuses it: {error}", where=path or "MJCF text", remedy="Correct the element named."
-        ) from None
+        raise UrdfError(f"MuJoCo refuses it: {error}", where=where, remedy="Correct the element named.") from None
     return mujoco, m
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array, real_array_or_nan, real_number
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_package
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
 
 
@@ -184,12 +184,7 @@ def inertia_of_mesh_file(
         BackendError: trimesh is not installed.
         ArgumentError: the file cannot be read, or its surface is not closed.
     """
-    try:
-        import trimesh
-    except ImportError:
-        raise BackendError(
-            "meshes need the package trimesh, which is not installed", where=str(path), remedy="pip install trimesh"
-        ) from None
+    trimesh = optional_package("trimesh", "meshes need", str(path), "trimesh")
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
         vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)

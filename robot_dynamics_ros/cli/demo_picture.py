@@ -23,7 +23,6 @@ def draw(model: RobotModel, motion: Motion, recording, path: Path) -> None:
     """Write the picture.
 
     Args:
-        model: the robot.
         motion: the reference.
         recording: a :class:`~robot_dynamics_ros.ros.demo_client.Recording`.
         path: PNG file to write.

@@ -30,7 +30,6 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     --backend``.
 
     Args:
-        parser: of the command.
         default: the robot if none is named.
         required: whether one has to be named, without a default.
     """
@@ -115,7 +114,6 @@ def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRo
     """The robot of the options of :func:`add_robot`, and where it came from.
 
     Args:
-        options: parsed.
         robot: instead of ``options.robot``.
 
     Raises:

@@ -23,7 +23,6 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
     """The vendor's description where its package is installed: a path, and its xacro arguments.
 
     Args:
-        profile: the arm.
         with_hardware: the one with a ``<ros2_control>`` element for the real hardware.
 
     Raises:
@@ -50,7 +49,6 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
     """Node name → file with its parameters for this arm.
 
     Args:
-        profile: the arm.
         folder: where to write.
         simulated: the controller is beside the simulator.
 

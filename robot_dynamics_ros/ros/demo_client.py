@@ -83,9 +83,6 @@ class DemoClient:
 
     Attributes:
         gaps: what the description does not explain, as the controller last said.
-
-    Args:
-        model: the robot.
     """
 
     def __init__(self, model: RobotModel) -> None:

@@ -18,7 +18,6 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
     """Text of the description latched on ``topic``.
 
     Args:
-        topic: its name.
         timeout: s.
 
     Raises:

@@ -51,7 +51,6 @@ class ControlLoop:
     """From joint states to commands.
 
     Args:
-        node: the node.
         description: URDF text.
         values: the node's parameters; those of the joints are declared here.
         rejections, report: where to tell about refused input and finished cycles.

@@ -58,8 +58,6 @@ class ControllerInputs:
     """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`.
 
     Args:
-        node: the node.
-        values: its parameters.
         loop: the control loop, or ``None`` while nothing is configured.
         rejections: where refused input is reported.
         report: where goals are reported.

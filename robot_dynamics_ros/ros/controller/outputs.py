@@ -47,9 +47,7 @@ class FurtherWrenches(Output):
     """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``.
 
     Args:
-        node: the node.
         controller: where state, acceleration and known external wrenches are.
-        values: the node's parameters.
 
     Raises:
         UnknownNameError: a parameter names a joint or link that the robot does not have.
@@ -129,7 +127,6 @@ class ExternalEfforts(Output):
     """``~/external_efforts``: what the model does not explain, for each joint.
 
     Args:
-        node: the node.
         controller: with an observer.
     """
 

@@ -26,7 +26,6 @@ class ReferenceTopics(Output):
     """Publishes reference, error and commanded effort at a rate of its own, while somebody listens.
 
     Args:
-        node: the node.
         controller: where the numbers are.
         reader: where the measured state is.
         rate: Hz.

@@ -22,7 +22,6 @@ class ControllerReport:
     """Collects, and reports.
 
     Args:
-        node: the node.
         rejections: counts of refused input, reported too.
         background: makes and publishes the messages, and writes log lines.
     """

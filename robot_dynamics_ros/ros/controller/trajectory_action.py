@@ -103,7 +103,6 @@ class FollowJointTrajectory:
     down cannot deliver the results of its last goals any more.
 
     Args:
-        node: the node.
         action_type: see :func:`load_action_type`.
         begin: starts an action's goal, and calls the function given with it, at once or later, with the goal or
             with the exception that says why it cannot be followed.
@@ -231,7 +230,6 @@ def goal_tolerances(
     """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible.
 
     Args:
-        message: the goal.
         defaults: tolerances of all the model's joints.
         joints: their names.
     """

@@ -21,8 +21,6 @@ class Pushes:
     """Wrenches on links, each ending a while after its last message.
 
     Args:
-        node: the node.
-        model: the robot.
         now: tells the simulated time, ns.
         rejections: where unusable messages are reported.
     """

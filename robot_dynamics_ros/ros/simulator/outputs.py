@@ -24,7 +24,6 @@ class SimulatorOutputs:
     """Publishes the state of a plant.
 
     Args:
-        node: the node.
         plant: the robot.
         values: the simulator's parameters.
         driver: what the robot's efforts become in joint states.

@@ -93,8 +93,6 @@ class JointStatePublisher(JointTopic):
     """Publishes position, velocity and effort of joints with one degree of freedom.
 
     Args:
-        node: the node.
-        model: the robot.
         joints: the joints, in the order of the message; empty: all, in the order of the URDF.
 
     Attributes:

@@ -52,7 +52,6 @@ class CommandPublisher:
     """Publishes efforts.
 
     Args:
-        node: the node.
         command_format: one of :data:`COMMAND_FORMATS`.
         joints: the joints commanded, in the order of the message.
         index: where each of them is in the effort arrays given to :meth:`publish`.
@@ -124,7 +123,6 @@ class CommandReader:
     """Receives efforts.
 
     Args:
-        node: the node.
         command_format: one of :data:`COMMAND_FORMATS`.
         joints: the joints commanded, in the order of the array format.
         accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by the next command.

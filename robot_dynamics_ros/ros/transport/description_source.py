@@ -49,7 +49,6 @@ class DescriptionSource:
     """Finds the description and tells when another one arrives.
 
     Args:
-        node: the node.
         parameters: values of :data:`DESCRIPTION_PARAMETERS`.
         changed: called with each new text from the topic; not called when parameters give the description.
 

@@ -100,7 +100,6 @@ class Diagnostics:
     """Publishes one status under the node's name.
 
     Args:
-        node: the node.
         hardware_id: what the status is about, the robot's name.
     """
 

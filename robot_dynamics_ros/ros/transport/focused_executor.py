@@ -101,11 +101,7 @@ class _CycleWait:
 
 
 class FocusedExecutor(SingleThreadedExecutor):
-    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it.
-
-    Args:
-        node: the node.
-    """
+    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()

@@ -17,8 +17,6 @@ class Topic:
     """A topic that costs nothing while nobody listens.
 
     Args:
-        node: the node.
-        topic: its name.
         message_type: class of its messages.
 
     Attributes:
@@ -47,7 +45,6 @@ class TemplatePublisher(Topic):
     """A topic whose messages differ only in the stamp and in some numbers.
 
     Args:
-        node, topic: as for :class:`Topic`.
         message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
         blocks: these marks, one array a block of consecutive numbers.
 
@@ -110,7 +107,6 @@ class Outputs:
     """Several outputs as one.
 
     Args:
-        outputs: the outputs.
         divisor: publish with every ``divisor``-th cycle, the first one too.
 
     Attributes:

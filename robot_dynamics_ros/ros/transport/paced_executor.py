@@ -18,7 +18,6 @@ class PacedExecutor(SingleThreadedExecutor):
     """Spins one node; each :meth:`spin_once` is one round.
 
     Args:
-        node: the node.
         rate: rounds per second.
     """
 

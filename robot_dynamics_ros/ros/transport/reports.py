@@ -19,7 +19,6 @@ class Rejections:
     """Counts events by cause and logs each cause at once, then at most every few seconds.
 
     Args:
-        logger: the node's logger.
         interval: s between two log lines about the same cause.
         background: writes the lines; without it they are written by whoever reports.
 

@@ -117,9 +117,6 @@ class WrenchTopics(Output):
     """The wrenches of joints, one topic each.
 
     Args:
-        node: the node.
-        model: the robot.
-        joints: the joints.
         wrenches: gives (joints, 6) wrenches [moment; force] of the present state.
         prefix: topic prefix, ended by the joint's name.
     """

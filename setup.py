@@ -73,7 +73,7 @@ setup(
         *shared("launch/*.py", "config/*", "config/arms/*", "config/moveit/*", "urdf/**/*"),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy>=1.21", "scipy>=1.8"],
+    install_requires=["numpy>=1.21", "scipy>=1.8", "urdf-parser-py>=0.0.4"],
     extras_require={
         "ros": [*ROS_JAZZY, *NATIVE],
         "ros-kilted": [*ROS_KILTED, *NATIVE],

@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
 from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
+    Array,
     Inertia,
     Joint,
     JointLimits,
@@ -38,12 +39,13 @@ from robot_dynamics_ros.model.inertia_check import (
 from robot_dynamics_ros.model.missing_inertia import check_missing_inertia, with_inertia_from_geometry
 from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
-from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, MOMENTS, CleanUrdf, Element, clean_urdf
+from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, root_element
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from urdf_parser_py import urdf as parsed
 
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
@@ -147,17 +149,23 @@ def _read(
         path = label if label != "URDF text" else ""
         return _with_armature(parse_mjcf(data, path, inertia_check), armature), {}
     clean = clean_urdf(data, source=label, max_bytes=max_bytes)
+    robot = _urdf_parser(clean, label)
     findings = clean.findings
-    links = [_link(link, inertia_check, findings) for link in clean.links]
-    rotor = _armatures(clean, armature, findings)
-    joints = [_joint(joint, rotor.get(joint["name"], 0.0), findings) for joint in clean.joints]
+    links = [
+        _link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)
+    ]
+    rotor = _armatures(clean, robot, armature, findings)
+    joints = [
+        _joint(joint, line, rotor.get(joint.name, 0.0), findings)
+        for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
+    ]
     names = {joint.name for joint in joints}
     joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
     joints = _without_limits_that_hold_masters(joints, findings)
     for name in clean.initial_positions.keys() - names:
         findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
     description = RobotDescription(
-        name=clean.name,
+        name=robot.name,
         links=tuple(links),
         joints=tuple(joints),
         initial_positions={n: p for n, p in clean.initial_positions.items() if n in names},
@@ -166,7 +174,9 @@ def _read(
         inertia_check=inertia_check,
         path="" if label == "URDF text" else label,
     )
-    return description, {inertial_place(link["name"]): _place(link) for link in clean.links}
+    return description, {
+        inertial_place(link.name): _place(link, line) for link, line in zip(robot.links, clean.link_lines, strict=True)
+    }
 
 
 def _with_armature(description: RobotDescription, armature: Mapping[str, float] | None) -> RobotDescription:
@@ -177,16 +187,27 @@ def _with_armature(description: RobotDescription, armature: Mapping[str, float] 
     return description.with_joints(_checked_armatures(moving, set(moving), armature))
 
 
-def _place(link: Element) -> str:
-    return f"{inertial_place(link['name'])} (line {link['line']})"
+def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:
+    from urdf_parser_py.urdf import Robot  # here, not above: importing it takes as long as loading ten robots
+
+    try:
+        return Robot.from_xml_string(clean.text)
+    except Exception as error:  # noqa: BLE001 - urdf_parser_py raises plain Exception, AssertionError and its own ParseError
+        raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
 
 
-def _link(link: Element, policy: str, findings: list[str]) -> Link:
-    inertial, place = link.get("inertial"), _place(link)
+def _place(link: parsed.Link, line: int) -> str:
+    return f"{inertial_place(link.name)} (line {line})"
+
+
+def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Link:
+    inertial = link.inertial
     if inertial is None:
-        return Link(link["name"])
-    xx, xy, xz, yy, yz, zz = (inertial["inertia"][name] for name in MOMENTS)
-    inertia = Inertia(inertial["mass"]["value"], np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+        return Link(link.name)
+    i = inertial.inertia
+    matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
+    inertia = Inertia(inertial.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
+    place = _place(link, line)
     check_size(inertia, place, UrdfError)
     if policy != "repair":
         check_mass(inertia, place, UrdfError)
@@ -198,36 +219,41 @@ def _link(link: Element, policy: str, findings: list[str]) -> Link:
             moments = np.linalg.eigvalsh(nearest_possible(inertia).rotational)
             correction = f"; the nearest possible ones are {', '.join(f'{x:.6g}' for x in moments)}"
         findings.append(f"{place}: {fault.problem}{correction}")
-    return Link(link["name"], inertia.in_parent(_pose(inertial)))
+    return Link(link.name, inertia.in_parent(_pose(inertial.origin)))
 
 
-def _joint(joint: Element, armature: float, findings: list[str]) -> Joint:
-    name, kind, where = joint["name"], JOINT_TYPES[joint["type"]], f"joint {joint['name']!r} (line {joint['line']})"
-    parent, child, origin = joint["parent"]["link"], joint["child"]["link"], _pose(joint)
+def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str]) -> Joint:
+    where = f"joint {joint.name!r} (line {line})"
+    kind = JOINT_TYPES[joint.type]
+    origin = _pose(joint.origin)
     if kind is JointType.FIXED:
-        return Joint(name, kind, parent, child, origin)
-    axis = frozen_array(joint.get("axis", {}).get("xyz", (1.0, 0.0, 0.0)), (3,))
+        return Joint(joint.name, kind, joint.parent, joint.child, origin)
+    axis: Array = frozen_array((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, (3,))
     if kind is not JointType.FLOATING:
         length = float(np.linalg.norm(axis))
         if math.isfinite(length) and length > 0.0 and abs(length - 1.0) > AXIS_TOLERANCE:
             findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
             axis = frozen_array(axis / length, (3,))
         axis = checked_axis(axis, f"{where} <axis>", UrdfError)
+    dynamics = joint.dynamics
     friction = {}
-    for word in ("damping", "friction"):
-        friction[word] = joint.get("dynamics", {}).get(word, 0.0)
-        if friction[word] < 0.0:
+    for name in ("damping", "friction"):
+        friction[name] = float(getattr(dynamics, name, None) or 0.0)
+        if friction[name] < 0.0:
             raise UrdfError(
-                f"{word} is {friction[word]:g}",
+                f"{name} is {friction[name]:g}",
                 where=f"{where} <dynamics>",
-                got=friction[word],
+                got=friction[name],
                 remedy="Friction takes energy away: give zero or a positive number.",
             )
     mimic = None
-    if "mimic" in joint:
-        mimic = Mimic(joint["mimic"]["joint"], joint["mimic"].get("multiplier", 1.0), joint["mimic"].get("offset", 0.0))
+    if joint.mimic is not None:
+        k, d = joint.mimic.multiplier, joint.mimic.offset
+        mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
     limits = _limits(joint, kind, where, findings)
-    return Joint(name, kind, parent, child, origin, axis, limits, armature=armature, mimic=mimic, **friction)
+    return Joint(
+        joint.name, kind, joint.parent, joint.child, origin, axis, limits, armature=armature, mimic=mimic, **friction
+    )
 
 
 def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:
@@ -263,16 +289,17 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
     return result
 
 
-def _limits(joint: Element, kind: JointType, where: str, findings: list[str]) -> JointLimits:
-    limit = joint.get("limit")
+def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str]) -> JointLimits:
+    limit = joint.limit
     bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
     if limit is None:
         if bounded:
             findings.append(
-                f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint['type']} joint without)"
+                f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint.type} joint without)"
             )
         return JointLimits()
-    effort, velocity = limit["effort"], limit["velocity"]
+    effort = math.inf if limit.effort is None else float(limit.effort)
+    velocity = math.inf if limit.velocity is None else float(limit.velocity)
     where = f"{where} <limit>"
     if not bounded:
         if effort == velocity == 0.0:
@@ -281,11 +308,11 @@ def _limits(joint: Element, kind: JointType, where: str, findings: list[str]) ->
         limits = JointLimits(velocity=velocity, effort=effort)
         check_limits(limits, where, UrdfError)
         return limits
-    lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)
+    lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
     if lower > upper:
         findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
         lower, upper = upper, lower
-    if effort == velocity == 0.0 and "mimic" not in joint:  # what CAD exporters write where they know nothing
+    if effort == velocity == 0.0 and joint.mimic is None:  # what CAD exporters write where they know nothing
         if lower == upper == 0.0:
             lower, upper = -math.inf, math.inf
         findings.append(
@@ -296,7 +323,7 @@ def _limits(joint: Element, kind: JointType, where: str, findings: list[str]) ->
     limits = JointLimits(lower, upper, velocity, effort)
     check_limits(limits, where, UrdfError)
     zero = [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]
-    if "mimic" in joint:
+    if joint.mimic is not None:
         return limits  # its master is what is driven
     if limits.lower == limits.upper:
         findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
@@ -305,13 +332,16 @@ def _limits(joint: Element, kind: JointType, where: str, findings: list[str]) ->
     return limits
 
 
-def _pose(element: Element) -> Pose:
-    origin = element.get("origin", {})
-    return Pose.from_rpy(origin.get("xyz", (0.0, 0.0, 0.0)), origin.get("rpy", (0.0, 0.0, 0.0)))
+def _pose(origin: parsed.Pose | None) -> Pose:
+    if origin is None:
+        return Pose()
+    return Pose.from_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
 
 
-def _armatures(clean: CleanUrdf, armature: Mapping[str, float] | None, findings: list[str]) -> dict[str, float]:
-    moving = {joint["name"] for joint in clean.joints if joint["type"] != "fixed"}
+def _armatures(
+    clean: CleanUrdf, robot: parsed.Robot, armature: Mapping[str, float] | None, findings: list[str]
+) -> dict[str, float]:
+    moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
     for name in clean.armature.keys() - moving:
         findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
     return _checked_armatures(clean.armature, moving, armature)

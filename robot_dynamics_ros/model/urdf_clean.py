@@ -10,19 +10,17 @@ from __future__ import annotations
 import difflib
 import math
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
+from xml.etree import ElementTree
 
 from robot_dynamics_ros.errors import UrdfError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.urdf_origin import NEWEST_VERSION, rotation_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-Element: TypeAlias = "dict[str, Any]"
-"""An element: ``line``; attribute → text, number or three numbers; name of a child element → that element."""
-
 JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
-MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 # element → attribute → (kind, required); kinds: text, joint type, number, limit (may be infinite), vector
 _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
@@ -38,7 +36,7 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     },  # as Drake has it
     "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},  # and quat_xyzw, which is kept as rpy
     "mass": {"value": ("number", True)},
-    "inertia": {name: ("number", True) for name in MOMENTS},
+    "inertia": {name: ("number", True) for name in _INERTIA},
     "parent": {"link": ("text", True)},
     "child": {"link": ("text", True)},
     "axis": {"xyz": ("vector", True)},
@@ -100,16 +98,16 @@ class CleanUrdf:
     """A URDF reduced to mechanics.
 
     Attributes:
-        name: of the robot.
-        links, joints: their elements, checked, in order.
+        text: URDF text that holds only links, inertias and joints, checked.
+        link_lines, joint_lines: line of each, in order.
         armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
         initial_positions: joint name → position, from ``<ros2_control>``.
         findings: what was odd, one sentence each.
     """
 
-    name: str = "unnamed"
-    links: list[Element] = field(default_factory=list)
-    joints: list[Element] = field(default_factory=list)
+    text: str = ""
+    link_lines: list[int] = field(default_factory=list)
+    joint_lines: list[int] = field(default_factory=list)
     armature: dict[str, float] = field(default_factory=dict)
     initial_positions: dict[str, float] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
@@ -147,40 +145,42 @@ class _Cleaner:
         if blanks:
             self.out.findings.append("blanks before the XML declaration are ignored")
         root = parse_xml(data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped)
-        if (name := root.attributes.get("name", "")).strip():
-            self.out.name = name
-        else:
+        name = root.attributes.get("name", "")
+        if not name.strip():
             self.out.findings.append("the robot has no name; it is called 'unnamed'")
+            name = "unnamed"
         self.version = urdf_version(root)
         if self.version > NEWEST_VERSION:
             self.out.findings.append(
                 f"the description says URDF {root.attributes['version'].strip()}; "
                 f"{'.'.join(map(str, NEWEST_VERSION))} is the newest known here"
             )
+        robot = ElementTree.Element("robot", {"name": name})
         for node in root.children:
             if node.tag in ("link", "joint"):
-                element = self.copy(node, f"{node.tag} {node.attributes.get('name', '')!r}")
-                (self.out.links if node.tag == "link" else self.out.joints).append(element)
+                self.copy(node, robot, f"{node.tag} {node.attributes.get('name', '')!r}")
+                (self.out.link_lines if node.tag == "link" else self.out.joint_lines).append(node.line)
             elif node.tag == "frame":
-                self.add_frame(node)
+                self.add_frame(node, robot)
             elif node.tag == "ros2_control":
                 self.read_initial_positions(node)
             else:
                 self.read_armature(node)
+        self.out.text = ElementTree.tostring(robot, encoding="unicode")
         return self.out
 
     # -- copying what is kept ------------------------------------------------------------------------------------
 
-    def copy(self, node: Node, owner: str, joint_type: str = "") -> Element:
+    def copy(self, node: Node, parent: ElementTree.Element, owner: str) -> None:
         where = self.where(node, owner)
-        element: Element = {"line": node.line}
+        element = ElementTree.SubElement(parent, node.tag)
         known = _ATTRIBUTES[node.tag]
         for name, (kind, required) in known.items():
             if name not in node.attributes:
                 if required:
-                    element[name] = self.default(node, joint_type, name, where)
+                    element.set(name, self.default(node, parent, name, where))
                 continue
-            element[name] = self.value(node.attributes[name], kind, f"{where} {name}")
+            element.set(name, self.value(node.attributes[name], kind, f"{where} {name}"))
         if node.tag == "origin" and "quat_xyzw" in node.attributes:
             self.quaternion(node, element, where)
         for name in node.attributes.keys() - known.keys():
@@ -197,17 +197,16 @@ class _Cleaner:
                 continue
             seen[child.tag] = child.line
             if not (node.tag == "joint" and self.superfluous(node, child)):
-                element[child.tag] = self.copy(child, owner, element.get("type", ""))
+                self.copy(child, element, owner)
         for tag in _REQUIRED.get(node.tag, ()):
             if tag in seen:
                 continue
             if tag != "inertia":
                 raise UrdfError(f"<{tag}> is missing", where=where, remedy=self.example(tag))
             self.out.findings.append(f"{where}: <inertia> is missing; the mass counts as a point")
-            element["inertia"] = dict.fromkeys(MOMENTS, 0.0)
-        return element
+            ElementTree.SubElement(element, "inertia", dict.fromkeys(_INERTIA, "0"))
 
-    def quaternion(self, node: Node, element: Element, where: str) -> None:
+    def quaternion(self, node: Node, element: ElementTree.Element, where: str) -> None:
         """The orientation in the angles that every parser knows."""
         try:
             pose = rotation_of_origin(node.attributes, self.version)
@@ -220,17 +219,17 @@ class _Cleaner:
                 f'{where}: quat_xyzw is ignored, as other parsers do: it needs <robot version="1.1"> or later'
             )
         else:
-            element["rpy"] = pose.rpy()
+            element.set("rpy", " ".join(map(repr, pose.rpy())))
 
-    def default(self, node: Node, joint_type: str, name: str, where: str) -> float:
+    def default(self, node: Node, parent: ElementTree.Element, name: str, where: str) -> str:
         """Default of a missing attribute, reported; an error if there is none."""
         if node.tag == "limit":  # an effort or a velocity
-            if joint_type in ("revolute", "prismatic"):
+            if parent.get("type") in ("revolute", "prismatic"):
                 self.out.findings.append(f"{where}: attribute {name!r} is missing; no {name} limit is assumed")
-            return math.inf
+            return "inf"
         if node.tag == "inertia" and name in ("ixy", "ixz", "iyz"):
             self.out.findings.append(f"{where}: attribute {name!r} is missing; it counts as zero")
-            return 0.0
+            return "0"
         raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
 
     @staticmethod
@@ -241,7 +240,7 @@ class _Cleaner:
             kind == "floating" and child.tag in ("axis", "mimic")
         )
 
-    def value(self, text: str, kind: str, where: str) -> str | float | tuple[float, ...]:
+    def value(self, text: str, kind: str, where: str) -> str:
         if kind == "text":
             if not text.strip():
                 raise UrdfError("it is empty", where=where, got=text, remedy="Give a name.")
@@ -264,18 +263,13 @@ class _Cleaner:
                     got=text,
                     remedy='Separate them by spaces, as in "0 0 1".',
                 )
-            return tuple(self.finite(part, where) for part in parts)
-        if kind == "limit":
-            number = self.number(text, where)
-            if abs(number) >= _NO_LIMIT:
-                return math.copysign(math.inf, number)
-        return self.finite(text, where)
-
-    def finite(self, text: str, where: str) -> float:
+            return " ".join(self.value(part, "number", where) for part in parts)
         number = self.number(text, where)
+        if kind == "limit" and not math.isnan(number):
+            return repr(math.copysign(math.inf, number)) if abs(number) >= _NO_LIMIT else repr(number)
         if not math.isfinite(number):
             raise UrdfError(f"{text!r} is not a finite number", where=where, got=text, remedy="Give a finite number.")
-        return number
+        return repr(number)
 
     @staticmethod
     def number(text: str, where: str) -> float:
@@ -302,17 +296,25 @@ class _Cleaner:
                         and param.attributes.get("name") == "initial_value"
                     ):
                         where = self.where(param, f"<ros2_control> joint {joint.attributes.get('name', '')!r}")
-                        self.out.initial_positions[joint.attributes.get("name", "")] = self.finite(
-                            param.text.strip(), where
-                        )
+                        position = self.number(param.text.strip(), where)
+                        if not math.isfinite(position):
+                            raise UrdfError(
+                                "it is not finite", where=where, got=position, remedy="Give a finite number."
+                            )
+                        self.out.initial_positions[joint.attributes.get("name", "")] = position
 
-    def add_frame(self, node: Node) -> None:
+    def add_frame(self, node: Node, robot: ElementTree.Element) -> None:
         """A named frame is a link without mass, fixed to another."""
-        frame = self.copy(node, f"frame {node.attributes.get('name', '')!r}")
-        name, line = frame["name"], frame["line"]
-        self.out.links.append({"name": name, "line": line})
-        joint = {"name": f"{name}_joint", "type": "fixed", "line": line, "origin": frame}
-        self.out.joints.append({**joint, "parent": {"link": frame["link"]}, "child": {"link": name}})
+        place = ElementTree.Element("places")
+        self.copy(node, place, f"frame {node.attributes.get('name', '')!r}")
+        frame = place[0].attrib
+        ElementTree.SubElement(robot, "link", {"name": frame["name"]})
+        joint = ElementTree.SubElement(robot, "joint", {"name": f"{frame['name']}_joint", "type": "fixed"})
+        ElementTree.SubElement(joint, "origin", {key: frame[key] for key in ("xyz", "rpy") if key in frame})
+        ElementTree.SubElement(joint, "parent", {"link": frame["link"]})
+        ElementTree.SubElement(joint, "child", {"link": frame["name"]})
+        self.out.link_lines.append(node.line)
+        self.out.joint_lines.append(node.line)
 
     def read_armature(self, transmission: Node) -> None:
         joints = transmission.all("joint")

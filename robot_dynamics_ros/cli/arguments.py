@@ -7,10 +7,11 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
+_N = TypeVar("_N", float, int)
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
 
@@ -101,30 +102,6 @@ def coordinate_or_name(text: str) -> float | str:
     return text if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity") else finite(text)
 
 
-def positive(text: str) -> float:
-    """A finite number above zero."""
-    value = finite(text)
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"expected a number above zero, got {_shown(text)}")
-    return value
-
-
-def not_negative(text: str) -> float:
-    """A finite number that is zero or more."""
-    value = finite(text)
-    if value < 0.0:
-        raise argparse.ArgumentTypeError(f"expected zero or more, got {_shown(text)}")
-    return value
-
-
-def share(text: str) -> float:
-    """A number above 0, at most 1."""
-    value = positive(text)
-    if value > 1.0:
-        raise argparse.ArgumentTypeError(f"expected a number above 0 and at most 1, got {_shown(text)}")
-    return value
-
-
 def whole(text: str) -> int:
     """A whole number that fits into 63 bits."""
     try:
@@ -136,20 +113,23 @@ def whole(text: str) -> int:
     return value
 
 
-def at_least_one(text: str) -> int:
-    """A whole number from 1 to a million."""
-    value = whole(text)
-    if not 1 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1000000, got {_shown(text)}")
-    return value
+def _checked(read: Callable[[str], _N], good: Callable[[_N], bool], expected: str) -> Callable[[str], _N]:
+    """As ``read``, for numbers that are good."""
+
+    def check(text: str) -> _N:
+        value = read(text)
+        if not good(value):
+            raise argparse.ArgumentTypeError(f"expected {expected}, got {_shown(text)}")
+        return value
+
+    return check
 
 
-def seed(text: str) -> int:
-    """A whole number that a random number generator starts from: zero or more."""
-    value = whole(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number, zero or more, got {_shown(text)}")
-    return value
+positive = _checked(finite, lambda x: x > 0.0, "a number above zero")
+not_negative = _checked(finite, lambda x: x >= 0.0, "zero or more")
+share = _checked(positive, lambda x: x <= 1.0, "a number above 0 and at most 1")
+at_least_one = _checked(whole, lambda x: 1 <= x <= 1_000_000, "a whole number from 1 to 1000000")
+seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 
 
 def output_file(text: str) -> Path:

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
 from robot_dynamics_ros import __version__
@@ -67,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def _module(command: str) -> Any:
+def _module(command: str) -> ModuleType:
     return import_module(f"robot_dynamics_ros.cli.{command}")
 
 

@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from robot_dynamics_ros.model.description import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_T = TypeVar("_T")
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 BACKENDS = ("native", "loops", "numpy", "interpreted")
 """Ways to compute the dynamics: machine code, compiled loops over the tree, NumPy, the algorithms as written."""
@@ -270,31 +271,19 @@ class RobotModel:
 
     def joint(self, name: str) -> Joint:
         """The joint as described; fixed and mimic joints included."""
-        try:
-            return self._joints[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("joint", name, self._joints) from None
+        return _named(self._joints, name, "joint")
 
     def link(self, name: str) -> Link:
         """The link as described."""
-        try:
-            return self._links[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("link", name, self.link_names) from None
+        return _named(self._links, name, "link")
 
     def link_index(self, name: str) -> int:
         """Row of a link in the link arrays."""
-        try:
-            return self._link_index[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("link", name, self.link_names) from None
+        return _named(self._link_index, name, "link")
 
     def body_index(self, joint: str) -> int:
         """The body that a moving joint moves."""
-        try:
-            return self._body_index[joint]
-        except (KeyError, TypeError):
-            raise UnknownNameError("moving joint", joint, self.moving_joint_names) from None
+        return _named(self._body_index, joint, "moving joint")
 
     def q_slice(self, joint: str) -> slice:
         """Where in ``q`` the coordinates of a joint are (its master's for a mimic joint)."""
@@ -384,6 +373,13 @@ class RobotModel:
         robot = self.attach(link, Inertia(), pose, name=name)
         description = dataclasses.replace(robot.description, source=self.description.source)  # looks are as before
         return robot.replace(description=description)
+
+
+def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:
+    try:
+        return table[name]
+    except (KeyError, TypeError):
+        raise UnknownNameError(kind, name, table) from None
 
 
 def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str) -> RobotModel:

@@ -32,7 +32,7 @@ class RobotDynamicsError(Exception):
 
     Attributes:
         where: the element, argument or field at fault, e.g. ``"link 'elbow' <inertia>"``.
-        got: the offending value, as given.
+        got: the offending value, where the message does not show it.
         remedy: one sentence telling what to do.
         setting: (name, value) of the loading option or parameter with which the same request goes on; None: there is
             none.  The command line shows it as a command.
@@ -148,7 +148,7 @@ class UnknownNameError(RobotDynamicsError, KeyError):
             remedy = f"Valid {kind} names: {shown}."
         else:
             remedy = f"There is no {kind} to name."
-        super().__init__(f"unknown {kind} {name!r}", where=where, got=name, remedy=remedy)
+        super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy)
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])

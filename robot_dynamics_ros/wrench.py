@@ -120,14 +120,12 @@ class Wrench:
             raise ArgumentError(
                 f"one is expressed in {self.frame!r}, the other in {other.frame!r}",
                 where="sum of wrenches",
-                got=other.frame,
                 remedy="Bring one into the other's frame with express().",
             )
         if np.abs(other.point - self.point).max() > POINT_TOLERANCE:
             raise ArgumentError(
                 f"one is about {self.point.tolist()}, the other about {other.point.tolist()}",
                 where="sum of wrenches",
-                got=other.point,
                 remedy="Move one to the other's point with translate().",
             )
         return Wrench(self.force + other.force, self.moment + other.moment, self.point, self.frame)

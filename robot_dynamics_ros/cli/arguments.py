@@ -79,9 +79,7 @@ def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
     """
     for path in paths:
         if path.exists() and not overwrite:
-            raise ArgumentError(
-                f"{path} exists", where="--output", got=str(path), remedy="Name another, or pass --overwrite."
-            )
+            raise ArgumentError(f"{path} exists", where="--output", remedy="Name another, or pass --overwrite.")
 
 
 def finite(text: str) -> float:

@@ -187,7 +187,6 @@ def fixed_base(model: RobotModel) -> RobotModel:
             if several
             else "nothing moves",
             where=f"robot {model.name!r}",
-            got=several,
             remedy="The demonstration leads robots on a fixed base, with joints of one degree of freedom.",
         )
     return model

@@ -190,7 +190,6 @@ def _motion(pairs: Iterable[str]) -> dict[str, Any]:
             raise ArgumentError(
                 f"expected COORDINATE=EXPRESSION, got {text!r}",
                 where="--along",
-                got=text,
                 remedy=f"For example q2=2*t+0.5; known: {', '.join(known)}.",
             ) from None
     return coordinates
@@ -206,7 +205,6 @@ def _code(formulas: list[Formulas], kind: str) -> str:
             raise ArgumentError(
                 f"there is no code for {f.title.lower()}",
                 where=f"--format {kind}",
-                got=f.title,
                 remedy="Leave out --along and --friction.",
             )
         name = identifier_of(f.title.lower())
@@ -243,7 +241,6 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
             raise ArgumentError(
                 f"expected PARAMETER=NAME, got {text!r}",
                 where="--symbol",
-                got=text,
                 remedy="For example mass:forearm=m2; --list-parameters shows all parameters.",
             )
         if parameter in names:
@@ -276,7 +273,6 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
                 raise ArgumentError(
                     f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)",
                     where="--motor",
-                    got=text,
                     remedy=f"Known constants: {', '.join(_MOTOR_WORDS)}.",
                 ) from None
         for key, word in (("R", "resistance"), ("kt", "torque_constant")):

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     count = options.period * options.rate * options.periods
     if not 2.0 <= count <= _MOST_WAYPOINTS:
         raise ArgumentError(
-            f"{count:.3g} waypoints", where="--period, --periods, --rate", got=count, remedy="Give 2 to 1000000 in all."
+            f"{count:.3g} waypoints", where="--period, --periods, --rate", remedy="Give 2 to 1000000 in all."
         )
     with Progress("designing", 1.0) as bar:
         motion = design_excitation(
@@ -120,7 +120,7 @@ def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
         try:
             low, high = map(float, numbers)
         except ValueError:
-            raise ArgumentError(f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range", got=text) from None
+            raise ArgumentError(f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range") from None
         lower[model.v_slice(name)], upper[model.v_slice(name)] = low, high
     return lower, upper
 

@@ -105,7 +105,6 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
             raise ArgumentError(
                 f"expected NAME=IDENTIFIER, got {text!r}",
                 where="--rename",
-                got=text,
                 remedy="For example --rename 'left-hand=left_hand'.",
             )
         renamed[name] = word

@@ -165,7 +165,6 @@ def run(options: argparse.Namespace) -> int:
             raise ArgumentError(
                 f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
                 where="--block",
-                got=options.block,
                 remedy="Give a fraction of a second; 0.05 is the default.",
             )
     unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
@@ -296,7 +295,7 @@ def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict
         try:
             out[name] = float(number or default)
         except ValueError:
-            raise ArgumentError(f"expected {form}, got {text!r}", where=where, got=text) from None
+            raise ArgumentError(f"expected {form}, got {text!r}", where=where) from None
     return out
 
 
@@ -312,7 +311,6 @@ def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) 
         raise ArgumentError(
             "not every row has the efforts of all joints",
             where=recording.source,
-            got=None,
             remedy="Identification needs measured motor efforts beside the positions.",
         )
     return recording

@@ -59,7 +59,6 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError(
             f"the motion of {motion.duration:g} s has {steps:.3g} control periods",
             where="--duration, --dt",
-            got=(motion.duration, options.dt),
             remedy=f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times.",
         )
     experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)

@@ -172,7 +172,6 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
         raise ArgumentError(
             f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}",
             where=where,
-            got=words,
             remedy=f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero.",
         )
     return np.array(words, dtype=float)
@@ -186,7 +185,6 @@ def _with_frame(model: RobotModel, text: str) -> RobotModel:
         raise ArgumentError(
             f"expected NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y], got {text[:80]!r}",
             where="--frame",
-            got=text,
             remedy=f"For example tcp={model.link_names[-1]}:0,0,0.1.",
         )
     frame = frame_argument(model, place, "--frame")
@@ -224,7 +222,6 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
         raise ArgumentError(
             f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}",
             where="--payload",
-            got=text,
             remedy=f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m.",
         ) from None
     taken = set(model.link_names)

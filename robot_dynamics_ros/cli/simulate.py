@@ -123,7 +123,6 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError(
             f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps",
             where="--duration, --dt",
-            got=(length, options.dt),
             remedy=f"Give 1 to {_MOST_STEPS} steps.",
         )
     arrived, reason, reference = True, "", None

@@ -155,9 +155,7 @@ def frame_argument(model: RobotModel, text: str, where: str) -> Any:
         if len(values) not in (3, 6) or not all(map(math.isfinite, values)):
             raise ValueError
     except ValueError:
-        raise ArgumentError(
-            f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where, got=text
-        ) from None
+        raise ArgumentError(f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where) from None
     return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
 
 
@@ -176,7 +174,7 @@ def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit:
     source, _, frame = rest.partition("@")
     sign, source = (-1.0, source[1:]) if source.startswith("-") else (1.0, source)
     if not equals or not source:
-        raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external", got=text)
+        raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external")
     model.link_index(link)
     placed = frame_argument(model, frame, "--external") if frame else None
     if Path(source).is_file() and not is_bag(source):

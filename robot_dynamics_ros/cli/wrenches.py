@@ -171,7 +171,7 @@ def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, l
         ArgumentError: there is something, and it is not to be replaced; or it is no directory.
     """
     if path.exists() and not path.is_dir():
-        raise ArgumentError(f"{path} is no directory", where="--output", got=str(path), remedy="Choose another.")
+        raise ArgumentError(f"{path} is no directory", where="--output", remedy="Choose another.")
     ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
     refuse_to_replace(ours, overwrite)
     return path, [p for p in ours if p.exists()]

@@ -388,10 +388,7 @@ class _Entries:
             signed = key in ("start", "measured_factor")
             if not isinstance(value, float) or not math.isfinite(value) or (value < 0.0 and not signed):
                 raise ArgumentError(
-                    f"{key} is {value!r}",
-                    where=self.where,
-                    got=value,
-                    remedy="Give a finite number that is not negative.",
+                    f"{key} is {value!r}", where=self.where, remedy="Give a finite number that is not negative."
                 )
             return value
         value = self._typed(key, value, bool if annotation == "bool" else str)
@@ -403,7 +400,7 @@ class _Entries:
     def _typed(self, key: str, value: object, kind: type) -> Any:
         if not isinstance(value, kind):
             expected = "true or false" if kind is bool else "text, in quotes where it is a number"
-            raise ArgumentError(f"{key} is {value!r}", where=self.where, got=value, remedy=f"Give {expected}.")
+            raise ArgumentError(f"{key} is {value!r}", where=self.where, remedy=f"Give {expected}.")
         return value.strip() if isinstance(value, str) else value
 
     def _needed(self, key: str) -> Any:

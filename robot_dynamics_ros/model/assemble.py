@@ -216,7 +216,6 @@ def _checked_gravity(gravity: Sequence[float]) -> Array:
         raise ArgumentError(
             f"expected three finite numbers in m/s², got {gravity!r}",
             where="gravity",
-            got=gravity,
             remedy="Earth, with z up, is (0, 0, -9.81).",
         )
     check_numbers(g, "gravity", "acceleration", ArgumentError)

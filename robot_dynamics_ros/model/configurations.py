@@ -58,7 +58,6 @@ def configuration_of(model: _Robot, value: object, where: str = "q") -> Array:
                 raise ArgumentError(
                     f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}",
                     where=f"{where}[{joint!r}]",
-                    got=position,
                     remedy="Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw].",
                 )
             part[:] = numbers

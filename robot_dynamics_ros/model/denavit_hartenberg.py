@@ -293,7 +293,7 @@ def _one_each(values: Sequence[_Item] | None, n: int, where: str) -> list[_Item]
     if values is None:
         return []
     if len(values) != n:
-        raise ArgumentError(f"expected {n}, one for each row, got {len(values)}", where=where, got=len(values))
+        raise ArgumentError(f"expected {n}, one for each row, got {len(values)}", where=where)
     return list(values)
 
 

@@ -35,7 +35,6 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
         raise ArgumentError(
             f"expected numbers of shape {shape}, got {values!r}",
             where="array",
-            got=values,
             remedy="Positions, axes and centres of mass have three entries, rotations and inertias three by three.",
         ) from None
     array.setflags(write=False)

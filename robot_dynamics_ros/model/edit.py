@@ -73,7 +73,6 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
             raise ModelError(
                 f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree",
                 where=f"subtree of {link!r}",
-                got=joint.mimic.joint,
                 remedy=f"Lock {joint.mimic.joint!r} first, or start the subtree above it.",
             )
     return dataclasses.replace(
@@ -116,10 +115,7 @@ def attach(
         roots = [item.name for item in added.links if item.name not in children]
         if len(roots) != 1:
             raise ModelError(
-                f"it has {len(roots)} root links",
-                where=f"attached robot {added.name!r}",
-                got=roots,
-                remedy="Give one tree.",
+                f"it has {len(roots)} root links", where=f"attached robot {added.name!r}", remedy="Give one tree."
             )
         links, joints, root = added.links, added.joints, roots[0]
         initial.update(added.initial_positions)
@@ -143,7 +139,6 @@ def _payload(body: object) -> Inertia:
             raise ArgumentError(
                 f"expected an Inertia, a mass or a robot, got {type(body).__name__}",
                 where="attach",
-                got=body,
                 remedy="Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg.",
             )
         body = Inertia(float(body))
@@ -167,7 +162,6 @@ def _check_free(taken: set[str], new: list[str], kind: str) -> None:
             raise ModelError(
                 f"the robot has a {kind} {name!r} already",
                 where="attach",
-                got=name,
                 remedy="Pass another name, or a prefix for all names that are added.",
             )
         taken.add(name)

@@ -56,7 +56,6 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
     raise ArgumentError(
         f"{shown!r} is {'no file' if there else 'neither a file nor a robot that ships with the package'}",
         where="robot",
-        got=robot,
         remedy=f"Did you mean {near[0]!r}?"
         if near
         else f"Give a path to a URDF, xacro or MJCF file, or one of: {', '.join(robot_names())}.",

@@ -93,7 +93,6 @@ class MeasuredEffort:
             raise ArgumentError(
                 f"needs measured efforts, and those of this robot are {self.meaning!r}",
                 where=purpose,
-                got=self.meaning,
                 remedy="Do without it, or set measured_effort to what the driver publishes.",
             )
 

@@ -59,7 +59,6 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
         raise UrdfError(
             f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}",
             where=f"package {name!r}",
-            got=name,
             remedy="Source the workspace that holds it, or put a checkout of its repository beside the robot's file.",
         )
     return near

@@ -61,7 +61,6 @@ def check_model(model: object, where: str = "model") -> None:
         raise ArgumentError(
             f"expected a RobotModel, got {type(model).__name__}",
             where=where,
-            got=model,
             remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
         )
 

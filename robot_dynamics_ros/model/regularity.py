@@ -84,7 +84,6 @@ def lost_digits_error(links: Sequence[Link]) -> ModelError:
         f"its mass of {body.mass:.3g} kg, its moments of inertia of {np.trace(body.about_origin()):.3g} kg m², or the origin "
         "of a joint, leave no digits for smaller links: the mass matrix is singular in floating-point numbers",
         where=f"link {largest.name!r}",
-        got=body.mass,
         remedy="Check the units: kg, m and kg m².",
     )
 

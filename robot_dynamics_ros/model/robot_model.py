@@ -399,7 +399,6 @@ def locked_positions(
             raise ArgumentError(
                 f"joint {name!r} mimics {master!r}",
                 where="lock",
-                got=name,
                 remedy=f"Lock {master!r}; what follows it is locked with it.",
             )
         locked.add(i)

@@ -197,7 +197,7 @@ def inertia_of_mesh_file(
     try:
         return inertia_of_mesh(vertices, faces, density=density, mass=mass)
     except ArgumentError as error:
-        raise ArgumentError(error.problem, where=str(path), got=None, remedy=error.remedy) from None
+        raise ArgumentError(error.problem, where=str(path), remedy=error.remedy) from None
 
 
 def combined_inertia(
@@ -226,7 +226,7 @@ def combined_inertia(
         hole = _placed(item)
         mass, first, about = mass - hole.mass, first - hole.mass * hole.com, about - hole.about_origin()
     if not mass > 0.0:
-        raise ArgumentError(f"{mass:.6g} kg are left", where="holes", got=mass, remedy="Check sizes and densities.")
+        raise ArgumentError(f"{mass:.6g} kg are left", where="holes", remedy="Check sizes and densities.")
     c = first / mass
     central = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
     moments = np.linalg.eigvalsh(central)
@@ -299,7 +299,6 @@ def inertia_of_density(
         raise ArgumentError(
             f"the integral is known to {float(np.max(moments_of.error)) / scale:.1g} of the mass, not to {tolerance:g}",
             where="tolerance",
-            got=tolerance,
             remedy="Ask for less, allow more subdivisions, or integrate the parts between jumps one by one.",
         )
     s = moments_of.estimate * float(np.prod(half))

@@ -243,7 +243,6 @@ def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str])
             raise UrdfError(
                 f"{name} is {friction[name]:g}",
                 where=f"{where} <dynamics>",
-                got=friction[name],
                 remedy="Friction takes energy away: give zero or a positive number.",
             )
     mimic = None
@@ -362,7 +361,6 @@ def _checked_armatures(
             raise ArgumentError(
                 f"expected a number that is zero or more, got {value!r}",
                 where=f"armature[{name!r}]",
-                got=value,
                 remedy="It is the rotor's inertia times the square of the gear ratio, kg m².",
             )
         result[name] = number

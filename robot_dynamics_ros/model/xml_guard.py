@@ -71,7 +71,6 @@ def parse_xml(
         raise UrdfError(
             f"{size} bytes are more than the {max_bytes} allowed",
             where=source,
-            got=size,
             remedy="If the file is genuine, pass a larger max_bytes.",
         )
     if not data.strip():
@@ -188,7 +187,6 @@ def _not_xml(data: bytes | str, source: str, error: expat.ExpatError) -> UrdfErr
                 return UrdfError(
                     f"byte 0x{data[bad.start]:02x} at offset {bad.start} is not UTF-8",
                     where=where,
-                    got=data[bad.start],
                     remedy="Save the file as UTF-8, or declare its encoding in the first line.",
                 )
     return UrdfError(

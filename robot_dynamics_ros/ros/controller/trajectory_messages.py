@@ -129,7 +129,6 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
                 wrong = TrajectoryRejected(
                     f"{len(values)} values for {k} joints",
                     where=f"points[{i}].{name}",
-                    got=len(values),
                     remedy="Give one value for each of joint_names, or leave the field empty.",
                 )
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()

@@ -81,10 +81,7 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
             raise UnknownNameError("joint", name, simple, where=_WHERE)
         if names.count(name) > 1:
             raise ArgumentError(
-                f"joint {name!r} is named {names.count(name)} times",
-                where=_WHERE,
-                got=names,
-                remedy="Name each joint once.",
+                f"joint {name!r} is named {names.count(name)} times", where=_WHERE, remedy="Name each joint once."
             )
     for field in ("position", "velocity"):
         values = getattr(message, field)
@@ -92,19 +89,17 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
             raise ArgumentError(
                 f"{field} has {len(values)} values for {len(names)} names",
                 where=_WHERE,
-                got=names,
                 remedy="Give as many values as names, or none.",
             )
         for name, value in zip(names, values, strict=False):
             if not np.isfinite(value):
                 raise ArgumentError(
-                    f"{field} of joint {name!r} is {value}", where=_WHERE, got=value, remedy="Give finite numbers."
+                    f"{field} of joint {name!r} is {value}", where=_WHERE, remedy="Give finite numbers."
                 )
             if abs(value) > _LARGEST:
                 raise ArgumentError(
                     f"{field} of joint {name!r} is {value:g}",
                     where=_WHERE,
-                    got=value,
                     remedy=f"Give rad or m, rad/s or m/s, up to {_LARGEST:g}.",
                 )
     q, v = q.copy(), v.copy()

@@ -253,7 +253,6 @@ def validate(values: ParameterValues) -> None:
         raise ArgumentError(
             f"has no meaning with time_mode {values['time_mode']!r}",
             where="parameter 'real_time_factor'",
-            got=values["real_time_factor"],
             remedy="Leave it at 1.0, or set time_mode to 'real_time'.",
         )
     if values["time_mode"] == "lockstep":

@@ -103,7 +103,7 @@ class Output(ABC):
         self._publishers, self.wanted = [], False
 
 
-class Outputs:
+class Outputs(Output):
     """Several outputs as one.
 
     Args:
@@ -114,32 +114,17 @@ class Outputs:
     """
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
-        self.divisor, self._countdown = divisor, 1
-        self._all = list(outputs)
-        self._wanted: list[Output] = []
-
-    @property
-    def wanted(self) -> bool:
-        """Whether somebody listens to any of them."""
-        return bool(self._wanted)
-
-    def look_for_listeners(self) -> None:
-        for output in self._all:
-            output.look_for_listeners()
-        self._wanted = [output for output in self._all if output.wanted]
+        super().__init__(outputs)
+        self._outputs, self.divisor, self._countdown = outputs, divisor, 1
 
     def publish(self, stamp: int) -> None:
         """Count a cycle, and publish what is wanted if this one is its turn."""
-        if not self._wanted:
+        if not self.wanted:
             return
         self._countdown -= 1
         if self._countdown > 0:
             return
         self._countdown = self.divisor
-        for output in self._wanted:
-            output.publish(stamp)
-
-    def destroy(self) -> None:
-        for output in self._all:
-            output.destroy()
-        self._all, self._wanted = [], []
+        for output in self._outputs:
+            if output.wanted:
+                output.publish(stamp)

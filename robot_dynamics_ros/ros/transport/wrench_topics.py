@@ -33,7 +33,6 @@ def spatial_wrench(message: WrenchStamped) -> Array:
         raise ArgumentError(
             f"the wrench has a component that is not finite: {wrench.tolist()}",
             where="external_wrench",
-            got=wrench,
             remedy="Send finite numbers.",
         )
     return wrench
@@ -53,7 +52,6 @@ def sensible_wrench(wrench: Array) -> Array:
         raise ArgumentError(
             f"the wrench has a component of {np.abs(wrench).max():.3g}",
             where="external_wrench",
-            got=wrench,
             remedy=f"Forces in N and moments in N m, up to {LARGEST:g}.",
         )
     return wrench
@@ -72,7 +70,6 @@ def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
             raise ArgumentError(
                 f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
                 where="joint_wrenches",
-                got=joint,
                 remedy="Rename one of them in the URDF.",
             )
         taken[token] = joint

@@ -1,4 +1,4 @@
-"""What each measure for steady time brings: simulator and controller in two processes, with one measure less or more.
+"""What each measure for steady time brings: simulator and controller in two processes, with one measure more.
 
     python -m benchmarks steady_time [--seconds 10] [--rate 1000] [--competitors N] [--name steady_time|closed_loop_500|middleware]
 
@@ -13,7 +13,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,13 +33,11 @@ class Row:
     """One way to run the nodes.
 
     Attributes:
-        without: what is taken from both nodes, see :func:`without`.
         parameters: of both.
         pinned: whether each node gets a processor of its own.
         environment: added to both nodes' environment.
     """
 
-    without: str = ""
     parameters: tuple[str, ...] = ()
     pinned: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -48,9 +45,6 @@ class Row:
 
 ROWS = {
     "as it is": Row(),
-    "relative sleeps": Row("absolute"),
-    "timer slack of 50 µs": Row("slack"),
-    "Python's own garbage collection": Row("collector"),
     "lock_memory": Row(parameters=(*LOCKED,)),
     "cpu_affinity, a processor each": Row(pinned=True),
     "thread_priority (SCHED_FIFO)": Row(parameters=(*FIFO,)),
@@ -73,32 +67,6 @@ SETS = {
 }
 
 
-def without(what: str) -> None:
-    """Take one measure away in this process, which is about to become a node."""
-    from robot_dynamics_ros.ros.transport import realtime
-
-    if what == "absolute":
-
-        def sleep_until(deadline_ns: int) -> None:
-            time.sleep(max(0.0, (deadline_ns - time.monotonic_ns()) * 1e-9))
-
-        realtime.sleep_until = sleep_until
-    elif what == "slack":
-        realtime._let_timers_be_exact = lambda: None
-    elif what == "collector":
-        for name in ("start", "collect", "stop"):
-            setattr(realtime.QuietCollector, name, lambda *_arguments, **_named: None)
-
-
-def node(arguments: list[str]) -> int:
-    """A node with one measure less."""
-    what, name, *rest = arguments
-    without(what)
-    from robot_dynamics_ros.ros.main import EXECUTABLES
-
-    return EXECUTABLES[name](rest)
-
-
 def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any]:
     """Run both nodes and return figures."""
     from robot_dynamics_ros.resources import share_directory
@@ -112,7 +80,7 @@ def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any
         (("simulator", ["-p", f"update_rate:={rate}", "-p", "holding_brakes:=true"]), ("controller", []))
     ):
         own = ["-p", f"cpu_affinity:=[{k}]"] if chosen.pinned else []
-        words = [sys.executable, "-m", "benchmarks.steady_time", "--node", chosen.without, name, *common, *more, *own]
+        words = [sys.executable, "-m", "robot_dynamics_ros.ros.main", name, *common, *more, *own]
         with open(place / f"{name}.log", "wb") as log:
             processes.append(
                 subprocess.Popen(
@@ -161,8 +129,6 @@ def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any
 
 def main() -> int:
     """Print the figures."""
-    if sys.argv[1:2] == ["--node"]:
-        return node(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.steady_time", description=(__doc__ or "").splitlines()[0]
     )

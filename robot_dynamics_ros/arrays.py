@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["aligned_zeros", "real_array", "real_array_or_nan", "real_number"]
-
 
 def real_array(values: object) -> npt.NDArray[np.float64]:
     """A new array of doubles from numbers, lists and arrays of floats, integers or booleans.

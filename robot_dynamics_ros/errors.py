@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 __all__ = [
@@ -30,7 +32,7 @@ class RobotDynamicsError(Exception):
 
     Attributes:
         where: the element, argument or field at fault, e.g. ``"link 'elbow' <inertia>"``.
-        got: the offending value, as given.
+        got: the offending value, where the message does not show it.
         remedy: one sentence telling what to do.
         setting: (name, value) of the loading option or parameter with which the same request goes on; None: there is
             none.  The command line shows it as a command.
@@ -106,6 +108,27 @@ class BackendError(RobotDynamicsError, RuntimeError):
     """A computing backend that was chosen by name and is not available."""
 
 
+def optional_package(name: str, purpose: str, where: str, install: str) -> ModuleType:
+    """A package that not every installation has.
+
+    Args:
+        name: of the package, or of a module in it.
+        purpose: the beginning of the error's sentence: ``"figures need"``.
+        where: named in the error.
+        install: what ``pip install`` takes, and a way to do without it, if there is one.
+
+    Raises:
+        BackendError: it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise BackendError(
+            f"{purpose} the package {package}, which is not installed", where=where, remedy=f"pip install {install}."
+        ) from None
+
+
 class UnknownNameError(RobotDynamicsError, KeyError):
     """A name that the model does not have; the error lists valid names.
 
@@ -125,7 +148,7 @@ class UnknownNameError(RobotDynamicsError, KeyError):
             remedy = f"Valid {kind} names: {shown}."
         else:
             remedy = f"There is no {kind} to name."
-        super().__init__(f"unknown {kind} {name!r}", where=where, got=name, remedy=remedy)
+        super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy)
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])

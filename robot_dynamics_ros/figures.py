@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, optional_package
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["SERIES", "STYLE", "XYZ", "curve", "joint_kinds", "legend", "pyplot", "save", "unit_of", "without_noise"]
 
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 """Colours of curves that belong to joints."""
@@ -55,15 +53,8 @@ def pyplot() -> ModuleType:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise BackendError(
-            "figures need the package matplotlib, which is not installed",
-            where="figure",
-            remedy="pip install 'robot_dynamics_ros[viz]', or leave figures out.",
-        ) from None
-    return plt
+    remedy = "'robot_dynamics_ros[viz]', or leave figures out"
+    return optional_package("matplotlib.pyplot", "figures need", "figure", remedy)
 
 
 def curve(number: int) -> dict[str, object]:

@@ -26,23 +26,6 @@ import numpy as np
 
 from robot_dynamics_ros.spatial import S, Scalar, exp, sqrt, tanh
 
-__all__ = [
-    "COLUMNS",
-    "COULOMB",
-    "EFFECTS",
-    "OFFSET",
-    "RISE",
-    "SMOOTHING",
-    "STRIBECK_SPEED",
-    "VISCOUS",
-    "Effect",
-    "JointMotion",
-    "dry_friction",
-    "joint_friction",
-    "secant_slope",
-    "stribeck",
-]
-
 Array: TypeAlias = np.ndarray
 
 

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
-
-__all__ = ["PACKAGE", "config_file", "share_directory"]
+from robot_dynamics_ros.errors import RobotDynamicsError
 
 PACKAGE = "robot_dynamics_ros"
 
@@ -65,17 +63,3 @@ def share_directory() -> Path:
         got=looked,
         remedy="Reinstall the package with pip or colcon; looked in " + ", ".join(dict.fromkeys(looked)) + ".",
     )
-
-
-def config_file(name: str) -> Path:
-    """A parameter file that ships with the package, by file name.
-
-    Raises:
-        UnknownNameError: no such file; carries the valid names.
-    """
-    directory = share_directory() / "config"
-    path = directory / name
-    valid = sorted(p.name for p in directory.glob("*") if p.is_file())
-    if name not in valid:
-        raise UnknownNameError("configuration", name, valid, where="config")
-    return path

@@ -18,30 +18,6 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-__all__ = [
-    "QUATERNION_TOLERANCE",
-    "ArticulatedInertia",
-    "Force",
-    "Mat3",
-    "Motion",
-    "RigidInertia",
-    "S",
-    "Scalar",
-    "Transform",
-    "Vec3",
-    "cos",
-    "exp",
-    "free_joint_rate",
-    "maximum",
-    "minimum",
-    "quaternion_rate",
-    "rotation_about_z",
-    "rotation_of_quaternion",
-    "sin",
-    "sqrt",
-    "tanh",
-]
-
 
 class Scalar(Protocol):
     """A number as algorithms see it: a float, an array that holds a batch, or a symbol of a trace."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["topic_token"]
-
 
 def topic_token(name: str) -> str:
     """A joint or link name as one part of a topic name, which allows letters, digits and underscores only."""

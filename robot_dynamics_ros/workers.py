@@ -8,9 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from robot_dynamics_ros.errors import BackendError
-
-__all__ = ["Workers", "on_cluster", "on_processes", "run_tasks"]
+from robot_dynamics_ros.errors import BackendError, optional_package
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -123,14 +121,8 @@ def on_cluster(scheduler: str, *, timeout: float = 20.0) -> Callable[[], Abstrac
     Raises:
         BackendError: the package distributed is not installed, or no scheduler answers.
     """
-    try:
-        import distributed
-    except ImportError:
-        raise BackendError(
-            "a cluster needs the package distributed, which is not installed",
-            where="scheduler",
-            remedy="pip install 'robot_dynamics_ros[cluster]', or use processes of this machine.",
-        ) from None
+    remedy = "'robot_dynamics_ros[cluster]', or use processes of this machine"
+    distributed = optional_package("distributed", "a cluster needs", "scheduler", remedy)
 
     @contextmanager
     def opened() -> Iterator[Executor]:

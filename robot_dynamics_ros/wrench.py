@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose, frozen_array
 
-__all__ = ["Wrench"]
-
 POINT_TOLERANCE = 1e-9
 """Metres within which two points count as the same."""
 
@@ -122,14 +120,12 @@ class Wrench:
             raise ArgumentError(
                 f"one is expressed in {self.frame!r}, the other in {other.frame!r}",
                 where="sum of wrenches",
-                got=other.frame,
                 remedy="Bring one into the other's frame with express().",
             )
         if np.abs(other.point - self.point).max() > POINT_TOLERANCE:
             raise ArgumentError(
                 f"one is about {self.point.tolist()}, the other about {other.point.tolist()}",
                 where="sum of wrenches",
-                got=other.point,
                 remedy="Move one to the other's point with translate().",
             )
         return Wrench(self.force + other.force, self.moment + other.moment, self.point, self.frame)

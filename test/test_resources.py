@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.errors import UnknownNameError
-from robot_dynamics_ros.resources import config_file, share_directory
+from robot_dynamics_ros.resources import share_directory
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,11 +23,6 @@ def test_the_share_directory_has_everything():
     share = share_directory()
     for name in ("urdf/six_axis.urdf", "config/controller.yaml", "launch/bringup.launch.py", "package.xml"):
         assert (share / name).is_file(), name
-
-
-def test_an_unknown_configuration_is_refused_with_the_valid_names():
-    with pytest.raises(UnknownNameError, match=r"controller\.yaml"):
-        config_file("controler.yaml")
 
 
 def test_configurations_are_parameter_files():
@@ -75,9 +69,9 @@ def test_a_released_wheel_installs_with_its_files(tmp_path):
             assert (share / path.relative_to(ROOT)).is_file(), path
     found = run(
         "-c",
-        "from robot_dynamics_ros.resources import share_directory, config_file\n"
+        "from robot_dynamics_ros.resources import share_directory\n"
         "import robot_dynamics_ros as rd\n"
-        "print(share_directory()); config_file('simulator.yaml'); print(rd.load_robot('six_axis').nv)",
+        "print(share_directory()); print(rd.load_robot('six_axis').nv)",
         cwd=tmp_path,
         env={"PYTHONPATH": str(target)},
     ).split()

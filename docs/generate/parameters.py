@@ -10,11 +10,14 @@ from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAME
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
-from robot_dynamics_ros.ros.simulator.driver import driver_parameters
 from robot_dynamics_ros.ros.simulator.engine import shape_parameters
-from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
-from robot_dynamics_ros.ros.transport.measured_effort import factor_parameters
+from robot_dynamics_ros.ros.simulator.parameters import (
+    SIMULATOR_PARAMETERS,
+    driver_parameters,
+    initial_position_parameters,
+)
 from robot_dynamics_ros.ros.transport.parameters import Param
+from robot_dynamics_ros.ros.transport.robot import factor_parameters
 from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
 
 MODEL = rd.limb(1)

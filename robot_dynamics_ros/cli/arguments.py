@@ -5,25 +5,81 @@ from __future__ import annotations
 import argparse
 import math
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
-__all__ = [
-    "at_least_one",
-    "coordinate_or_name",
-    "finite",
-    "input_path",
-    "new_directory",
-    "not_negative",
-    "output_directory",
-    "output_file",
-    "positive",
-    "seed",
-    "share",
-    "whole",
-]
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
+_N = TypeVar("_N", float, int)
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
+
+
+def option(
+    parser: argparse._ActionsContainer,
+    names: str,
+    takes: Callable[[str], object] | Sequence[str] | None,
+    text: str,
+    default: object = None,
+    *,
+    many: bool = False,
+    **settings: object,
+) -> None:
+    """Declare an option.
+
+    Args:
+        parser: a parser, or a group of one.
+        names: ``"--output"``, or several with blanks between.
+        takes: type of its value, the values to choose from, or what help calls a text; ``None``: it is a flag.
+        text: help; its end names the default, unless the text speaks of it, or says that the option is repeatable.
+        default: value without the option.
+        many: it can be repeated.
+        settings: of :meth:`argparse.ArgumentParser.add_argument`.
+    """
+    declared: dict[str, Any] = {"default": default, "help": text, **settings}
+    if takes is None:
+        declared = {"action": "store_true", "help": text}
+    elif isinstance(takes, str):
+        declared["metavar"] = takes
+    elif callable(takes):
+        declared["type"] = takes
+    else:
+        declared["choices"] = takes
+    if many:
+        declared |= {"action": "extend" if "nargs" in settings else "append", "default": []}
+        declared["help"] = f"{text} (repeatable)"
+    elif default not in (None, "") and "default" not in text:
+        declared["help"] = f"{text} (default: %(default)s)"
+    parser.add_argument(*names.split(), **declared)
+
+
+def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
+    """The words of an option that takes several, with commas.
+
+    Raises:
+        ArgumentError: there is none.
+        UnknownNameError: one is not among ``choices``.
+    """
+    names = [word for word in words.split(",") if word]
+    if not names:
+        remedy = f"Choose among {', '.join(choices)}, with commas."
+        raise ArgumentError("names nothing", where=where, got=words, remedy=remedy)
+    for name in names:
+        if name not in choices:
+            raise UnknownNameError(where.lstrip("-"), name, choices, where=where)
+    return names
+
+
+def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
+    """Refuse what an earlier run has written, unless it may be replaced.
+
+    Raises:
+        ArgumentError: naming the file.
+    """
+    for path in paths:
+        if path.exists() and not overwrite:
+            raise ArgumentError(f"{path} exists", where="--output", remedy="Name another, or pass --overwrite.")
 
 
 def finite(text: str) -> float:
@@ -44,30 +100,6 @@ def coordinate_or_name(text: str) -> float | str:
     return text if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity") else finite(text)
 
 
-def positive(text: str) -> float:
-    """A finite number above zero."""
-    value = finite(text)
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"expected a number above zero, got {_shown(text)}")
-    return value
-
-
-def not_negative(text: str) -> float:
-    """A finite number that is zero or more."""
-    value = finite(text)
-    if value < 0.0:
-        raise argparse.ArgumentTypeError(f"expected zero or more, got {_shown(text)}")
-    return value
-
-
-def share(text: str) -> float:
-    """A number above 0, at most 1."""
-    value = positive(text)
-    if value > 1.0:
-        raise argparse.ArgumentTypeError(f"expected a number above 0 and at most 1, got {_shown(text)}")
-    return value
-
-
 def whole(text: str) -> int:
     """A whole number that fits into 63 bits."""
     try:
@@ -79,20 +111,23 @@ def whole(text: str) -> int:
     return value
 
 
-def at_least_one(text: str) -> int:
-    """A whole number from 1 to a million."""
-    value = whole(text)
-    if not 1 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1000000, got {_shown(text)}")
-    return value
+def _checked(read: Callable[[str], _N], good: Callable[[_N], bool], expected: str) -> Callable[[str], _N]:
+    """As ``read``, for numbers that are good."""
+
+    def check(text: str) -> _N:
+        value = read(text)
+        if not good(value):
+            raise argparse.ArgumentTypeError(f"expected {expected}, got {_shown(text)}")
+        return value
+
+    return check
 
 
-def seed(text: str) -> int:
-    """A whole number that a random number generator starts from: zero or more."""
-    value = whole(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number, zero or more, got {_shown(text)}")
-    return value
+positive = _checked(finite, lambda x: x > 0.0, "a number above zero")
+not_negative = _checked(finite, lambda x: x >= 0.0, "zero or more")
+share = _checked(positive, lambda x: x <= 1.0, "a number above 0 and at most 1")
+at_least_one = _checked(whole, lambda x: 1 <= x <= 1_000_000, "a whole number from 1 to 1000000")
+seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 
 
 def output_file(text: str) -> Path:

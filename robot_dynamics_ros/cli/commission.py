@@ -8,9 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from robot_dynamics_ros.cli.arguments import output_directory
+from robot_dynamics_ros.cli.arguments import option, output_directory
 from robot_dynamics_ros.cli.output import remark, result
 from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
@@ -22,45 +23,17 @@ from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    add = parser.add_argument
-    add(
-        "--arm",
-        default="",
-        help="profile of the arm, such as franka_fr3 or a file; a profile's name as ROBOT does as well",
-    )
-    add(
-        "--live",
-        action="store_true",
-        help="drive the arm over the middleware; without it the steps are rehearsed in simulation",
-    )
-    add(
-        "--yes-to",
-        action="append",
-        default=[],
-        choices=STEPS,
-        metavar="STEP",
-        help=f"permit a step ({', '.join(STEPS)}) without being asked; repeatable",
-    )
-    add("--only", action="append", default=[], choices=STEPS, metavar="STEP", help="do this step only; repeatable")
-    add(
-        "--output",
-        type=output_directory,
-        default=Path("commissioning"),
-        metavar="FOLDER",
-        help="folder for report and parameter file (default: %(default)s)",
-    )
-    add(
-        "--command-format",
-        choices=("multi_array", "joint_state"),
-        default="multi_array",
-        help="with --live: type of commands",
-    )
+    add = partial(option, parser)
+    add("--arm", str, "profile of the arm, such as franka_fr3 or a file; a profile's name as ROBOT does as well", "")
+    add("--live", None, "drive the arm over the middleware; without it the steps are rehearsed in simulation")
+    add("--yes-to", STEPS, f"permit a step ({', '.join(STEPS)}) without being asked", many=True, metavar="STEP")
+    add("--only", STEPS, "do this step only", many=True, metavar="STEP")
+    add("--output", output_directory, "folder for report and parameter file", Path("commissioning"), metavar="FOLDER")
+    add("--command-format", ("multi_array", "joint_state"), "with --live: type of commands", "multi_array")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,12 +10,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import not_negative, output_directory, seed
+from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
 from robot_dynamics_ros.cli.demo_all import by_reason
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.output import Figure, result, rows_as_data
@@ -31,8 +32,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.ros.arm_parameters import vendor_description, write_parameter_files
 
-__all__ = ["add_arguments", "run"]
-
 _DEFAULT = "six_axis"
 _LEAD = 0.5  # s from sending the trajectory to its start
 _PATIENCE = 2.0  # s without a message that the nodes bear; a busy machine is not a broken robot
@@ -42,37 +41,32 @@ _SETTLE = 3.0  # s after its end within which the robot must have arrived
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser, default=_DEFAULT)
-    parser.add_argument(
-        "--output", type=output_directory, default=Path("demo_output"), help="directory for the picture and logs"
-    )
-    parser.add_argument(
+    add = partial(option, parser)
+    add("--output", output_directory, "directory for the picture and logs", Path("demo_output"))
+    add(
         "--duration",
-        type=not_negative,
-        default=0.0,
-        help="duration of the motion in s; by default as long as the limits of the robot ask for",
+        not_negative,
+        "duration of the motion in s; by default as long as the limits of the robot ask for",
+        0.0,
     )
-    parser.add_argument(
-        "--tolerance",
-        type=not_negative,
-        default=0.01,
-        help="largest position error at the end that counts as arrived, rad or m (default: 0.01)",
-    )
-    parser.add_argument("--seed", type=seed, default=7, help="of the waypoints (default: 7)")
-    parser.add_argument(
+    add("--tolerance", not_negative, "largest position error at the end that counts as arrived, rad or m", 0.01)
+    add("--seed", seed, "of the waypoints", 7)
+    add(
         "--all",
-        action="store_true",
-        help="instead: every fixed-base robot that ships with the package or with example-robot-data, offline and as fast "
+        None,
+        "instead: every fixed-base robot that ships with the package or with example-robot-data, offline and as fast "
         "as it can be computed, and a table of how it went",
     )
-    parser.add_argument(
+    add(
         "--arm",
-        default="",
-        help="profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as its driver does. Without a "
+        str,
+        "profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as its driver does. Without a "
         "ROBOT its vendor's description is used, where that is installed",
+        "",
     )
-    parser.add_argument("--no-picture", action="store_true", help="print the table only: no picture, no page to replay")
-    parser.add_argument("--view", action="store_true", help="open the live view in this machine's browser")
-    parser.add_argument("--no-view", action="store_true", help="no live view")
+    add("--no-picture", None, "print the table only: no picture, no page to replay")
+    add("--view", None, "open the live view in this machine's browser")
+    add("--no-view", None, "no live view")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -193,7 +187,6 @@ def fixed_base(model: RobotModel) -> RobotModel:
             if several
             else "nothing moves",
             where=f"robot {model.name!r}",
-            got=several,
             remedy="The demonstration leads robots on a fixed base, with joints of one degree of freedom.",
         )
     return model

@@ -17,8 +17,6 @@ from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 
-__all__ = ["HEAD", "all_robots", "by_reason", "try_robots"]
-
 _PERIOD = 4e-3  # s: 250 Hz, as slow as arms are led
 HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 

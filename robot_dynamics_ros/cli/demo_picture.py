@@ -18,14 +18,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw"]
-
 
 def draw(model: RobotModel, motion: Motion, recording, path: Path) -> None:
     """Write the picture.
 
     Args:
-        model: the robot.
         motion: the reference.
         recording: a :class:`~robot_dynamics_ros.ros.demo_client.Recording`.
         path: PNG file to write.

@@ -13,8 +13,6 @@ from robot_dynamics_ros.cli.processes import NodeProcess
 from robot_dynamics_ros.control.reference.tour import Motion as PlannedMotion
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LiveView", "write_page"]
-
 _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
 
 

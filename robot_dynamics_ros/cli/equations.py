@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, output_file, whole
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_file, whole
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError
 
 if TYPE_CHECKING:
     from robot_dynamics_ros.equations import Equations
     from robot_dynamics_ros.equations.formulas import Formulas
     from robot_dynamics_ros.model import DCMotor
-
-__all__ = ["add_arguments", "given_symbols", "parse_motors", "run"]
 
 FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html", ".c": "c", ".py": "python"}
 _MOTOR_WORDS = {
@@ -35,69 +34,53 @@ _MOTOR_WORDS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    parser.add_argument("--symbols", choices=("auto",), help="auto: name every mass, length, inertia and gravity")
-    parser.add_argument(
+    add = partial(option, parser)
+    add("--symbols", ("auto",), "auto: name every mass, length, inertia and gravity")
+    add(
         "--symbol",
-        action="append",
-        default=[],
-        metavar="PARAMETER=NAME",
-        help="make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g (repeatable)",
+        "PARAMETER=NAME",
+        "make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g",
+        many=True,
     )
-    parser.add_argument(
-        "--list-parameters", action="store_true", help="print every parameter that --symbol can name, and stop"
-    )
-    parser.add_argument("--coordinates", default="q", metavar="LETTER", help="letter of the coordinates (theta, say)")
-    parser.add_argument(
-        "--motor",
-        action="append",
-        default=[],
-        metavar="JOINT:R=..,kt=..",
-        help="a DC motor: R, kt, and optionally ke, L, N, J (repeatable)",
-    )
-    parser.add_argument(
-        "--only", metavar="PARTS", help="comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof"
-    )
+    add("--list-parameters", None, "print every parameter that --symbol can name, and stop")
+    add("--coordinates", "LETTER", "letter of the coordinates (theta, say)", "q")
+    add("--motor", "JOINT:R=..,kt=..", "a DC motor: R, kt, and optionally ke, L, N, J", many=True)
+    add("--only", "PARTS", "comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof")
     more = parser.add_argument_group("more quantities in symbols", "each is printed after the equations of motion")
-    more.add_argument("--joint-wrench", action="append", default=[], metavar="JOINT", help="what a joint carries")
-    more.add_argument(
-        "--balance", action="append", default=[], metavar="LINK", help="a link's wrenches as the observer sees them"
-    )
-    more.add_argument(
+    ask = partial(option, more)
+    ask("--joint-wrench", "JOINT", "what a joint carries", many=True)
+    ask("--balance", "LINK", "a link's wrenches as the observer sees them", many=True)
+    ask(
         "--observer",
-        default="world",
-        metavar="FRAME",
-        help="of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's origin",
+        "FRAME",
+        "of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's origin",
+        "world",
     )
-    more.add_argument("--expressed-in", metavar="FRAME", help="axes: a link, world, child, parent or observer")
-    more.add_argument("--reduced-at", default="joint", metavar="POINT", help="joint, world or a link's origin")
-    more.add_argument(
-        "--motion", action="append", default=[], metavar="LINK", help="position, velocity, acceleration …"
-    )
-    more.add_argument("--jacobian", action="append", default=[], metavar="LINK", help="Jacobian and its rate")
-    more.add_argument("--tip-force", action="append", default=[], metavar="LINK", help="J' F of a wrench on a link")
-    more.add_argument("--friction", action="store_true", help="joint friction")
-    parser.add_argument(
+    ask("--expressed-in", "FRAME", "axes: a link, world, child, parent or observer")
+    ask("--reduced-at", "POINT", "joint, world or a link's origin", "joint")
+    ask("--motion", "LINK", "position, velocity, acceleration …", many=True)
+    ask("--jacobian", "LINK", "Jacobian and its rate", many=True)
+    ask("--tip-force", "LINK", "J' F of a wrench on a link", many=True)
+    ask("--friction", None, "joint friction")
+    add(
         "--along",
-        action="append",
-        default=[],
-        metavar="COORDINATE=EXPRESSION",
-        help="print these quantities along a motion instead, e.g. q1=t, q2=2*t+pi/3 (repeatable)",
+        "COORDINATE=EXPRESSION",
+        "print these quantities along a motion instead, e.g. q1=t, q2=2*t+pi/3",
+        many=True,
     )
-    parser.add_argument("--unexpanded", action="store_true", help="steps instead of multiplied-out formulas")
-    parser.add_argument("--no-simplify", action="store_true", help="plain sums of products: faster, longer")
-    parser.add_argument("--max-terms", type=at_least_one, default=None, help="how many terms one expression may have")
-    parser.add_argument("--digits", type=whole, help="figures that printed decimals are rounded to; exact if not given")
-    parser.add_argument(
+    add("--unexpanded", None, "steps instead of multiplied-out formulas")
+    add("--no-simplify", None, "plain sums of products: faster, longer")
+    add("--max-terms", at_least_one, "how many terms one expression may have")
+    add("--digits", whole, "figures that printed decimals are rounded to; exact if not given")
+    add(
         "--format",
-        choices=("text", "latex", "tex", "html", "c", "python"),
-        help="text; latex: to be included; tex: a document that compiles; html: a page; "
+        ("text", "latex", "tex", "html", "c", "python"),
+        "text; latex: to be included; tex: a document that compiles; html: a page; "
         "c, python: functions for the quantities below the equations of motion; "
         "default by the ending of --output, else text",
     )
-    parser.add_argument(
-        "--output", "-o", type=output_file, metavar="FILE", help="write there instead of to the terminal"
-    )
-    parser.add_argument("--report", action="store_true", help="print operation counts too")
+    add("--output -o", output_file, "write there instead of to the terminal", metavar="FILE")
+    add("--report", None, "print operation counts too")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -125,9 +108,7 @@ def run(options: argparse.Namespace) -> int:
     if options.digits is not None and not 1 <= options.digits <= 17:
         raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
     symbols = given_symbols(options)
-    for part in options.only.split(",") if options.only else ():
-        if part not in PARTS:  # before anything is derived
-            raise UnknownNameError("part", part, PARTS, where="--only")
+    only = chosen(options.only, PARTS, "--only") if options.only else []  # before anything is derived
     equations = symbolic(
         model,
         symbols,
@@ -137,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
         max_terms=MAX_TERMS if options.max_terms is None else options.max_terms,
         motors=parse_motors(options.motor),
     )
-    parts = options.only.split(",") if options.only else [p for p in PARTS if p != "operations"]
+    parts = only or [p for p in PARTS if p != "operations"]
     if options.report:
         parts.append("operations")
     if equations.steps and "steps" not in parts:
@@ -149,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
         text = _code(formulas, kind)
         data = {"language": kind, "code": text}
     else:
-        if formulas and not options.only:
+        if formulas and not only:
             document = document_of_formulas(formulas, options.digits)
         else:
             document = document_of(equations, parts, options.digits, formulas)
@@ -209,7 +190,6 @@ def _motion(pairs: Iterable[str]) -> dict[str, Any]:
             raise ArgumentError(
                 f"expected COORDINATE=EXPRESSION, got {text!r}",
                 where="--along",
-                got=text,
                 remedy=f"For example q2=2*t+0.5; known: {', '.join(known)}.",
             ) from None
     return coordinates
@@ -225,7 +205,6 @@ def _code(formulas: list[Formulas], kind: str) -> str:
             raise ArgumentError(
                 f"there is no code for {f.title.lower()}",
                 where=f"--format {kind}",
-                got=f.title,
                 remedy="Leave out --along and --friction.",
             )
         name = identifier_of(f.title.lower())
@@ -262,7 +241,6 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
             raise ArgumentError(
                 f"expected PARAMETER=NAME, got {text!r}",
                 where="--symbol",
-                got=text,
                 remedy="For example mass:forearm=m2; --list-parameters shows all parameters.",
             )
         if parameter in names:
@@ -295,7 +273,6 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
                 raise ArgumentError(
                     f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)",
                     where="--motor",
-                    got=text,
                     remedy=f"Known constants: {', '.join(_MOTOR_WORDS)}.",
                 ) from None
         for key, word in (("R", "resistance"), ("kt", "torque_constant")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from robot_dynamics_ros.cli.arguments import (
     at_least_one,
     coordinate_or_name,
     finite,
+    option,
     output_directory,
     positive,
+    refuse_to_replace,
     seed,
     share,
 )
@@ -25,62 +28,34 @@ from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["add_arguments", "run"]
-
 _MOST_WAYPOINTS = 1e6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    add = parser.add_argument
     add_robot(parser)
-    add(
-        "--output",
-        type=output_directory,
-        default="excitation",
-        metavar="NAME",
-        help="writes NAME.csv and NAME.yaml (default: %(default)s)",
-    )
-    add("--overwrite", action="store_true", help="replace what an earlier run has written there")
-    add("--period", type=positive, default=20.0, help="s (default: %(default)s)")
-    add("--periods", type=at_least_one, default=3, help="how often it is repeated (default: %(default)s)")
-    add("--harmonics", type=at_least_one, default=5, help="of the Fourier series (default: %(default)s)")
-    add("--rate", type=positive, default=20.0, help="waypoints a second (default: %(default)s)")
-    add(
-        "--scale",
-        type=share,
-        default=0.8,
-        help="share of position ranges, velocities, accelerations (default: %(default)s)",
-    )
-    add("--effort-scale", type=share, default=0.8, help="share of effort limits (default: %(default)s)")
-    add("--acceleration", type=positive, default=None, help="rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
-    add(
-        "--range",
-        action="append",
-        default=[],
-        metavar="JOINT:LOWER:UPPER",
-        help="narrower position limits of a joint; repeatable",
-    )
-    add("--floor", type=finite, default=None, help="m: link origins stay above this height")
-    add(
-        "--start",
-        default="",
-        metavar="Q,Q,...|NAME",
-        help="where the arm is: the move to the motion's start comes first",
-    )
-    add("--evaluations", type=at_least_one, default=1500, help="motions tried (default: %(default)s)")
-    add("--seed", type=seed, default=0, help="of the random numbers (default: %(default)s)")
+    add = partial(option, parser)
+    add("--output", output_directory, "writes NAME.csv and NAME.yaml", "excitation", metavar="NAME")
+    add("--overwrite", None, "replace what an earlier run has written there")
+    add("--period", positive, "s", 20.0)
+    add("--periods", at_least_one, "how often it is repeated", 3)
+    add("--harmonics", at_least_one, "of the Fourier series", 5)
+    add("--rate", positive, "waypoints a second", 20.0)
+    add("--scale", share, "share of position ranges, velocities, accelerations", 0.8)
+    add("--effort-scale", share, "share of effort limits", 0.8)
+    add("--acceleration", positive, "rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
+    add("--range", "JOINT:LOWER:UPPER", "narrower position limits of a joint", many=True)
+    add("--floor", finite, "m: link origins stay above this height")
+    add("--start", "Q,Q,...|NAME", "where the arm is: the move to the motion's start comes first", "")
+    add("--evaluations", at_least_one, "motions tried", 1500)
+    add("--seed", seed, "of the random numbers", 0)
 
 
 def run(options: argparse.Namespace) -> int:
     """Design, write, and tell what the motion is like."""
     base = Path(options.output)
     paths = [base.with_name(base.name + suffix) for suffix in (".csv", ".yaml")]
-    for path in paths:
-        if path.exists() and not options.overwrite:
-            raise ArgumentError(
-                f"{path} exists", where="--output", got=options.output, remedy="Name another, or pass --overwrite."
-            )
+    refuse_to_replace(paths, options.overwrite)
     model = load_model(options)
     lower, upper = _ranges(model, options.range)
     settings = DesignSettings(
@@ -99,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     count = options.period * options.rate * options.periods
     if not 2.0 <= count <= _MOST_WAYPOINTS:
         raise ArgumentError(
-            f"{count:.3g} waypoints", where="--period, --periods, --rate", got=count, remedy="Give 2 to 1000000 in all."
+            f"{count:.3g} waypoints", where="--period, --periods, --rate", remedy="Give 2 to 1000000 in all."
         )
     with Progress("designing", 1.0) as bar:
         motion = design_excitation(
@@ -145,7 +120,7 @@ def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
         try:
             low, high = map(float, numbers)
         except ValueError:
-            raise ArgumentError(f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range", got=text) from None
+            raise ArgumentError(f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range") from None
         lower[model.v_slice(name)], upper[model.v_slice(name)] = low, high
     return lower, upper
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
-from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, positive
 from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -18,88 +19,38 @@ from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS, MAX_OPERATION
 from robot_dynamics_ros.export.report import report_text
 from robot_dynamics_ros.export.ros2_control import export_controller
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    parser.add_argument(
-        "--lang",
-        choices=(*LANGUAGES, "ros2_control"),
-        default="c99",
-        help="language (default: c99); ros2_control: a controller package",
-    )
-    parser.add_argument(
-        "--output",
-        "-o",
-        type=output_directory,
-        metavar="DIRECTORY",
-        help="where the files go; needed unless --report alone",
-    )
-    parser.add_argument(
+    add = partial(option, parser)
+    add("--lang", (*LANGUAGES, "ros2_control"), "language (default: c99); ros2_control: a controller package", "c99")
+    add("--output -o", output_directory, "where the files go; needed unless --report alone", metavar="DIRECTORY")
+    add(
         "--functions",
-        metavar="NAMES",
-        help=f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})",
+        "NAMES",
+        f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})",
     )
-    parser.add_argument("--prefix", help="of all names, and the files' name (default: the robot's name)")
-    parser.add_argument("--scalar", choices=("double", "float"), default="double", help="number type in C")
-    parser.add_argument(
-        "--link", action="append", metavar="NAME", help="a link for jacobian and link_pose (repeatable)"
-    )
-    parser.add_argument(
-        "--external",
-        action="append",
-        default=[],
-        metavar="LINK",
-        help="a link on which a known wrench acts (repeatable)",
-    )
-    parser.add_argument(
-        "--symbols", choices=("auto",), help="auto: every mass, length and inertia can be changed at run time"
-    )
-    parser.add_argument(
-        "--symbol",
-        action="append",
-        default=[],
-        metavar="PARAMETER=NAME",
-        help="one number to be changed at run time, e.g. mass:forearm=m2 (repeatable)",
-    )
-    parser.add_argument(
-        "--motor",
-        action="append",
-        default=[],
-        metavar="JOINT:R=..,kt=..",
-        help="a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax (repeatable)",
-    )
-    parser.add_argument("--integrator", choices=INTEGRATORS, default="rk4", help="of the step (default: rk4)")
-    parser.add_argument("--friction", choices=FRICTIONS, default="viscous", help="at the joints, in the step")
-    parser.add_argument(
-        "--smooth-velocity",
-        type=positive,
-        default=1e-3,
-        metavar="SPEED",
-        help="over which --friction smooth rounds dry friction",
-    )
-    parser.add_argument(
-        "--rename",
-        action="append",
-        default=[],
-        metavar="NAME=IDENTIFIER",
-        help="identifier of a joint or link whose name clashes (repeatable)",
-    )
-    parser.add_argument(
-        "--max-operations", type=at_least_one, default=MAX_OPERATIONS, help="refuse functions that take more"
-    )
-    parser.add_argument(
+    add("--prefix", str, "of all names, and the files' name (default: the robot's name)")
+    add("--scalar", ("double", "float"), "number type in C", "double")
+    add("--link", "NAME", "a link for jacobian and link_pose", many=True)
+    add("--external", "LINK", "a link on which a known wrench acts", many=True)
+    add("--symbols", ("auto",), "auto: every mass, length and inertia can be changed at run time")
+    add("--symbol", "PARAMETER=NAME", "one number to be changed at run time, e.g. mass:forearm=m2", many=True)
+    add("--motor", "JOINT:R=..,kt=..", "a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax", many=True)
+    add("--integrator", INTEGRATORS, "of the step", "rk4")
+    add("--friction", FRICTIONS, "at the joints, in the step", "viscous")
+    add("--smooth-velocity", positive, "over which --friction smooth rounds dry friction", 1e-3, metavar="SPEED")
+    add("--rename", "NAME=IDENTIFIER", "identifier of a joint or link whose name clashes", many=True)
+    add("--max-operations", at_least_one, "refuse functions that take more", MAX_OPERATIONS)
+    add(
         "--payload-link",
-        action="append",
-        metavar="NAME",
-        help="with ros2_control: a link that may carry a payload (repeatable; default: the last links)",
+        "NAME",
+        "with ros2_control: a link that may carry a payload; default: the last links",
+        many=True,
     )
-    parser.add_argument(
-        "--friction-file", metavar="FILE", help="with ros2_control: friction that is compensated (default: the URDF's)"
-    )
-    parser.add_argument("--report", action="store_true", help="print operation counts of each function")
+    add("--friction-file", "FILE", "with ros2_control: friction that is compensated (default: the URDF's)")
+    add("--report", None, "print operation counts of each function")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,7 +90,7 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
         model,
         prefix=options.prefix,
         external=options.external or None,
-        payload=options.payload_link,
+        payload=options.payload_link or None,
         friction=friction,
         rename=_renamed(options.rename),
         max_operations=options.max_operations,
@@ -154,7 +105,6 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
             raise ArgumentError(
                 f"expected NAME=IDENTIFIER, got {text!r}",
                 where="--rename",
-                got=text,
                 remedy="For example --rename 'left-hand=left_hand'.",
             )
         renamed[name] = word
@@ -163,24 +113,18 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
 
 def _functions(options: argparse.Namespace) -> ExportedCode:
     """Functions of the robot."""
-    functions = ",".join(DEFAULT) if options.functions is None else options.functions
-    names = [*FUNCTIONS, "step"] if functions == "all" else [x for x in functions.split(",") if x]
-    if not names:
-        raise ArgumentError(
-            "names no function",
-            where="--functions",
-            got=functions,
-            remedy=f"Choose among {', '.join(sorted(FUNCTIONS))} and step, with commas, or say 'all'.",
-        )
-    symbols = given_symbols(options)
+    every = (*FUNCTIONS, "step")
+    names = DEFAULT if options.functions is None else every
+    if options.functions not in (None, "all"):
+        names = tuple(chosen(options.functions, every, "--functions"))
     return export_code(
         load_model(options),
         names,
         language=options.lang,
         real=options.scalar,
         prefix=options.prefix,
-        links=options.link,
-        symbols=symbols,
+        links=options.link or None,
+        symbols=given_symbols(options),
         external=options.external,
         motors=parse_motors(options.motor),
         integrator=options.integrator,

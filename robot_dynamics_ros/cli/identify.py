@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, not_negative, output_directory, positive
+from robot_dynamics_ros.cli.arguments import (
+    chosen,
+    finite,
+    input_path,
+    not_negative,
+    option,
+    output_directory,
+    positive,
+    refuse_to_replace,
+)
 from robot_dynamics_ros.cli.output import Figure, print_table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -46,133 +56,88 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["add_arguments", "run"]
-
 TERMS = ("viscous", "coulomb", "offset", "armature")
 FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    add = parser.add_argument
+    add = partial(option, parser)
     add_robot(parser)
     add_recordings(parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known")
     add(
         "--validate",
-        type=input_path,
-        action="extend",
+        input_path,
+        "other bags or tables, whose efforts are to be predicted",
+        many=True,
         nargs="+",
-        default=[],
         metavar="FILE",
-        help="other bags or tables, whose efforts are to be predicted (repeatable)",
     )
-    add(
-        "--output",
-        type=output_directory,
-        default="identified",
-        metavar="DIRECTORY",
-        help="where to write (default: %(default)s)",
-    )
-    add("--each", action="store_true", help="identify from each recording by itself, into a directory of its name")
+    add("--output", output_directory, "where to write", "identified", metavar="DIRECTORY")
+    add("--each", None, "identify from each recording by itself, into a directory of its name")
     add_workers(parser, "recordings")
-    add(
-        "--page",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="write report.html, with pictures of every joint",
-    )
-    add("--overwrite", action="store_true", help="replace what an earlier run has written there")
+    pages = "write report.html, with pictures of every joint"
+    parser.add_argument("--page", action=argparse.BooleanOptionalAction, default=True, help=pages)
+    add("--overwrite", None, "replace what an earlier run has written there")
     _add_settings(parser)
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Arguments about the robot and the estimate."""
-    add = parser.add_argument
-    add(
-        "--lock",
-        action="append",
-        default=[],
-        metavar="JOINT[=POSITION]",
-        help="a joint that stood still, or is not recorded; repeatable",
-    )
-    add(
-        "--terms",
-        default="viscous,coulomb,offset",
-        help=f"what joints have, among {', '.join(TERMS)} (default: %(default)s)",
-    )
+    add = partial(option, parser)
+    add("--lock", "JOINT[=POSITION]", "a joint that stood still, or is not recorded", many=True)
+    add("--terms", str, f"what joints have, among {', '.join(TERMS)}", "viscous,coulomb,offset")
     add(
         "--friction",
-        default="auto",
-        help="forms tried for each joint and kept where they predict better, with commas, among "
-        f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none (default: %(default)s)",
+        str,
+        "forms tried for each joint and kept where they predict better, with commas, among "
+        f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none",
+        "auto",
     )
-    add("--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)")
-    add("--block", type=positive, default=0.05, help="s, averaging (default: %(default)s)")
-    add(
-        "--slow",
-        type=not_negative,
-        default=None,
-        help="rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)",
-    )
-    add("--effort-delay", type=finite, default=None, help="s by which efforts are late (default: found from the data)")
-    add("--confidence", type=positive, default=0.95, help="of the intervals (default: %(default)s)")
+    add("--window", positive, "s, smoothing of positions (default: chosen from the data)")
+    add("--block", positive, "s, averaging", 0.05)
+    add("--slow", not_negative, "rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)")
+    add("--effort-delay", finite, "s by which efforts are late (default: found from the data)")
+    add("--confidence", positive, "of the intervals", 0.95)
     add(
         "--spread",
-        type=positive,
-        default=None,
-        help="how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: found from the data)",
+        positive,
+        "how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: found from the data)",
     )
     add(
         "--currents",
-        nargs="*",
-        default=None,
-        metavar="JOINT=CONSTANT",
-        help="efforts are motor currents, in any unit and sign; torque constants (N m or N at the joint for one unit) are "
+        "JOINT=CONSTANT",
+        "efforts are motor currents, in any unit and sign; torque constants (N m or N at the joint for one unit) are "
         "found from the URDF's masses, but for the joints whose constant is given",
+        nargs="*",
     )
     add(
         "--known-load",
-        nargs="+",
-        default=None,
-        metavar="LINK=MASS FILE",
-        help="with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
+        "LINK=MASS FILE",
+        "with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
         "all torque constants",
+        nargs="+",
     )
     add(
         "--estimators",
-        nargs="*",
-        type=input_path,
-        default=None,
-        metavar="REFERENCE",
-        help="print other estimators beside the result, and what each effect is worth; with the commanded positions of each recording "
+        input_path,
+        "print other estimators beside the result, and what each effect is worth; with the commanded positions of each recording "
         "(tables or bags) also instrumental variables and closed-loop output error",
+        nargs="*",
+        metavar="REFERENCE",
     )
-    add(
-        "--unseen",
-        choices=("refuse", "keep"),
-        default="refuse",
-        help="what to do with parameters the motion does not show (default: %(default)s)",
-    )
+    add("--unseen", ("refuse", "keep"), "what to do with parameters the motion does not show", "refuse")
     add(
         "--plausibility",
-        choices=("refuse", "accept"),
-        default="refuse",
-        help="what to do with a recording that does not fit the robot, or a result that no robot has "
-        "(default: %(default)s)",
+        ("refuse", "accept"),
+        "what to do with a recording that does not fit the robot, or a result that no robot has",
+        "refuse",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, identify, write, and tell what came out."""
-    words = [word for word in options.terms.split(",") if word]
-    unknown = [word for word in words if word not in TERMS]
-    if unknown or not words:
-        raise ArgumentError(
-            f"unknown term {unknown[0]!r}" if unknown else "no term is named",
-            where="--terms",
-            got=options.terms,
-            remedy=f"Choose among {', '.join(TERMS)}.",
-        )
+    words = chosen(options.terms, TERMS, "--terms")
     settings = IdentificationSettings(
         terms=FrictionTerms(**{term: term in words for term in TERMS}),
         friction=options.friction if "," not in options.friction else tuple(options.friction.split(",")),
@@ -188,14 +153,7 @@ def run(options: argparse.Namespace) -> int:
     )
     sources = given_recordings(options)
     places = output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
-    there = [place / name for place in places for name in FILES if (place / name).exists()]
-    if there and not options.overwrite:
-        raise ArgumentError(
-            f"{there[0]} exists",
-            where="--output",
-            got=options.output,
-            remedy="Name another directory, or pass --overwrite.",
-        )
+    refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
     whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
     model = _locked(whole, options.lock)
@@ -207,7 +165,6 @@ def run(options: argparse.Namespace) -> int:
             raise ArgumentError(
                 f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
                 where="--block",
-                got=options.block,
                 remedy="Give a fraction of a second; 0.05 is the default.",
             )
     unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
@@ -338,7 +295,7 @@ def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict
         try:
             out[name] = float(number or default)
         except ValueError:
-            raise ArgumentError(f"expected {form}, got {text!r}", where=where, got=text) from None
+            raise ArgumentError(f"expected {form}, got {text!r}", where=where) from None
     return out
 
 
@@ -354,7 +311,6 @@ def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) 
         raise ArgumentError(
             "not every row has the efforts of all joints",
             where=recording.source,
-            got=None,
             remedy="Identification needs measured motor efforts beside the positions.",
         )
     return recording

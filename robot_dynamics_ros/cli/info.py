@@ -13,8 +13,6 @@ from robot_dynamics_ros.cli.robots import add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["add_arguments", "describe", "facts", "run"]
-
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
 from robot_dynamics_ros import __version__
@@ -24,36 +25,19 @@ from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.signals import Terminated, ending_signals
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-__all__ = ["COMMANDS", "EXIT_CODES", "main", "make_parser"]
-
-#: name → (module, one line of help).  A module has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
+#: Name → one line of help.  The module of that name has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
 COMMANDS = {
-    "commission": (
-        "robot_dynamics_ros.cli.commission",
-        "from a new arm to a tuned one: finds mistakes before the arm moves, then chooses gains",
-    ),
-    "demo": ("robot_dynamics_ros.cli.demo", "simulator and controller in two processes follow a trajectory"),
-    "equations": ("robot_dynamics_ros.cli.equations", "equations of motion in symbols, as text, LaTeX or a page"),
-    "excite": (
-        "robot_dynamics_ros.cli.excite",
-        "a motion that shows a robot's inertias and friction, within its limits",
-    ),
-    "export": ("robot_dynamics_ros.cli.export", "dynamics as C99 or NumPy code that needs no library of this package"),
-    "identify": ("robot_dynamics_ros.cli.identify", "inertias and friction from recorded motion: a URDF and a report"),
-    "info": ("robot_dynamics_ros.cli.info", "links, masses, inertias, joints, axes and limits of a robot"),
-    "monte_carlo": (
-        "robot_dynamics_ros.cli.monte_carlo",
-        "a motion on many robots that differ at random from their description",
-    ),
-    "simulate": (
-        "robot_dynamics_ros.cli.simulate",
-        "a robot falling or led along a motion, as fast as it can be computed",
-    ),
-    "view": (
-        "robot_dynamics_ros.cli.view",
-        "a robot in a browser: standing, from a recording, or live; pictures and films",
-    ),
-    "wrenches": ("robot_dynamics_ros.cli.wrenches", "joint efforts and wrenches of recorded joint states"),
+    "commission": "from a new arm to a tuned one: finds mistakes before the arm moves, then chooses gains",
+    "demo": "simulator and controller in two processes follow a trajectory",
+    "equations": "equations of motion in symbols, as text, LaTeX or a page",
+    "excite": "a motion that shows a robot's inertias and friction, within its limits",
+    "export": "dynamics as C99 or NumPy code that needs no library of this package",
+    "identify": "inertias and friction from recorded motion: a URDF and a report",
+    "info": "links, masses, inertias, joints, axes and limits of a robot",
+    "monte_carlo": "a motion on many robots that differ at random from their description",
+    "simulate": "a robot falling or led along a motion, as fast as it can be computed",
+    "view": "a robot in a browser: standing, from a recording, or live; pictures and films",
+    "wrenches": "joint efforts and wrenches of recorded joint states",
 }
 
 EXIT_CODES = {
@@ -84,6 +68,10 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def _module(command: str) -> ModuleType:
+    return import_module(f"robot_dynamics_ros.cli.{command}")
+
+
 def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser; ``load`` names the commands whose arguments are needed (their modules are imported)."""
     parser = _Parser(
@@ -95,12 +83,12 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"robot_dynamics {__version__}")
     subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for name, (module, text) in COMMANDS.items():
+    for name, text in COMMANDS.items():
         subparser = subparsers.add_parser(
             name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
         )
         if name in load:
-            import_module(module).add_arguments(subparser)
+            _module(name).add_arguments(subparser)
             output.add_arguments(subparser)
     return parser
 
@@ -134,7 +122,7 @@ def _run(arguments: list[str]) -> int:
     verbose = bool(getattr(options, "verbose", False))
     try:
         with output.settings(options), _findings(options):
-            code = int(import_module(COMMANDS[options.command][0]).run(options))
+            code = int(_module(options.command).run(options))
             sys.stdout.flush()
             return code
     except RobotDynamicsError as error:

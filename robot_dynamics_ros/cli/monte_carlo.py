@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from functools import partial
 from pathlib import Path
 
 from robot_dynamics_ros.cli import output
-from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, output_file, positive, seed
+from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, option, output_file, positive, seed
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.workers import add_workers, workers_of
@@ -19,8 +20,6 @@ from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
 
-__all__ = ["add_arguments", "run"]
-
 _MOST_STEPS = 1e6
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
@@ -28,41 +27,24 @@ FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    parser.add_argument("--runs", type=at_least_one, default=50, help="robots to draw (default: %(default)s)")
-    parser.add_argument("--seed", type=seed, default=0, help="of the errors (default: %(default)s)")
+    add = partial(option, parser)
+    add("--runs", at_least_one, "robots to draw", 50)
+    add("--seed", seed, "of the errors", 0)
     for name in FIGURES:
-        parser.add_argument(
-            f"--{name}",
-            type=not_negative,
-            default=0.1,
-            metavar="SPREAD",
-            help=f"spread of {name}, as a share of the value (default: %(default)s)",
-        )
-    parser.add_argument(
-        "--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s as the node has it)"
-    )
-    parser.add_argument(
+        add(f"--{name}", not_negative, f"spread of {name}, as a share of the value", 0.1, metavar="SPREAD")
+    add("--law", LAWS, "control law (default: %(default)s as the node has it)", "computed_torque")
+    add(
         "--frequency",
-        type=positive,
-        help="natural frequency of the law's error, rad/s; computed_torque is then its equation alone "
+        positive,
+        "natural frequency of the law's error, rad/s; computed_torque is then its equation alone "
         "(default of the other laws: 15)",
     )
-    parser.add_argument(
-        "--rotors",
-        type=not_negative,
-        default=0.0,
-        help="inertia of rotors and gears added at every joint, kg m^2 or kg (default: %(default)s)",
-    )
-    parser.add_argument("--duration", type=not_negative, default=0.0, help="of the motion, s; 0: as the limits ask for")
-    parser.add_argument("--dt", type=positive, default=DEFAULT_STEP, help="control period, s (default: %(default)s)")
-    parser.add_argument(
-        "--integrator",
-        choices=tuple(INTEGRATORS),
-        default=DEFAULT_INTEGRATOR,
-        help="integration method (default: %(default)s)",
-    )
+    add("--rotors", not_negative, "inertia of rotors and gears added at every joint, kg m^2 or kg", 0.0)
+    add("--duration", not_negative, "of the motion, s; 0: as the limits ask for", 0.0)
+    add("--dt", positive, "control period, s", DEFAULT_STEP)
+    add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
     add_workers(parser, "robots")
-    parser.add_argument("--csv", type=output_file, default=None, help="write the figures of every run there")
+    add("--csv", output_file, "write the figures of every run there")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -77,7 +59,6 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError(
             f"the motion of {motion.duration:g} s has {steps:.3g} control periods",
             where="--duration, --dt",
-            got=(motion.duration, options.dt),
             remedy=f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times.",
         )
     experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)

@@ -14,20 +14,8 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
 from robot_dynamics_ros.cli import progress
+from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.table import table
-
-__all__ = [
-    "Figure",
-    "add_arguments",
-    "error",
-    "failure",
-    "print_table",
-    "remark",
-    "result",
-    "rows_as_data",
-    "settings",
-    "warning",
-]
 
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
@@ -36,10 +24,10 @@ _stdout: TextIO | None = None  # the true one, while --json keeps it for the doc
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options ``--json --quiet --verbose``, the same for every command."""
     group = parser.add_argument_group("output", "the same for every command")
-    group.add_argument("--json", action="store_true", help="print the result as one JSON document, all else on stderr")
+    option(group, "--json", None, "print the result as one JSON document, all else on stderr")
     loud = group.add_mutually_exclusive_group()
-    loud.add_argument("--quiet", action="store_true", help="no progress, remarks and warnings; results and errors only")
-    loud.add_argument("--verbose", action="store_true", help="say more, and show where an error came from")
+    option(loud, "--quiet", None, "no progress, remarks and warnings; results and errors only")
+    option(loud, "--verbose", None, "say more, and show where an error came from")
 
 
 @contextmanager

@@ -15,8 +15,6 @@ from types import TracebackType
 from robot_dynamics_ros.cli.signals import held_back
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-__all__ = ["NodeProcess", "need_ros"]
-
 
 def need_ros(what: str) -> None:
     """See that nodes can run.

@@ -7,8 +7,6 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-__all__ = ["Progress"]
-
 _WIDTH = 30
 silent = False
 """Whether nothing is shown (``--quiet``)."""

@@ -18,8 +18,6 @@ from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGR
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.simulation.tracking import follow
 
-__all__ = ["Rehearsal", "rehearse"]
-
 SETTLING = 3.0  # s after the motion, as the demonstration with nodes waits
 
 

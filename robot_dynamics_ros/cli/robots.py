@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path
+from robot_dynamics_ros.cli.arguments import finite, input_path, option
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.urdf import MAX_BYTES, load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 
-__all__ = ["NamedRobot", "add_robot", "configuration_argument", "load_model", "load_named"]
-
 TOPIC = "robot_description"
 
 
@@ -32,7 +30,6 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     --backend``.
 
     Args:
-        parser: of the command.
         default: the robot if none is named.
         required: whether one has to be named, without a default.
     """
@@ -47,64 +44,40 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     )
     robot.completer = complete_robot  # type: ignore[attr-defined]
     group = parser.add_argument_group("the robot", "the same for every command")
-    group.add_argument(
-        "--gravity",
-        nargs=3,
-        type=finite,
-        metavar=("X", "Y", "Z"),
-        help="m/s^2, in the world frame (default: 0 0 -9.81)",
-    )
-    group.add_argument(
+    add = partial(option, group)
+    add("--gravity", finite, "m/s^2, in the world frame (default: 0 0 -9.81)", nargs=3, metavar=("X", "Y", "Z"))
+    add(
         "--base",
+        finite,
+        "where the root link is mounted in the world, m and rad (default: at its origin, upright)",
         nargs=6,
-        type=finite,
         metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-        help="where the root link is mounted in the world, m and rad (default: at its origin, upright)",
     )
-    group.add_argument("--floating-base", action="store_true", help="let the root link move freely")
-    group.add_argument(
-        "--payload",
-        action="append",
-        default=[],
-        metavar="LINK:MASS[:X,Y,Z]",
-        help="a mass in kg fixed to a link, at a point of its frame in m (repeatable)",
-    )
-    group.add_argument(
+    add("--floating-base", None, "let the root link move freely")
+    add("--payload", "LINK:MASS[:X,Y,Z]", "a mass in kg fixed to a link, at a point of its frame in m", many=True)
+    add(
         "--frame",
-        action="append",
-        default=[],
-        metavar="NAME=LINK:X,Y,Z[,R,P,Y]",
-        help="a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame (repeatable)",
+        "NAME=LINK:X,Y,Z[,R,P,Y]",
+        "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame",
+        many=True,
     )
-    group.add_argument(
-        "--srdf", type=input_path, metavar="FILE", help="named configurations: --start, --to and --q take their names"
-    )
-    group.add_argument(
+    add("--srdf", input_path, "named configurations: --start, --to and --q take their names", metavar="FILE")
+    add(
         "--inertia-check",
-        choices=INERTIA_POLICIES,
-        default=DEFAULT_POLICY,
-        help="links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
-        "inertia (default: %(default)s)",
+        INERTIA_POLICIES,
+        "links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
+        "inertia",
+        DEFAULT_POLICY,
     )
-    group.add_argument("--backend", choices=BACKENDS, help="what computes the dynamics (default: the fastest there is)")
+    add("--backend", BACKENDS, "what computes the dynamics (default: the fastest there is)")
 
 
 def complete_robot(prefix: str, **_context: object) -> Iterable[str]:
     """Names and files that begin with ``prefix``, for tab completion."""
     names = [name for name in (*robot_names(), TOPIC) if name.startswith(prefix)]
-    folder, _, start = prefix.rpartition("/")
-    try:
-        entries = sorted(os.scandir(folder or ("/" if prefix.startswith("/") else ".")), key=lambda entry: entry.name)
-    except OSError:
-        entries = []
-    for entry in entries:
-        if entry.name.startswith(start) and not (entry.name.startswith(".") and not start):
-            path = f"{folder}/{entry.name}" if folder or prefix.startswith("/") else entry.name
-            if entry.is_dir():
-                names.append(path + "/")
-            elif entry.name.endswith((".urdf", ".xacro", ".xml")):
-                names.append(path)
-    return names
+    from argcomplete.completers import FilesCompleter  # it is what asks
+
+    return [*names, *FilesCompleter(("urdf", "xacro", "xml"))(prefix)]
 
 
 @dataclass(frozen=True)
@@ -141,7 +114,6 @@ def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRo
     """The robot of the options of :func:`add_robot`, and where it came from.
 
     Args:
-        options: parsed.
         robot: instead of ``options.robot``.
 
     Raises:
@@ -200,7 +172,6 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
         raise ArgumentError(
             f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}",
             where=where,
-            got=words,
             remedy=f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero.",
         )
     return np.array(words, dtype=float)
@@ -214,7 +185,6 @@ def _with_frame(model: RobotModel, text: str) -> RobotModel:
         raise ArgumentError(
             f"expected NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y], got {text[:80]!r}",
             where="--frame",
-            got=text,
             remedy=f"For example tcp={model.link_names[-1]}:0,0,0.1.",
         )
     frame = frame_argument(model, place, "--frame")
@@ -252,7 +222,6 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
         raise ArgumentError(
             f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}",
             where="--payload",
-            got=text,
             remedy=f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m.",
         ) from None
     taken = set(model.link_names)

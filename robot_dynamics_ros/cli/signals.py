@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Terminated", "ending_signals", "held_back"]
-
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 #: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
 PATIENCE = 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from robot_dynamics_ros.cli.arguments import (
     input_path,
     new_directory,
     not_negative,
+    option,
     output_file,
     positive,
     seed,
@@ -41,64 +43,50 @@ from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 from robot_dynamics_ros.simulation.tracking import LAWS
 
-__all__ = ["add_arguments", "run"]
-
 _MOST_STEPS = 2_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    add = parser.add_argument
+    add = partial(option, parser)
     add(
         "--start",
+        coordinate_or_name,
+        "configuration at the start: all coordinates, or its name (default: initial)",
         nargs="+",
-        type=coordinate_or_name,
         metavar="Q",
-        help="configuration at the start: all coordinates, or its name (default: initial)",
     )
-    add("--velocity", nargs="+", type=finite, metavar="V", help="velocities at the start (default: rest)")
+    add("--velocity", finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument(
-        "--to", nargs="+", type=coordinate_or_name, metavar="Q", help="move there: all coordinates, or a name"
-    )
-    goal.add_argument(
+    go = partial(option, goal)
+    go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")
+    go(
         "--pose",
+        str,
+        "move a link or named frame there, by inverse kinematics within the limits",
         nargs=7,
         metavar=("LINK", "X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-        help="move a link or named frame there, by inverse kinematics within the limits",
     )
-    goal.add_argument(
-        "--tour", action="store_true", help="visit waypoints at random within the limits, as the demo does"
-    )
-    goal.add_argument("--trajectory", type=input_path, metavar="CSV", help="follow a table: t, <joint>.position")
+    go("--tour", None, "visit waypoints at random within the limits, as the demo does")
+    go("--trajectory", input_path, "follow a table: t, <joint>.position", metavar="CSV")
     add_time_unit(parser)
     add(
         "--law",
-        choices=("none", *LAWS),
-        help="control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
+        ("none", *LAWS),
+        "control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
     )
-    add("--duration", type=positive, help="s (default: the motion and a second; 2 without a motion)")
-    add("--dt", type=positive, default=DEFAULT_STEP, help="control period and step, s (default: %(default)s)")
-    add(
-        "--integrator",
-        choices=tuple(INTEGRATORS),
-        default=DEFAULT_INTEGRATOR,
-        help="integration method (default: %(default)s)",
-    )
-    add(
-        "--constraints",
-        type=input_path,
-        metavar="FILE",
-        help="closed loops: YAML, or MJCF with <equality>; without a motion",
-    )
-    add("--no-friction", action="store_true", help="without a law: leave out the friction of the URDF")
-    add("--tolerance", type=not_negative, default=0.01, help="rad or m that count as arrived (default: %(default)s)")
-    add("--seed", type=seed, default=7, help="of the tour (default: %(default)s)")
-    add("--csv", type=output_file, metavar="FILE", help="write t, positions, velocities, accelerations, efforts")
-    add("--bag", type=new_directory, metavar="DIRECTORY", help="write a rosbag2 directory (mcap) of joint states")
-    add("--picture", type=output_file, metavar="FILE", help="draw the run")
-    add("--html", type=output_file, metavar="FILE", help="write a page that replays it in 3-D, without a server")
+    add("--duration", positive, "s (default: the motion and a second; 2 without a motion)")
+    add("--dt", positive, "control period and step, s", DEFAULT_STEP)
+    add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
+    add("--constraints", input_path, "closed loops: YAML, or MJCF with <equality>; without a motion", metavar="FILE")
+    add("--no-friction", None, "without a law: leave out the friction of the URDF")
+    add("--tolerance", not_negative, "rad or m that count as arrived", 0.01)
+    add("--seed", seed, "of the tour", 7)
+    add("--csv", output_file, "write t, positions, velocities, accelerations, efforts", metavar="FILE")
+    add("--bag", new_directory, "write a rosbag2 directory (mcap) of joint states", metavar="DIRECTORY")
+    add("--picture", output_file, "draw the run", metavar="FILE")
+    add("--html", output_file, "write a page that replays it in 3-D, without a server", metavar="FILE")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -135,7 +123,6 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError(
             f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps",
             where="--duration, --dt",
-            got=(length, options.dt),
             remedy=f"Give 1 to {_MOST_STEPS} steps.",
         )
     arrived, reason, reference = True, "", None

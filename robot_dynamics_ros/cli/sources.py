@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import input_path
+from robot_dynamics_ros.cli.arguments import input_path, option
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
@@ -26,73 +27,41 @@ from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import CHOICES, TIME_UNITS, BadRow, Recording
 from robot_dynamics_ros.recordings.times import REPAIRS
 
-__all__ = [
-    "add_recordings",
-    "add_time_unit",
-    "bad_row_lines",
-    "frame_argument",
-    "given_recordings",
-    "is_bag",
-    "meaning_of_efforts",
-    "output_directories",
-    "read_external",
-    "read_recording",
-]
-
 _SHOWN = 10
 
 
 def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
     """The options ``--bag --csv --topic --measured-effort --arm --bad-rows --times --time-unit``; see :func:`given_recordings`."""
-    add = parser.add_argument
+    add = partial(option, parser)
     add(
         "--bag",
-        type=input_path,
-        action="extend",
+        input_path,
+        "mcap files, rosbag2 directories or ROS 1 bags with joint states",
+        many=True,
         nargs="+",
-        default=[],
         metavar="FILE",
-        help="mcap files, rosbag2 directories or ROS 1 bags with joint states (repeatable)",
     )
-    add(
-        "--csv",
-        type=input_path,
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help=f"tables with columns {columns} (repeatable)",
-    )
-    add("--topic", default="", help="topic of the joint states, where a bag has several")
+    add("--csv", input_path, f"tables with columns {columns}", many=True, nargs="+", metavar="FILE")
+    add("--topic", str, "topic of the joint states, where a bag has several", "")
     add(
         "--measured-effort",
-        choices=[meaning for meaning in MEANINGS if meaning != "current"],
-        help="meaning of the recorded efforts (default: torque of the motors at the joints)",
+        [meaning for meaning in MEANINGS if meaning != "current"],
+        "meaning of the recorded efforts (default: torque of the motors at the joints)",
     )
-    add("--arm", default="", help="profile of the arm, such as franka_fr3: it says what recorded efforts mean")
-    add(
-        "--bad-rows",
-        choices=CHOICES,
-        default="skip",
-        help="what to do with rows that cannot be used (default: %(default)s)",
-    )
-    add(
-        "--times",
-        choices=REPAIRS,
-        default="repair",
-        help="what to do with time stamps that jitter and rows written twice (default: %(default)s)",
-    )
+    add("--arm", str, "profile of the arm, such as franka_fr3: it says what recorded efforts mean", "")
+    add("--bad-rows", CHOICES, "what to do with rows that cannot be used", "skip")
+    add("--times", REPAIRS, "what to do with time stamps that jitter and rows written twice", "repair")
     add_time_unit(parser)
 
 
 def add_time_unit(parser: argparse.ArgumentParser) -> None:
     """The option ``--time-unit`` of commands that read tables."""
-    parser.add_argument(
+    option(
+        parser,
         "--time-unit",
-        choices=TIME_UNITS,
-        default="auto",
-        help="of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns "
-        "(default: %(default)s)",
+        TIME_UNITS,
+        "of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns",
+        "auto",
     )
 
 
@@ -146,8 +115,7 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
             )
         return MeasuredEffort()
     return MeasuredEffort(
-        profile.efforts.measured,
-        np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None,
+        profile.efforts.measured, np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None
     )
 
 
@@ -187,9 +155,7 @@ def frame_argument(model: RobotModel, text: str, where: str) -> Any:
         if len(values) not in (3, 6) or not all(map(math.isfinite, values)):
             raise ValueError
     except ValueError:
-        raise ArgumentError(
-            f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where, got=text
-        ) from None
+        raise ArgumentError(f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where) from None
     return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
 
 
@@ -208,7 +174,7 @@ def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit:
     source, _, frame = rest.partition("@")
     sign, source = (-1.0, source[1:]) if source.startswith("-") else (1.0, source)
     if not equals or not source:
-        raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external", got=text)
+        raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external")
     model.link_index(link)
     placed = frame_argument(model, frame, "--external") if frame else None
     if Path(source).is_file() and not is_bag(source):

@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.cli.arguments import (
     coordinate_or_name,
     input_path,
+    option,
     output_directory,
     output_file,
     positive,
@@ -27,61 +29,40 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from robot_dynamics_ros.view.viewer import Viewer
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser, required=False)
     source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--bag", type=input_path, metavar="FILE", help="replay joint states from an mcap file or a rosbag2 directory"
+    add_to_source = partial(option, source)
+    add_to_source("--bag", input_path, "replay joint states from an mcap file or a rosbag2 directory", metavar="FILE")
+    add_to_source(
+        "--csv", input_path, "replay a table: t, <joint>.position, and .velocity and .effort if known", metavar="FILE"
     )
-    source.add_argument(
-        "--csv",
-        type=input_path,
-        metavar="FILE",
-        help="replay a table: t, <joint>.position, and .velocity and .effort if known",
+    add_to_source(
+        "--run", input_path, "replay a run saved as .npz with the arrays t and q (and v, a, tau)", metavar="FILE"
     )
-    source.add_argument(
-        "--run",
-        type=input_path,
-        metavar="FILE",
-        help="replay a run saved as .npz with the arrays t and q (and v, a, tau)",
-    )
-    source.add_argument("--live", action="store_true", help="show the robot whose joint_states are on the network now")
-    parser.add_argument(
-        "--namespace", nargs="*", default=[], help="with --live: namespaces of the robots (default: none)"
-    )
-    parser.add_argument("--topic", default="", help="topic of the joint states, where a bag has several")
+    add_to_source("--live", None, "show the robot whose joint_states are on the network now")
+    add = partial(option, parser)
+    add("--namespace", str, "with --live: namespaces of the robots (default: none)", [], nargs="*")
+    add("--topic", str, "topic of the joint states, where a bag has several", "")
     add_time_unit(parser)
-    parser.add_argument(
+    add(
         "--q",
-        type=coordinate_or_name,
+        coordinate_or_name,
+        "show this configuration: all coordinates, rad and m, or a name",
         nargs="+",
         metavar="X",
-        help="show this configuration: all coordinates, rad and m, or a name",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument(
-        "--port", type=whole, default=8080, help="TCP port; the next free one if taken (default: %(default)s)"
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in this machine's browser")
-    parser.add_argument("--picture", type=output_file, metavar="OUT.png", help="write a picture and end")
-    parser.add_argument(
-        "--video", type=output_file, metavar="OUT.mp4", help="write a film (mp4 or gif) of the motion and end"
-    )
-    parser.add_argument(
-        "--layouts",
-        type=output_directory,
-        metavar="DIRECTORY",
-        help="write layouts for RViz, Foxglove and PlotJuggler and end",
-    )
-    parser.add_argument(
-        "--html", type=output_file, metavar="OUT.html", help="write a page that replays the motion offline and end"
-    )
-    parser.add_argument("--speed", type=positive, default=1.0, help="of the film (default: 1)")
-    parser.add_argument("--seconds", type=positive, help="end by itself after so long")
+    add("--host", str, "address to listen on (default: this machine only)", "127.0.0.1")
+    add("--port", whole, "TCP port; the next free one if taken", 8080)
+    add("--open", None, "open the page in this machine's browser")
+    add("--picture", output_file, "write a picture and end", metavar="OUT.png")
+    add("--video", output_file, "write a film (mp4 or gif) of the motion and end", metavar="OUT.mp4")
+    add("--layouts", output_directory, "write layouts for RViz, Foxglove and PlotJuggler and end", metavar="DIRECTORY")
+    add("--html", output_file, "write a page that replays the motion offline and end", metavar="OUT.html")
+    add("--speed", positive, "of the film (default: 1)", 1.0)
+    add("--seconds", positive, "end by itself after so long")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics_ros.cli.arguments import at_least_one
+from robot_dynamics_ros.cli.arguments import at_least_one, option
 from robot_dynamics_ros.workers import Workers, on_cluster, on_processes
-
-__all__ = ["add_workers", "workers_of"]
 
 
 def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
     """The options ``--processes`` and ``--scheduler``."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--processes",
-        type=at_least_one,
-        default=1,
-        help=f"processes to spread the {what} over (default: one, this one)",
-    )
-    group.add_argument(
-        "--scheduler", default="", metavar="ADDRESS", help=f"scheduler of a Dask cluster to spread the {what} over"
-    )
+    option(group, "--processes", at_least_one, f"processes to spread the {what} over (default: one, this one)", 1)
+    option(group, "--scheduler", "ADDRESS", f"scheduler of a Dask cluster to spread the {what} over", "")
 
 
 def workers_of(options: argparse.Namespace) -> Workers:

@@ -6,12 +6,13 @@ import argparse
 import dataclasses
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, output_directory, positive
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, positive, refuse_to_replace
 from robot_dynamics_ros.cli.output import Figure, result, rows_as_data
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -37,8 +38,6 @@ from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.write import write_bag, write_csv
 
-__all__ = ["add_arguments", "run"]
-
 _T = TypeVar("_T")
 
 _FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}
@@ -50,86 +49,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
     add_workers(parser, "recordings")
-    parser.add_argument(
+    add = partial(option, parser)
+    add(
         "--output",
-        type=output_directory,
-        default="wrenches",
+        output_directory,
+        "where to write; of several recordings, each into a directory of its name there",
+        "wrenches",
         metavar="DIRECTORY",
-        help="where to write; of several recordings, each into a directory of its name there (default: %(default)s)",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace what an earlier run has written there")
-    parser.add_argument("--formats", default=",".join(FORMATS), help="what to write (default: %(default)s)")
-    parser.add_argument(
-        "--joints",
-        default="",
-        help="joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones",
+    add("--overwrite", None, "replace what an earlier run has written there")
+    add("--formats", str, "what to write", ",".join(FORMATS))
+    add(
+        "--joints", str, "joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones", ""
     )
-    parser.add_argument(
-        "--expressed-in",
-        default="child",
-        metavar="FRAME",
-        help="axes of wrenches: child, parent, world, a link, or LINK:X,Y,Z[,R,P,Y] (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--reduced-at",
-        default="joint",
-        metavar="POINT",
-        help="the point that wrenches are about: joint, world, a link, or LINK:X,Y,Z (default: %(default)s)",
-    )
-    parser.add_argument(
+    add("--expressed-in", "FRAME", "axes of wrenches: child, parent, world, a link, or LINK:X,Y,Z[,R,P,Y]", "child")
+    add("--reduced-at", "POINT", "the point that wrenches are about: joint, world, a link, or LINK:X,Y,Z", "joint")
+    add(
         "--external",
-        action="append",
-        default=[],
-        metavar="LINK=[-]SOURCE[@FRAME]",
-        help="a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column names of the table, "
+        "LINK=[-]SOURCE[@FRAME]",
+        "a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column names of the table, "
         "or a table of its own; - where the robot's push on the surroundings was measured; FRAME as above (default: "
-        "the messages' frame, the link for columns); repeatable",
+        "the messages' frame, the link for columns)",
+        many=True,
     )
-    parser.add_argument(
-        "--uncertainty", action="store_true", help="standard errors of efforts and wrenches, from the recording's noise"
-    )
-    parser.add_argument("--balance", default="", metavar="JOINT", help="write the parts of this joint's wrench, too")
-    parser.add_argument(
+    add("--uncertainty", None, "standard errors of efforts and wrenches, from the recording's noise")
+    add("--balance", "JOINT", "write the parts of this joint's wrench, too", "")
+    add(
         "--observer",
-        default="",
-        metavar="FRAME",
-        help="link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)",
+        "FRAME",
+        "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)",
+        "",
     )
-    parser.add_argument(
-        "--window", type=positive, default=None, help="s, smoothing of positions (default: chosen from the data)"
-    )
-    parser.add_argument(
-        "--order", type=at_least_one, default=ORDER, help="order of the local polynomials (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--velocity",
-        choices=VELOCITIES,
-        default="auto",
-        help="where velocities are from (default: recorded ones, if they are better)",
-    )
-    parser.add_argument(
+    add("--window", positive, "s, smoothing of positions (default: chosen from the data)")
+    add("--order", at_least_one, "order of the local polynomials", ORDER)
+    add("--velocity", VELOCITIES, "where velocities are from (default: recorded ones, if they are better)", "auto")
+    add(
         "--acceleration",
-        choices=ACCELERATIONS,
-        default="differentiated",
-        help="differentiated velocity, or by the model from recorded efforts (default: %(default)s)",
+        ACCELERATIONS,
+        "differentiated velocity, or by the model from recorded efforts",
+        "differentiated",
     )
-    parser.add_argument("--friction", action="store_true", help="add the friction of the URDF to efforts")
-    parser.add_argument(
-        "--friction-file", default="", metavar="FILE", help="add the friction of this file, as identify writes it"
-    )
+    add("--friction", None, "add the friction of the URDF to efforts")
+    add("--friction-file", "FILE", "add the friction of this file, as identify writes it", "")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, compute, write, and tell what came out."""
-    formats = [word for word in options.formats.split(",") if word]
-    unknown = [word for word in formats if word not in FORMATS]
-    if unknown or not formats:
-        raise ArgumentError(
-            f"unknown format {unknown[0]!r}" if unknown else "nothing to write",
-            where="--formats",
-            got=options.formats,
-            remedy=f"Choose among {', '.join(FORMATS)}.",
-        )
+    formats = chosen(options.formats, FORMATS, "--formats")
     model = load_model(options)
     model = robot_of_efforts(model, meaning_of_efforts(model, options))
     if options.observer and not options.balance:
@@ -205,17 +171,10 @@ def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, l
         ArgumentError: there is something, and it is not to be replaced; or it is no directory.
     """
     if path.exists() and not path.is_dir():
-        raise ArgumentError(f"{path} is no directory", where="--output", got=str(path), remedy="Choose another.")
+        raise ArgumentError(f"{path} is no directory", where="--output", remedy="Choose another.")
     ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
-    there = [p for p in ours if p.exists()]
-    if there and not overwrite:
-        raise ArgumentError(
-            f"{there[0]} is there already",
-            where="--output",
-            got=str(path),
-            remedy="Choose another directory, or give --overwrite.",
-        )
-    return path, there
+    refuse_to_replace(ours, overwrite)
+    return path, [p for p in ours if p.exists()]
 
 
 def _with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:

@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
-
-__all__ = ["ArmProfile", "Driver", "EffortHabits", "JointFacts", "VendorDescription", "arm_names", "load_arm_profile"]
 
 INTERFACES = ("ros2_control", "vendor_api", "none")
 WHO = ("robot", "controller")
@@ -286,10 +284,7 @@ def load_arm_profile(arm: str) -> ArmProfile:
 
 
 def _read(path: Path) -> Mapping[str, object]:
-    try:
-        import yaml
-    except ImportError:
-        raise BackendError("PyYAML is not installed", where="load_arm_profile", remedy="pip install pyyaml") from None
+    yaml = optional_package("yaml", "profiles of arms need", "load_arm_profile", "pyyaml")
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -305,58 +300,33 @@ def _read(path: Path) -> Mapping[str, object]:
 
 def _check(profile: ArmProfile, where: str) -> None:
     """Rules that concern more than one entry."""
-    for fact in FACTS:
-        if fact not in profile.sources:
-            raise ArgumentError(
-                f"sources has no entry {fact!r}",
-                where=where,
-                remedy="Say where it was read, or that it is not published.",
-            )
+    driver, efforts, constants = profile.driver, profile.efforts, profile.known("measured_factor")
     for fact in profile.sources:
         if fact not in FACTS:
             raise UnknownNameError("fact", fact, FACTS, where=f"{where}, sources")
-    if not profile.joints:
-        raise ArgumentError("joints is empty", where=where, remedy="Name the commanded joints in their order.")
-    twice = set(profile.joint_names) & set(profile.elsewhere)
-    if twice:
-        raise ArgumentError(
-            f"joint {min(twice)!r} is in joints and in elsewhere", where=where, remedy="Name it in one of them."
-        )
-    driver = profile.driver
-    if driver.interface == "ros2_control" and not (driver.command_interface and driver.controller):
-        raise ArgumentError(
-            "interface is ros2_control without command_interface or controller", where=where, remedy="Name both."
-        )
-    if driver.interface != "ros2_control" and not driver.nearest:
-        raise ArgumentError(
-            f"interface is {driver.interface} without nearest",
-            where=where,
-            remedy="Name the nearest way to command efforts.",
-        )
-    constants = profile.known("measured_factor")
-    if constants and len(constants) < len(profile.joints):
-        missing = next(name for name in profile.joint_names if name not in constants)
-        raise ArgumentError(
-            f"joint {missing!r} has no measured_factor, and others have one",
-            where=where,
-            remedy="Give all of them or none.",
-        )
-    if (profile.efforts.gravity, profile.efforts.coriolis) == ("controller", "robot"):
-        raise ArgumentError(
-            "the robot compensates Coriolis effects and not gravity",
-            where=f"{where}, efforts",
-            remedy="Set gravity to robot.",
-        )
-    if driver.rate <= 0.0 or driver.silence_timeout == 0.0:
-        name = "rate" if driver.rate <= 0.0 else "silence_timeout"
-        raise ArgumentError(f"driver.{name} is zero", where=where, remedy="Give a positive number.")
-    if (driver.silence_timeout is None) != (driver.on_silence == "hold"):
-        raise ArgumentError(
-            "on_silence is 'hold' for ever without silence_timeout, and anything else after silence_timeout",
-            where=where,
-            got=(driver.on_silence, driver.silence_timeout),
-            remedy="Set silence_timeout, or on_silence to hold.",
-        )
+    rules = [
+        *((fact not in profile.sources, f"sources has no entry {fact!r}", "Say where it was read, or that it is not published.")
+          for fact in FACTS),
+        (not profile.joints, "joints is empty", "Name the commanded joints in their order."),
+        *((name in profile.joint_names, f"joint {name!r} is in joints and in elsewhere", "Name it in one of them.")
+          for name in profile.elsewhere),
+        (driver.interface == "ros2_control" and not (driver.command_interface and driver.controller),
+         "interface is ros2_control without command_interface or controller", "Name both."),
+        (driver.interface != "ros2_control" and not driver.nearest,
+         f"interface is {driver.interface} without nearest", "Name the nearest way to command efforts."),
+        *((name not in constants, f"joint {name!r} has no measured_factor, and others have one", "Give all of them or none.")
+          for name in profile.joint_names if constants),
+        ((efforts.gravity, efforts.coriolis) == ("controller", "robot"),
+         "efforts: the robot compensates Coriolis effects and not gravity", "Set gravity to robot."),
+        (driver.rate <= 0.0, "driver.rate is zero", "Give a positive number."),
+        (driver.silence_timeout == 0.0, "driver.silence_timeout is zero", "Give a positive number."),
+        ((driver.silence_timeout is None) != (driver.on_silence == "hold"),
+         f"on_silence is {driver.on_silence!r} with silence_timeout {driver.silence_timeout}: 'hold' is for ever, anything else "
+         "comes after silence_timeout", "Set silence_timeout, or on_silence to hold."),
+    ]  # fmt: skip
+    for broken, problem, remedy in rules:
+        if broken:
+            raise ArgumentError(problem, where=where, remedy=remedy)
 
 
 class _Entries:
@@ -418,10 +388,7 @@ class _Entries:
             signed = key in ("start", "measured_factor")
             if not isinstance(value, float) or not math.isfinite(value) or (value < 0.0 and not signed):
                 raise ArgumentError(
-                    f"{key} is {value!r}",
-                    where=self.where,
-                    got=value,
-                    remedy="Give a finite number that is not negative.",
+                    f"{key} is {value!r}", where=self.where, remedy="Give a finite number that is not negative."
                 )
             return value
         value = self._typed(key, value, bool if annotation == "bool" else str)
@@ -433,7 +400,7 @@ class _Entries:
     def _typed(self, key: str, value: object, kind: type) -> Any:
         if not isinstance(value, kind):
             expected = "true or false" if kind is bool else "text, in quotes where it is a number"
-            raise ArgumentError(f"{key} is {value!r}", where=self.where, got=value, remedy=f"Give {expected}.")
+            raise ArgumentError(f"{key} is {value!r}", where=self.where, remedy=f"Give {expected}.")
         return value.strip() if isinstance(value, str) else value
 
     def _needed(self, key: str) -> Any:

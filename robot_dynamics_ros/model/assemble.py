@@ -27,8 +27,6 @@ from robot_dynamics_ros.model.tree import resolve_mimics, walk
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["assemble"]
-
 
 def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None) -> dict[str, Any]:
     """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""
@@ -218,7 +216,6 @@ def _checked_gravity(gravity: Sequence[float]) -> Array:
         raise ArgumentError(
             f"expected three finite numbers in m/s², got {gravity!r}",
             where="gravity",
-            got=gravity,
             remedy="Earth, with z up, is (0, 0, -9.81).",
         )
     check_numbers(g, "gravity", "acceleration", ArgumentError)

@@ -6,6 +6,7 @@ is taken for a mistake.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -14,8 +15,6 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ModelError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, Joint, JointLimits, JointType
-
-__all__ = ["AXIS_TOLERANCE", "LARGEST", "check_limits", "check_numbers", "checked_axis", "checked_joint"]
 
 AXIS_TOLERANCE = 1e-3
 
@@ -37,14 +36,13 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
     length = math.sqrt(x * x + y * y + z * z)
     shown = f"{x:g} {y:g} {z:g}"
     if not math.isfinite(length):
-        raise error(f"the axis {shown} is not finite", where=where, got=shown, remedy="Give three finite numbers.")
+        raise error(f"the axis {shown} is not finite", where=where, remedy="Give three finite numbers.")
     if length == 0.0:
         raise error("the axis is zero", where=where, got=shown, remedy='Give a unit vector, such as xyz="0 0 1".')
     if abs(length - 1.0) > AXIS_TOLERANCE:
         raise error(
             f"the axis {shown} has length {length:.6g}, not 1",
             where=where,
-            got=shown,
             remedy=f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".',
         )
     return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
@@ -77,7 +75,6 @@ def checked_joint(joint: Joint) -> Joint:
         raise ModelError(
             f"its type is {joint.type!r}",
             where=where,
-            got=joint.type,
             remedy=f"Give one of {', '.join(f'JointType.{kind.name}' for kind in JointType)}.",
         )
     R = joint.origin.rotation
@@ -94,9 +91,7 @@ def checked_joint(joint: Joint) -> Joint:
     for name in ("damping", "friction", "armature", "rotor_inertia"):
         value = getattr(joint, name)
         if not (math.isfinite(value) and value >= 0.0):
-            raise ModelError(
-                f"{name} is {value!r}", where=where, got=value, remedy="Give a finite number that is zero or more."
-            )
+            raise ModelError(f"{name} is {value!r}", where=where, remedy="Give a finite number that is zero or more.")
         check_numbers(value, where, name)
     if joint.mimic is not None and not (math.isfinite(joint.mimic.multiplier) and math.isfinite(joint.mimic.offset)):
         raise ModelError("its mimic multiplier or offset is not finite", where=where, remedy="Give finite numbers.")
@@ -105,22 +100,7 @@ def checked_joint(joint: Joint) -> Joint:
     if joint.type is JointType.FLOATING:
         return joint
     axis = checked_axis(joint.axis, where)
-    if axis is joint.axis:
-        return joint
-    return Joint(
-        joint.name,
-        joint.type,
-        joint.parent,
-        joint.child,
-        joint.origin,
-        axis,
-        joint.limits,
-        joint.damping,
-        joint.friction,
-        joint.armature,
-        joint.mimic,
-        joint.rotor_inertia,
-    )
+    return joint if axis is joint.axis else dataclasses.replace(joint, axis=axis)
 
 
 def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError) -> None:
@@ -131,7 +111,6 @@ def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError)
             if limits.lower > limits.upper
             else "a position limit is not a number",
             where=where,
-            got=(limits.lower, limits.upper),
             remedy="Exchange the two, or correct the wrong one.",
         )
     for name in ("effort", "velocity"):
@@ -140,6 +119,5 @@ def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError)
             raise error(
                 f"the {name} limit is {value:g}",
                 where=where,
-                got=value,
                 remedy=f"Give the largest {name} as a positive number; it holds in both directions.",
             )

@@ -17,8 +17,6 @@ from robot_dynamics_ros.model.description import Array, Configurations, Joint, R
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, parse_xml
 
-__all__ = ["configuration_of", "configurations_of", "initial_configuration"]
-
 _SCHEMA: dict[str, Any] = {"robot": {"group_state": {"joint": {}}, "virtual_joint": {}}}
 
 
@@ -60,7 +58,6 @@ def configuration_of(model: _Robot, value: object, where: str = "q") -> Array:
                 raise ArgumentError(
                     f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}",
                     where=f"{where}[{joint!r}]",
-                    got=position,
                     remedy="Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw].",
                 )
             part[:] = numbers

@@ -29,8 +29,6 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
-__all__ = ["DHRow", "DHTable", "denavit_hartenberg", "from_denavit_hartenberg"]
-
 CONVENTIONS = ("standard", "modified")
 TINY = 1e-9
 """Angles between axes and distances below this count as zero."""
@@ -295,7 +293,7 @@ def _one_each(values: Sequence[_Item] | None, n: int, where: str) -> list[_Item]
     if values is None:
         return []
     if len(values) != n:
-        raise ArgumentError(f"expected {n}, one for each row, got {len(values)}", where=where, got=len(values))
+        raise ArgumentError(f"expected {n}, one for each row, got {len(values)}", where=where)
     return list(values)
 
 

@@ -22,19 +22,6 @@ Array = NDArray[np.float64]
 Configurations = Mapping[str, Mapping[str, tuple[float, ...]]]
 """Name of a configuration → joint → its coordinates."""
 
-__all__ = [
-    "Array",
-    "Configurations",
-    "Inertia",
-    "Joint",
-    "JointLimits",
-    "JointType",
-    "Link",
-    "Mimic",
-    "Pose",
-    "RobotDescription",
-]
-
 
 def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
     """A read-only float64 copy of ``values`` in ``shape``.
@@ -48,7 +35,6 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
         raise ArgumentError(
             f"expected numbers of shape {shape}, got {values!r}",
             where="array",
-            got=values,
             remedy="Positions, axes and centres of mass have three entries, rotations and inertias three by three.",
         ) from None
     array.setflags(write=False)

@@ -1,4 +1,4 @@
-"""New descriptions from old: lock joints, cut out a subtree, attach a payload or a tool.
+"""New descriptions from old: lock joints, cut out a subtree, attach a payload or a tool, free the root.
 
 :class:`~robot_dynamics_ros.model.robot_model.RobotModel` has methods of the same names.
 """
@@ -24,8 +24,7 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.inertia_check import inertia_fault
 from robot_dynamics_ros.model.joint_motion import joint_pose
-
-__all__ = ["attach", "lock", "subtree"]
+from robot_dynamics_ros.model.tree import walk
 
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
@@ -74,7 +73,6 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
             raise ModelError(
                 f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree",
                 where=f"subtree of {link!r}",
-                got=joint.mimic.joint,
                 remedy=f"Lock {joint.mimic.joint!r} first, or start the subtree above it.",
             )
     return dataclasses.replace(
@@ -117,10 +115,7 @@ def attach(
         roots = [item.name for item in added.links if item.name not in children]
         if len(roots) != 1:
             raise ModelError(
-                f"it has {len(roots)} root links",
-                where=f"attached robot {added.name!r}",
-                got=roots,
-                remedy="Give one tree.",
+                f"it has {len(roots)} root links", where=f"attached robot {added.name!r}", remedy="Give one tree."
             )
         links, joints, root = added.links, added.joints, roots[0]
         initial.update(added.initial_positions)
@@ -144,7 +139,6 @@ def _payload(body: object) -> Inertia:
             raise ArgumentError(
                 f"expected an Inertia, a mass or a robot, got {type(body).__name__}",
                 where="attach",
-                got=body,
                 remedy="Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg.",
             )
         body = Inertia(float(body))
@@ -168,7 +162,6 @@ def _check_free(taken: set[str], new: list[str], kind: str) -> None:
             raise ModelError(
                 f"the robot has a {kind} {name!r} already",
                 where="attach",
-                got=name,
                 remedy="Pass another name, or a prefix for all names that are added.",
             )
         taken.add(name)
@@ -192,3 +185,25 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         joints=tuple(renamed(joint) for joint in description.joints),
         initial_positions={prefix + n: p for n, p in description.initial_positions.items()},
     )
+
+
+def with_floating_base(description: RobotDescription) -> RobotDescription:
+    """The same robot on a floating joint ``root_joint`` from a new root link ``world``.
+
+    Where the robot uses one of these names already, the new one is ``floating_base_joint`` or ``floating_base_world``
+    (then with underscores in front until it is free).
+    """
+    _, _, link_order, _ = walk(description)
+    world = _free_name("world", "floating_base_world", {link.name for link in description.links})
+    name = _free_name("root_joint", "floating_base_joint", {joint.name for joint in description.joints})
+    joint = Joint(name, JointType.FLOATING, parent=world, child=link_order[0])
+    return dataclasses.replace(
+        description, links=(Link(world), *description.links), joints=(joint, *description.joints)
+    )
+
+
+def _free_name(wanted: str, otherwise: str, taken: set[str]) -> str:
+    name = wanted if wanted not in taken else otherwise
+    while name in taken:
+        name = "_" + name
+    return name

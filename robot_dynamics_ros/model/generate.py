@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
-__all__ = ["chain", "limb"]
-
 _Z = (0.0, 0.0, 1.0)
 
 
@@ -64,13 +62,13 @@ def limb(
     ('joint1', 'joint2', 'joint3')
     """
     if plane not in ("horizontal", "vertical"):
-        raise ArgumentError(f"expected 'horizontal' or 'vertical', got {plane!r}", where="plane", got=plane)
+        raise ArgumentError(f"expected 'horizontal' or 'vertical', got {plane!r}", where="plane")
     n = _count(n_segments, "n_segments")
     length, m = _per_segment(lengths, n, "lengths"), _per_segment(masses, n, "masses")
     d = _per_segment(damping, n, "damping", zero=True)
     f = _per_segment(friction, n, "friction", zero=True)
     if inertia not in ("rod", "point"):
-        raise ArgumentError(f"expected 'rod' or 'point', got {inertia!r}", where="inertia", got=inertia)
+        raise ArgumentError(f"expected 'rod' or 'point', got {inertia!r}", where="inertia")
     r = float(_per_segment(radius, 1, "radius")[0]) if inertia == "rod" else 0.0
     links, joints = [Link("base")], []
     for i in range(n):
@@ -158,7 +156,7 @@ def _shift(x: float, y: float, z: float) -> Pose:
 
 def _count(value: int, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ArgumentError(f"expected a whole number of at least 1, got {value!r}", where=where, got=value)
+        raise ArgumentError(f"expected a whole number of at least 1, got {value!r}", where=where)
     return int(value)
 
 
@@ -171,7 +169,7 @@ def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: b
     if array.ndim == 0:
         array = np.full(n, float(array))
     if array.shape != (n,):
-        raise ArgumentError(f"expected one number or {n} of them, got {values!r}", where=where, got=values)
+        raise ArgumentError(f"expected one number or {n} of them, got {values!r}", where=where)
     bad = ~np.isfinite(array) | (array < 0.0 if zero else array <= 0.0)
     if bad.any():
         first = int(np.flatnonzero(bad)[0])

@@ -19,8 +19,6 @@ from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_v
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-__all__ = ["SHAPE_KINDS", "Looks", "Shape", "read_looks"]
-
 SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
 _GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}

@@ -31,22 +31,6 @@ from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import check_numbers
 from robot_dynamics_ros.model.description import Array, Inertia, Link
 
-__all__ = [
-    "DEFAULT_POLICY",
-    "INERTIA_POLICIES",
-    "TRIANGLE_TOLERANCE",
-    "InertiaFault",
-    "check_bodies",
-    "check_mass",
-    "check_policy",
-    "check_size",
-    "inertia_fault",
-    "inertial_place",
-    "nearest_possible",
-    "repaired",
-    "small_ball",
-]
-
 TRIANGLE_TOLERANCE = 1e-3
 NEGATIVE_TOLERANCE = 1e-6
 ROUND_OFF = 1e-12

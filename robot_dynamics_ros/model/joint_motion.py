@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
+from robot_dynamics_ros import spatial
 from robot_dynamics_ros.model.description import Array, Joint, JointType, Pose, frozen_array
-
-__all__ = ["joint_pose", "plane_axes", "rotation_of_quaternion"]
 
 
 def plane_axes(normal: Array) -> tuple[Array, Array]:
@@ -55,11 +54,4 @@ def _rotation_about(axis: Array, angle: float) -> Array:
 
 def rotation_of_quaternion(quaternion: Array) -> Array:
     """(3, 3) rotation matrix of a quaternion [x, y, z, w] of any length but zero."""
-    x, y, z, w = quaternion / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return np.array(spatial.rotation_of_quaternion(*(quaternion / np.linalg.norm(quaternion))).parts()).reshape(3, 3)

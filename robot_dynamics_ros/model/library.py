@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.urdf_source import split_arguments
 from robot_dynamics_ros.resources import share_directory
 
-__all__ = ["find_robot", "load_robot", "robot_names", "robot_path"]
-
 
 def robot_path(name: str) -> Path:
     """Path of the URDF of a robot that comes with the package.
@@ -58,7 +56,6 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
     raise ArgumentError(
         f"{shown!r} is {'no file' if there else 'neither a file nor a robot that ships with the package'}",
         where="robot",
-        got=robot,
         remedy=f"Did you mean {near[0]!r}?"
         if near
         else f"Give a path to a URDF, xacro or MJCF file, or one of: {', '.join(robot_names())}.",

@@ -23,8 +23,6 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["MEANINGS", "MeasuredEffort", "as_measured", "meaning_at_rest", "motor_effort"]
-
 MEANINGS = ("torque", "link_torque", "torque_without_gravity", "current", "commanded", "none")
 
 _ENOUGH_POSES = 3
@@ -95,7 +93,6 @@ class MeasuredEffort:
             raise ArgumentError(
                 f"needs measured efforts, and those of this robot are {self.meaning!r}",
                 where=purpose,
-                got=self.meaning,
                 remedy="Do without it, or set measured_effort to what the driver publishes.",
             )
 

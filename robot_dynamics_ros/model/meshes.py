@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
+from robot_dynamics_ros.errors import RobotDynamicsError, optional_package
 from robot_dynamics_ros.model.geometry import Shape
 
 if TYPE_CHECKING:
     from trimesh import Scene, Trimesh
-
-__all__ = ["LARGEST_MESH", "MeshError", "own_colour", "read_mesh", "triangles"]
 
 LARGEST_MESH = 200_000_000
 """Bytes of a mesh file that is still read."""
@@ -28,20 +26,8 @@ class MeshError(RobotDynamicsError):
 
 
 def need_trimesh() -> ModuleType:
-    """The package trimesh.
-
-    Raises:
-        BackendError: it is not installed.
-    """
-    try:
-        import trimesh
-    except ImportError:
-        raise BackendError(
-            "meshes and their triangles need the package trimesh, which is not installed",
-            where="geometry",
-            remedy="pip install 'robot_dynamics_ros[view]'.",
-        ) from None
-    return trimesh
+    """The package trimesh; a BackendError where it is not installed."""
+    return optional_package("trimesh", "meshes and their triangles need", "geometry", "'robot_dynamics_ros[view]'")
 
 
 def triangles(shape: Shape) -> list[Trimesh]:

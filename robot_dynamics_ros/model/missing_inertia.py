@@ -20,8 +20,6 @@ from robot_dynamics_ros.model.shapes import (
 from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-__all__ = ["check_missing_inertia", "with_inertia_from_geometry"]
-
 _PIECE: dict[str, dict[str, Any]] = {
     "origin": {},
     "geometry": {w: {} for w in ("box", "cylinder", "sphere", "capsule", "mesh")},

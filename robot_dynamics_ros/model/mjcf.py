@@ -7,13 +7,12 @@ several joints becomes a chain of links without mass; so does a joint whose anch
 from __future__ import annotations
 
 import dataclasses
-import re
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics_ros.errors import BackendError, UrdfError
+from robot_dynamics_ros.errors import UrdfError, optional_package
 from robot_dynamics_ros.model.description import (
     Array,
     Configurations,
@@ -28,45 +27,17 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.joint_motion import joint_pose, rotation_of_quaternion
 from robot_dynamics_ros.model.to_urdf import to_urdf
+from robot_dynamics_ros.model.xml_guard import root_element
 
 if TYPE_CHECKING:
     from mujoco import MjModel
 
-__all__ = ["compile_mjcf", "is_mjcf", "is_sdf", "mujoco_name", "mujoco_rotation", "parse_mjcf", "refuse_sdf"]
-
-_ROOT = re.compile(rb"<([A-Za-z]+)")
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
-
-
-def _root_element(data: bytes | str) -> bytes:
-    """Name of the root element, ``b""`` if there is none in sight.
-
-    Comments and processing instructions are passed over one by one: one expression for all of them would try every way to
-    part them in a document that is none.
-    """
-    head = data[:100_000]
-    text = head.encode("utf-8", "replace") if isinstance(head, str) else head.removeprefix(b"\xef\xbb\xbf")
-    start = 0
-    while True:
-        start += len(text[start:]) - len(text[start:].lstrip())
-        end = b"?>" if text.startswith(b"<?", start) else b"-->" if text.startswith(b"<!--", start) else b""
-        if not end:
-            match = _ROOT.match(text, start)
-            return match.group(1) if match else b""
-        closed = text.find(end, start)
-        if closed < 0:
-            return b""
-        start = closed + len(end)
 
 
 def is_mjcf(data: bytes | str) -> bool:
     """Whether the document is MJCF."""
-    return _root_element(data) == b"mujoco"
-
-
-def is_sdf(data: bytes | str) -> bool:
-    """Whether the document is SDF."""
-    return _root_element(data) == b"sdf"
+    return root_element(data) == "mujoco"
 
 
 def refuse_sdf(label: str) -> UrdfError:
@@ -105,23 +76,15 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
         BackendError: MuJoCo is not installed.
         UrdfError: MuJoCo refuses the document.
     """
-    try:
-        import mujoco
-    except ImportError:
-        raise BackendError(
-            "MuJoCo is not installed, whose compiler reads MJCF",
-            where=path or "MJCF text",
-            remedy="pip install 'robot_dynamics_ros[mjcf]', or give a URDF.",
-        ) from None
+    where = path or "MJCF text"
+    mujoco = optional_package("mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF")
     try:
         if path:
             m = mujoco.MjModel.from_xml_path(path)
         else:
             m = mujoco.MjModel.from_xml_string(data if isinstance(data, str) else data.decode("utf-8", "replace"))
     except ValueError as error:
-        raise UrdfError(
-            f"MuJoCo refuses it: {error}", where=path or "MJCF text", remedy="Correct the element named."
-        ) from None
+        raise UrdfError(f"MuJoCo refuses it: {error}", where=where, remedy="Correct the element named.") from None
     return mujoco, m
 
 

@@ -21,8 +21,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 
-__all__ = ["DCMotor", "MotorTable", "add_rotors", "check_motors", "current_rate", "without_rotors"]
-
 
 def current_rate(voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float) -> S:
     """di/dt, A/s, of a motor with inductance; zero where the drive holds the current at its limit.

@@ -15,8 +15,6 @@ from urllib.parse import unquote, urlparse
 
 from robot_dynamics_ros.errors import UrdfError
 
-__all__ = ["package_directory", "path_of_address"]
-
 _NAME = re.compile(rb"<name>\s*([\w.-]+)\s*</name>")
 _IGNORED = ("AMENT_IGNORE", "COLCON_IGNORE")
 _LEVELS_UP, _LEVELS_DOWN, _MOST_FOLDERS = 6, 3, 2000
@@ -61,7 +59,6 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
         raise UrdfError(
             f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}",
             where=f"package {name!r}",
-            got=name,
             remedy="Source the workspace that holds it, or put a checkout of its repository beside the robot's file.",
         )
     return near

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["once_per_model"]
-
 Value = TypeVar("Value")
 
 

@@ -16,8 +16,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ARGUMENTS", "CONFIGURATIONS", "check_model", "completed", "examples", "publish"]
-
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 """Names of parameters that are configurations."""
 
@@ -63,7 +61,6 @@ def check_model(model: object, where: str = "model") -> None:
         raise ArgumentError(
             f"expected a RobotModel, got {type(model).__name__}",
             where=where,
-            got=model,
             remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
         )
 

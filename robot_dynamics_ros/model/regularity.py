@@ -20,8 +20,6 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose, plane_axes
 
-__all__ = ["digits_may_be_lost", "doubtful_joints", "lost_digits_error", "singular_error", "singular_motion"]
-
 _SHOWN = 6
 _ZERO = 1e-11  # of the composite inertia: round-off
 _SAFE = 1e-6  # of a body's largest moment: far from any doubt
@@ -86,7 +84,6 @@ def lost_digits_error(links: Sequence[Link]) -> ModelError:
         f"its mass of {body.mass:.3g} kg, its moments of inertia of {np.trace(body.about_origin()):.3g} kg m², or the origin "
         "of a joint, leave no digits for smaller links: the mass matrix is singular in floating-point numbers",
         where=f"link {largest.name!r}",
-        got=body.mass,
         remedy="Check the units: kg, m and kg m².",
     )
 
@@ -114,8 +111,6 @@ def singular_motion(
     master: Sequence[int],
     multiplier: Sequence[float],
     offset: Sequence[float],
-    *,
-    at_zero: bool = False,
 ) -> dict[str, float]:
     """Joint velocities that move no inertia, by joint name; empty if M is regular.
 
@@ -125,13 +120,12 @@ def singular_motion(
         placements: joint frame in the parent body's frame.
         bodies: merged mass properties, in the body frames.
         master, multiplier, offset: of mimic joints, master −1 for joints with a coordinate of their own.
-        at_zero: judge the zero configuration instead of one at random.
     """
     n = len(order)
     rng = np.random.default_rng(20)
     first = np.cumsum([0, *(joint.type.nv for joint in order)])
     own = [int(m) if m >= 0 else i for i, m in enumerate(master)]
-    q = [_configuration(joint, None if at_zero else rng) for joint in order]
+    q = [_configuration(joint, rng) for joint in order]
     for i, m in enumerate(own):
         if m != i:
             q[i] = multiplier[i] * q[m] + offset[i]
@@ -193,11 +187,9 @@ def _null_vector(M: Array, size: Array) -> Array | None:
     return None
 
 
-def _configuration(joint: Joint, rng: np.random.Generator | None) -> Array:
-    q = np.zeros(joint.type.nq) if rng is None else rng.uniform(-1.3, 1.3, joint.type.nq)
+def _configuration(joint: Joint, rng: np.random.Generator) -> Array:
+    q = rng.uniform(-1.3, 1.3, joint.type.nq)
     if joint.type is JointType.FLOATING:
-        if rng is None:
-            q[6] = 1.0
         q[3:] /= np.linalg.norm(q[3:])
     return q
 

@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -34,8 +34,7 @@ from robot_dynamics_ros.model.description import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["BACKENDS", "DEFAULT_GRAVITY", "RobotModel"]
-
+_T = TypeVar("_T")
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 BACKENDS = ("native", "loops", "numpy", "interpreted")
 """Ways to compute the dynamics: machine code, compiled loops over the tree, NumPy, the algorithms as written."""
@@ -272,31 +271,19 @@ class RobotModel:
 
     def joint(self, name: str) -> Joint:
         """The joint as described; fixed and mimic joints included."""
-        try:
-            return self._joints[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("joint", name, self._joints) from None
+        return _named(self._joints, name, "joint")
 
     def link(self, name: str) -> Link:
         """The link as described."""
-        try:
-            return self._links[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("link", name, self.link_names) from None
+        return _named(self._links, name, "link")
 
     def link_index(self, name: str) -> int:
         """Row of a link in the link arrays."""
-        try:
-            return self._link_index[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("link", name, self.link_names) from None
+        return _named(self._link_index, name, "link")
 
     def body_index(self, joint: str) -> int:
         """The body that a moving joint moves."""
-        try:
-            return self._body_index[joint]
-        except (KeyError, TypeError):
-            raise UnknownNameError("moving joint", joint, self.moving_joint_names) from None
+        return _named(self._body_index, joint, "moving joint")
 
     def q_slice(self, joint: str) -> slice:
         """Where in ``q`` the coordinates of a joint are (its master's for a mimic joint)."""
@@ -388,6 +375,13 @@ class RobotModel:
         return robot.replace(description=description)
 
 
+def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:
+    try:
+        return table[name]
+    except (KeyError, TypeError):
+        raise UnknownNameError(kind, name, table) from None
+
+
 def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
     return model if backend == "auto" else model.with_backend(backend)
@@ -405,7 +399,6 @@ def locked_positions(
             raise ArgumentError(
                 f"joint {name!r} mimics {master!r}",
                 where="lock",
-                got=name,
                 remedy=f"Lock {master!r}; what follows it is locked with it.",
             )
         locked.add(i)
@@ -423,13 +416,9 @@ def _locked_configuration(
     model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
 ) -> Array:
     """(nq,) configuration whose entries for ``names`` are checked."""
-    q = model.neutral()
-    if isinstance(at, str):
-        q = configuration_of(model, at, "lock, at")
-    elif isinstance(at, Mapping):
-        for name in at:
+    if isinstance(at, Mapping):
+        for name in (*at, *names):
             model.body_index(name)
-        for name in names:
             if name not in at:
                 raise ArgumentError(
                     f"no position for joint {name!r}",
@@ -437,9 +426,8 @@ def _locked_configuration(
                     got=sorted(at),
                     remedy="Give one for every joint that is locked.",
                 )
-            _set(q, model.q_slice(name), at[name], f"lock, at[{name!r}]")
-    elif at is not None:
-        _set(q, slice(0, model.nq), at, "lock, at")
+        at = {name: at[name] for name in names}
+    q = model.neutral() if at is None else configuration_of(model, at, "lock, at")
     for name in names:
         values = q[model.q_slice(name)]
         if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:
@@ -450,21 +438,3 @@ def _locked_configuration(
                 remedy="The position of a floating joint is [x, y, z, qx, qy, qz, qw].",
             )
     return q
-
-
-def _set(q: Array, where: slice, value: object, label: str) -> None:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full(0, np.nan)
-    size = where.stop - where.start
-    if array.ndim == 0 and size == 1:
-        array = array.reshape(1)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected {size} finite number{'s' if size != 1 else ''}, got {value!r}",
-            where=label,
-            got=value,
-            remedy="Give a configuration of the whole robot, or {joint: position}.",
-        )
-    q[where] = array

@@ -17,21 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array, real_array_or_nan, real_number
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_package
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
-
-__all__ = [
-    "combined_inertia",
-    "inertia_of_capsule",
-    "inertia_of_cone",
-    "inertia_of_cuboid",
-    "inertia_of_cylinder",
-    "inertia_of_density",
-    "inertia_of_ellipsoid",
-    "inertia_of_mesh",
-    "inertia_of_mesh_file",
-    "inertia_of_sphere",
-]
 
 
 def _positive(**values: object) -> list[float]:
@@ -197,12 +184,7 @@ def inertia_of_mesh_file(
         BackendError: trimesh is not installed.
         ArgumentError: the file cannot be read, or its surface is not closed.
     """
-    try:
-        import trimesh
-    except ImportError:
-        raise BackendError(
-            "meshes need the package trimesh, which is not installed", where=str(path), remedy="pip install trimesh"
-        ) from None
+    trimesh = optional_package("trimesh", "meshes need", str(path), "trimesh")
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
         vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)
@@ -215,7 +197,7 @@ def inertia_of_mesh_file(
     try:
         return inertia_of_mesh(vertices, faces, density=density, mass=mass)
     except ArgumentError as error:
-        raise ArgumentError(error.problem, where=str(path), got=None, remedy=error.remedy) from None
+        raise ArgumentError(error.problem, where=str(path), remedy=error.remedy) from None
 
 
 def combined_inertia(
@@ -244,7 +226,7 @@ def combined_inertia(
         hole = _placed(item)
         mass, first, about = mass - hole.mass, first - hole.mass * hole.com, about - hole.about_origin()
     if not mass > 0.0:
-        raise ArgumentError(f"{mass:.6g} kg are left", where="holes", got=mass, remedy="Check sizes and densities.")
+        raise ArgumentError(f"{mass:.6g} kg are left", where="holes", remedy="Check sizes and densities.")
     c = first / mass
     central = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
     moments = np.linalg.eigvalsh(central)
@@ -317,7 +299,6 @@ def inertia_of_density(
         raise ArgumentError(
             f"the integral is known to {float(np.max(moments_of.error)) / scale:.1g} of the mass, not to {tolerance:g}",
             where="tolerance",
-            got=tolerance,
             remedy="Ask for less, allow more subdivisions, or integrate the parts between jumps one by one.",
         )
     s = moments_of.estimate * float(np.prod(half))

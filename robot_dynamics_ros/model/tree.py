@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDescription
 
-__all__ = ["resolve_mimics", "walk"]
-
 
 def walk(
     description: RobotDescription,
@@ -36,7 +34,6 @@ def walk(
                 raise ModelError(
                     f"its {role} link {link_name!r} does not exist",
                     where=where,
-                    got=link_name,
                     remedy=f"Add <link name={link_name!r}> or correct the name; the links are "
                     f"{', '.join(sorted(names)[:20])}.",
                 )
@@ -44,7 +41,6 @@ def walk(
             raise ModelError(
                 f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}",
                 where=where,
-                got=joint.child,
                 remedy="A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint.",
             )
         parent_joint[joint.child] = joint
@@ -74,7 +70,6 @@ def walk(
         raise ModelError(
             f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle",
             where=f"robot {description.name!r}",
-            got=lost,
             remedy="Remove the joint that closes the cycle.",
         )
     return order, fixed, link_order, placement
@@ -93,7 +88,6 @@ def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> s
         raise ModelError(
             f"there are {len(roots)} root links: {', '.join(roots[:10])}",
             where=f"robot {description.name!r}",
-            got=roots,
             remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
         )
     return roots[0]
@@ -111,7 +105,6 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
                 raise ModelError(
                     f"it mimics {mimic.joint!r}, which is not a moving joint",
                     where=where,
-                    got=mimic.joint,
                     remedy="Name one of: " + ", ".join(n for n in number if n != order[last].name) + ".",
                 )
             d += k * mimic.offset
@@ -129,7 +122,6 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
             raise ModelError(
                 f"a {joint.type.name.lower()} joint cannot mimic a {order[last].type.name.lower()} joint",
                 where=f"joint {joint.name!r} <mimic>",
-                got=order[last].name,
                 remedy="Both joints of a mimic pair must have one degree of freedom.",
             )
         masters.append(-1 if last == i else last)

@@ -26,7 +26,7 @@ from robot_dynamics_ros.model.description import (
     RobotDescription,
     frozen_array,
 )
-from robot_dynamics_ros.model.floating_base import with_floating_base
+from robot_dynamics_ros.model.edit import with_floating_base
 from robot_dynamics_ros.model.inertia_check import (
     DEFAULT_POLICY,
     check_mass,
@@ -37,17 +37,15 @@ from robot_dynamics_ros.model.inertia_check import (
     nearest_possible,
 )
 from robot_dynamics_ros.model.missing_inertia import check_missing_inertia, with_inertia_from_geometry
-from robot_dynamics_ros.model.mjcf import is_mjcf, is_sdf, parse_mjcf, refuse_sdf
+from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
-from robot_dynamics_ros.model.xml_guard import MAX_BYTES
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES, root_element
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from urdf_parser_py import urdf as parsed
-
-__all__ = ["load_urdf", "parse_urdf"]
 
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
@@ -145,7 +143,7 @@ def _read(
     """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
-    if is_sdf(data):
+    if root_element(data) == "sdf":
         raise refuse_sdf(label)
     if is_mjcf(data):
         path = label if label != "URDF text" else ""
@@ -245,7 +243,6 @@ def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str])
             raise UrdfError(
                 f"{name} is {friction[name]:g}",
                 where=f"{where} <dynamics>",
-                got=friction[name],
                 remedy="Friction takes energy away: give zero or a positive number.",
             )
     mimic = None
@@ -364,7 +361,6 @@ def _checked_armatures(
             raise ArgumentError(
                 f"expected a number that is zero or more, got {value!r}",
                 where=f"armature[{name!r}]",
-                got=value,
                 remedy="It is the rotor's inertia times the square of the gear ratio, kg m².",
             )
         result[name] = number

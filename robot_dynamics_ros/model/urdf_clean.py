@@ -18,8 +18,6 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.urdf_origin import NEWEST_VERSION, rotation_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-__all__ = ["JOINT_TYPES", "CleanUrdf", "clean_urdf"]
-
 JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -252,7 +250,6 @@ class _Cleaner:
                 raise UrdfError(
                     f"unknown joint type {text!r}",
                     where=where.removesuffix(" type"),
-                    got=text,
                     remedy=f"The types of URDF are {', '.join(JOINT_TYPES)}.",
                 )
             return text
@@ -262,7 +259,6 @@ class _Cleaner:
                 raise UrdfError(
                     f"expected three numbers, got {text!r}",
                     where=where,
-                    got=text,
                     remedy='Separate them by spaces, as in "0 0 1".',
                 )
             return " ".join(self.value(part, "number", where) for part in parts)
@@ -270,7 +266,7 @@ class _Cleaner:
         if kind == "limit" and not math.isnan(number):
             return repr(math.copysign(math.inf, number)) if abs(number) >= _NO_LIMIT else repr(number)
         if not math.isfinite(number):
-            raise UrdfError(f"{text!r} is not a finite number", where=where, got=text, remedy="Give a finite number.")
+            raise UrdfError(f"{text!r} is not a finite number", where=where, remedy="Give a finite number.")
         return repr(number)
 
     @staticmethod
@@ -285,7 +281,7 @@ class _Cleaner:
                 remedy = "Write it with the digits 0 to 9."
             if "${" in text or "$(" in text:
                 remedy = "This is a xacro expression: expand the file with `xacro`, or load it as a .xacro file."
-            raise UrdfError(f"{text!r} is not a number", where=where, got=text, remedy=remedy) from None
+            raise UrdfError(f"{text!r} is not a number", where=where, remedy=remedy) from None
 
     # -- extensions that are read --------------------------------------------------------------------------------
 
@@ -327,9 +323,7 @@ class _Cleaner:
                 where = self.where(child, f"transmission {transmission.attributes.get('name', '')!r}")
                 value = self.number(child.attributes.get("value", ""), where)
                 if not math.isfinite(value) or (child.tag == "drake:rotor_inertia" and value < 0.0):
-                    raise UrdfError(
-                        f"{value!r} is not possible", where=where, got=value, remedy="Give a finite number."
-                    )
+                    raise UrdfError(f"{value!r} is not possible", where=where, remedy="Give a finite number.")
                 values[child.tag] = value
             ratio = values.get("drake:gear_ratio", 1.0)
             total += ratio * ratio * values.get("drake:rotor_inertia", 0.0)  # overflows to infinity, where ** raises

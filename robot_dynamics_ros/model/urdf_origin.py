@@ -16,8 +16,6 @@ from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.joint_motion import rotation_of_quaternion
 from robot_dynamics_ros.model.xml_guard import Node
 
-__all__ = ["NEWEST_VERSION", "numbers", "pose_of_origin", "rotation_of_origin", "urdf_version"]
-
 #: The newest version of URDF whose elements are known here.
 NEWEST_VERSION = (1, 2)
 _QUATERNIONS_SINCE = (1, 1)

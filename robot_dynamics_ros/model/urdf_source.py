@@ -14,8 +14,6 @@ from robot_dynamics_ros.errors import ArgumentError, UrdfError
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.xacro_file import expand_xacro
 
-__all__ = ["UrdfInput", "read_source", "split_arguments", "with_arguments"]
-
 _ARGUMENT = re.compile(r"(?<=\s)[A-Za-z_][\w.-]*:=")
 
 UrdfInput = str | bytes | os.PathLike[str]
@@ -49,7 +47,6 @@ def read_source(
         raise ArgumentError(
             f"expected URDF text or a path, got {type(source).__name__}",
             where="load_urdf",
-            got=source,
             remedy="Pass the URDF as a string, or the path of its file as a string or a pathlib.Path.",
         )
     data = _read_file(path, max_bytes)
@@ -107,7 +104,6 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
             raise UrdfError(
                 f"{status.st_size} bytes are more than the {max_bytes} allowed",
                 where=where,
-                got=status.st_size,
                 remedy="If the file is genuine, pass a larger max_bytes.",
             )
         with path.open("rb") as file:

@@ -13,8 +13,6 @@ from typing import Any
 from robot_dynamics_ros.errors import UrdfError
 from robot_dynamics_ros.model.packages import package_directory
 
-__all__ = ["expand_xacro"]
-
 _ONE_AT_A_TIME = threading.Lock()
 """xacro keeps the files that it is in, and its arguments, in variables of its modules."""
 

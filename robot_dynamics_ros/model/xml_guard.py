@@ -7,14 +7,13 @@ and every network access an XML parser could be talked into.  Size, depth and nu
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
 from robot_dynamics_ros.errors import UrdfError
-
-__all__ = ["MAX_BYTES", "Node", "Schema", "parse_xml"]
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 64
@@ -72,7 +71,6 @@ def parse_xml(
         raise UrdfError(
             f"{size} bytes are more than the {max_bytes} allowed",
             where=source,
-            got=size,
             remedy="If the file is genuine, pass a larger max_bytes.",
         )
     if not data.strip():
@@ -90,6 +88,16 @@ def parse_xml(
         ) from None
     assert builder.root is not None
     return builder.root
+
+
+def root_element(data: bytes | str) -> str:
+    """Name of the root element; ``""`` if the text is no XML as far as there."""
+    names: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, _: names.append(tag)
+    with contextlib.suppress(expat.ExpatError, LookupError, ValueError):
+        parser.Parse(data.lstrip()[:100_000], False)
+    return names[0] if names else ""
 
 
 class _Builder:
@@ -179,7 +187,6 @@ def _not_xml(data: bytes | str, source: str, error: expat.ExpatError) -> UrdfErr
                 return UrdfError(
                     f"byte 0x{data[bad.start]:02x} at offset {bad.start} is not UTF-8",
                     where=where,
-                    got=data[bad.start],
                     remedy="Save the file as UTF-8, or declare its encoding in the first line.",
                 )
     return UrdfError(

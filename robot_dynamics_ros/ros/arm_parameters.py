@@ -11,14 +11,6 @@ from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts
 from robot_dynamics_ros.model.packages import package_directory
 from robot_dynamics_ros.model.urdf_source import with_arguments
 
-__all__ = [
-    "controller_manager_parameters",
-    "controller_parameters",
-    "simulator_parameters",
-    "vendor_description",
-    "write_parameter_files",
-]
-
 FOR_EVER = 3600.0
 """s; the longest time-out that the simulator has."""
 ASSUMED_ARMATURE = 0.08
@@ -31,7 +23,6 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
     """The vendor's description where its package is installed: a path, and its xacro arguments.
 
     Args:
-        profile: the arm.
         with_hardware: the one with a ``<ros2_control>`` element for the real hardware.
 
     Raises:
@@ -58,7 +49,6 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
     """Node name → file with its parameters for this arm.
 
     Args:
-        profile: the arm.
         folder: where to write.
         simulated: the controller is beside the simulator.
 
@@ -75,7 +65,7 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
     tables = {"controller": controller_parameters(profile)}
     if simulated:
         tables["simulator"] = simulator_parameters(profile)
-    friction = _friction_entries(profile)
+    friction = _per_joint(profile, "coulomb", "viscous")
     if friction:
         path = folder / "friction.json"
         path.write_text(json.dumps({"joints": friction}), encoding="utf-8")
@@ -98,7 +88,7 @@ def controller_parameters(profile: ArmProfile) -> dict[str, object]:
         "gravity_compensated_by": profile.efforts.gravity_compensated_by,
         "robot_delay": profile.driver.delay,
         "safe_command": profile.efforts.safe_command,
-        "limits": _per_joint(profile, effort="effort", effort_rate="effort_rate"),
+        "limits": _per_joint(profile, "effort", "effort_rate"),
     }
 
 
@@ -113,7 +103,7 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
         "driver": {"compensates": profile.efforts.robot_compensates},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
         "holding_brakes": driver.brakes or driver.on_silence != "zero",  # until the first command it is held
-        "limits": _per_joint(profile, effort_rate="effort_rate"),
+        "limits": _per_joint(profile, "effort_rate"),
         "initial_positions": profile.known("start"),
     }
 
@@ -155,20 +145,10 @@ def _simulated_armature(joint: JointFacts) -> float:
     return ASSUMED_ARMATURE * math.sqrt(min(joint.effort or SMALL_JOINT, 100.0) / 100.0)
 
 
-def _per_joint(profile: ArmProfile, **facts: str) -> dict[str, dict[str, float]]:
-    """Joint name → parameter → value, for what is known."""
-
-    def of(joint: JointFacts) -> dict[str, float]:
-        return {name: value for name, fact in facts.items() if (value := getattr(joint, fact)) is not None}
-
-    return {joint.name: values for joint in profile.joints if (values := of(joint))}
-
-
-def _friction_entries(profile: ArmProfile) -> dict[str, dict[str, float]]:
-    """Joint name → friction that the profile gives instead of the description's, as a friction file has it."""
-    names = ("coulomb", "viscous")
+def _per_joint(profile: ArmProfile, *facts: str) -> dict[str, dict[str, float]]:
+    """Joint name → fact → value, for what is known."""
     entries = {
-        joint.name: {name: value for name in names if (value := getattr(joint, name)) is not None}
+        joint.name: {fact: value for fact in facts if (value := getattr(joint, fact)) is not None}
         for joint in profile.joints
     }
     return {joint: values for joint, values in entries.items() if values}

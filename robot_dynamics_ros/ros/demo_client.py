@@ -28,8 +28,6 @@ from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.wrench_topics import topic_token
 
-__all__ = ["DemoClient", "Recording", "trajectory_message"]
-
 _CONTROLLER = "computed_torque_controller"
 
 
@@ -85,9 +83,6 @@ class DemoClient:
 
     Attributes:
         gaps: what the description does not explain, as the controller last said.
-
-    Args:
-        model: the robot.
     """
 
     def __init__(self, model: RobotModel) -> None:

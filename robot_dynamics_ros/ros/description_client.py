@@ -13,14 +13,11 @@ from std_msgs.msg import String
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-__all__ = ["wait_for_description"]
-
 
 def wait_for_description(topic: str, timeout: float = 5.0) -> str:
     """Text of the description latched on ``topic``.
 
     Args:
-        topic: its name.
         timeout: s.
 
     Raises:

@@ -10,8 +10,6 @@ from rclpy.node import Node
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 
-__all__ = ["report_unknown", "unknown"]
-
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
 #: Parameters of the simulator's shapes, which it checks itself.
 _OF_SHAPE = re.compile(r"mujoco\..+\.")

@@ -8,55 +8,26 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
+from importlib import import_module
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
 
-__all__ = ["commissioning", "controller", "effort_gate", "payload_identification", "simulator", "viewer"]
+
+def _executable(module: str, node: str) -> Callable[..., int]:
+    def start(args: list[str] | None = None) -> int:
+        stop = StopRequest()
+        make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
+        return import_module("robot_dynamics_ros.ros.run").run(make_node, stop, args)
+
+    return start
 
 
-def controller(args: list[str] | None = None) -> int:
-    """The executable ``controller``."""
-    stop = StopRequest()
-    from robot_dynamics_ros.ros.controller.node import ControllerNode
-    from robot_dynamics_ros.ros.run import run
-
-    return run(ControllerNode, stop, args)
-
-
-def simulator(args: list[str] | None = None) -> int:
-    """The executable ``simulator``."""
-    stop = StopRequest()
-    from robot_dynamics_ros.ros.run import run
-    from robot_dynamics_ros.ros.simulator.node import SimulatorNode
-
-    return run(SimulatorNode, stop, args)
-
-
-def effort_gate(args: list[str] | None = None) -> int:
-    """The executable ``effort_gate``."""
-    stop = StopRequest()
-    from robot_dynamics_ros.ros.gate.node import EffortGateNode
-    from robot_dynamics_ros.ros.run import run
-
-    return run(EffortGateNode, stop, args)
-
-
-def payload_identification(args: list[str] | None = None) -> int:
-    """The executable ``payload_identification``."""
-    stop = StopRequest()
-    from robot_dynamics_ros.ros.payload_identification import PayloadIdentificationNode
-    from robot_dynamics_ros.ros.run import run
-
-    return run(PayloadIdentificationNode, stop, args)
-
-
-def commissioning(args: list[str] | None = None) -> int:
-    """The executable ``commissioning``."""
-    stop = StopRequest()
-    from robot_dynamics_ros.ros.commissioning.node import CommissioningNode
-    from robot_dynamics_ros.ros.run import run
-
-    return run(CommissioningNode, stop, args)
+commissioning = _executable("commissioning.node", "CommissioningNode")
+controller = _executable("controller.node", "ControllerNode")
+effort_gate = _executable("gate.node", "EffortGateNode")
+payload_identification = _executable("payload_identification", "PayloadIdentificationNode")
+simulator = _executable("simulator.node", "SimulatorNode")
 
 
 def viewer(args: list[str] | None = None) -> int:

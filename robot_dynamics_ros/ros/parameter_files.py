@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-__all__ = ["for_other_nodes", "unreadable"]
-
 
 def unreadable(args: Sequence[str]) -> str:
     """A sentence about the first parameter file among the arguments that cannot be read; empty if all can be."""

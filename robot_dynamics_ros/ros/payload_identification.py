@@ -36,12 +36,9 @@ from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.measured_effort import factor_parameters, measured_effort
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
-
-__all__ = ["PayloadIdentificationNode"]
+from robot_dynamics_ros.ros.transport.robot import factor_parameters, load_robot_model, measured_effort
 
 _SETTLE, _LATE, _WATCH = 0.5, 10.0, 0.05
 _RATE = 50.0

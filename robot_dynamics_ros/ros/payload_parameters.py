@@ -1,11 +1,8 @@
 """Parameters of the node that identifies payloads."""
 
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT
 from robot_dynamics_ros.ros.transport.parameters import Param
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
-
-__all__ = ["PAYLOAD_IDENTIFICATION_PARAMETERS"]
+from robot_dynamics_ros.ros.transport.robot import MEASURED_EFFORT, ROBOT_PARAMETERS
 
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,

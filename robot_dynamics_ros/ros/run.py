@@ -19,8 +19,6 @@ from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.paced_executor import PacedExecutor
 
-__all__ = ["run"]
-
 #: How long results of goals may take to be ready at the end, and then to go out, s.
 LAST_WORDS, DELIVERY = 0.5, 0.1
 #: How long another thread may keep the cycle's from going on, s.

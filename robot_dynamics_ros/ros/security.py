@@ -18,8 +18,6 @@ from rclpy.node import Node
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-__all__ = ["NodeAccess", "access_of", "policy"]
-
 POLICY_VERSION = "0.2.0"
 # s without anything new, after which a node has made all its topics: it may load a large robot in between
 _SETTLED = 3.0

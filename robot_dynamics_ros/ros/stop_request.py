@@ -5,8 +5,6 @@ from __future__ import annotations
 import _signal as signal  # type: ignore[import-not-found]  # built in: there is no file to read while a signal comes
 from types import FrameType
 
-__all__ = ["StopRequest"]
-
 #: What a fault in machine code raises: a handler in Python would repeat the fault for ever.
 _OF_MACHINE_CODE = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS}
 #: What cannot be caught, and what neither ends nor halts a process.

@@ -183,21 +183,22 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
     """The message of control_msgs, as a stand-in: fields by name, order of the model."""
     from types import SimpleNamespace
 
+    from std_msgs.msg import Header
+
     from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 
     published = []
 
-    def message(header, joint_names):
+    def message(joint_names):
         parts = {name: SimpleNamespace() for name in ("reference", "feedback", "error", "output")}
-        return SimpleNamespace(header=header, joint_names=joint_names, **parts)
+        return SimpleNamespace(header=Header(), joint_names=joint_names, **parts)
 
     monkeypatch.setattr("robot_dynamics_ros.ros.controller.reference_topics.JointTrajectoryControllerState", message)
     topics = ReferenceTopics.__new__(ReferenceTopics)
-    topics._controller, topics._names = arm.controller, list(arm.model.joint_names)
-    topics._state = SimpleNamespace(publish=published.append)
-    topics._reader = arm.node.loop._reader
-    topics._publish_state("header")
+    topics._controller, topics._reader = arm.controller, arm.node.loop._reader
+    topics._publish_state(SimpleNamespace(publish_message=published.append), 1_500_000_000)
     (state,) = published
+    assert (state.header.stamp.sec, state.header.stamp.nanosec) == (1, 500_000_000)
     assert state.joint_names == list(arm.model.joint_names)
     np.testing.assert_allclose(state.reference.positions, START, atol=1e-12)
     np.testing.assert_allclose(state.feedback.positions, START, atol=1e-12)

@@ -17,13 +17,21 @@ from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.ros.controller import trajectory_messages
 from robot_dynamics_ros.ros.controller.trajectory_messages import (
-    LongGoal,
+    ActionGoal,
+    point_from_message,
+    to_nanoseconds,
     trajectory_from_bytes,
-    trajectory_from_message,
 )
 from robot_dynamics_ros.ros.transport.cdr import CdrReader
+
+
+def trajectory_from_message(m):
+    """By an object of rclpy for each point."""
+    points = [point_from_message(point) for point in m.points]
+    return Trajectory.from_points(tuple(m.joint_names), points, stamp=to_nanoseconds(m.header.stamp))
 
 
 def message(rng, n, k, kinds, frame=""):
@@ -135,7 +143,7 @@ def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follow
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trajectory_messages, "deserialize_message", deserialize)
-        goal_id, goal = LongGoal.read("the type", bytes(raw))
+        goal_id, goal = ActionGoal.read("the type", bytes(raw))
     assert seen == tail
     assert (goal_id, goal.path_tolerance, goal.size) == ("identity", "path", len(raw))
     same(goal.trajectory.checked(), trajectory_from_message(message))
@@ -144,4 +152,4 @@ def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follow
 def test_a_request_that_is_none_is_said_to_be_none():
     for raw in (b"", b"\0\1\0\0" + bytes(16), b"\0\1\0\0" + bytes(64), b"\0\1\0\0" + b"\xff" * 80):
         with pytest.raises(ValueError):
-            LongGoal.read(JointTrajectory, raw)
+            ActionGoal.read(JointTrajectory, raw)

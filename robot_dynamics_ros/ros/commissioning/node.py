@@ -23,9 +23,8 @@ from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAME
 from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.measured_effort import factor_parameters, measured_effort
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.robot import factor_parameters, load_robot_model, measured_effort
 
 __all__ = ["CommissioningNode"]
 

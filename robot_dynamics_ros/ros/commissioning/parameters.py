@@ -2,9 +2,8 @@
 
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT
 from robot_dynamics_ros.ros.transport.parameters import Param
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.ros.transport.robot import MEASURED_EFFORT, ROBOT_PARAMETERS
 
 __all__ = ["COMMISSIONING_PARAMETERS"]
 

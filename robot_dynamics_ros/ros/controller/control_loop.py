@@ -39,8 +39,6 @@ from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 
-__all__ = ["ControlLoop", "FaultError"]
-
 #: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
 HELD_UP = 60_000_000
 
@@ -53,7 +51,6 @@ class ControlLoop:
     """From joint states to commands.
 
     Args:
-        node: the node.
         description: URDF text.
         values: the node's parameters; those of the joints are declared here.
         rejections, report: where to tell about refused input and finished cycles.

@@ -9,8 +9,6 @@ from robot_dynamics_ros.dynamics import gravity_forces
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import meaning_at_rest
 
-__all__ = ["EffortWatch"]
-
 _POSES = 12
 _STILL = 1e-3  # rad or m between two looks
 _ELSEWHERE = 0.1  # rad or m between two poses

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
+
+from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
+
+if TYPE_CHECKING:
+    from control_msgs.srv import QueryTrajectoryState
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import WrenchStamped
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
@@ -18,7 +28,6 @@ from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.controller.trajectory_action import (
     FollowJointTrajectory,
@@ -32,17 +41,14 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     point_from_message,
     trajectory_from_bytes,
 )
-from robot_dynamics_ros.ros.controller.trajectory_query import offer_query
-from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
 
-__all__ = ["ControllerInputs"]
 
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
@@ -52,8 +58,6 @@ class ControllerInputs:
     """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`.
 
     Args:
-        node: the node.
-        values: its parameters.
         loop: the control loop, or ``None`` while nothing is configured.
         rejections: where refused input is reported.
         report: where goals are reported.
@@ -69,9 +73,8 @@ class ControllerInputs:
     ) -> None:
         self._node, self._values, self._loop = node, values, loop
         self._rejections, self._report = rejections, report
-        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
+        self._trajectories: deque[bytes] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
-        self._trajectory_input: ApartSubscription | None = None
         self._subscriptions: list[Subscription] = []
         self._hold: Service | None = None
         self._action = self._offer_action(load_action_type())
@@ -99,14 +102,12 @@ class ControllerInputs:
         """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
         node = self._node
         self._trajectories.clear()
-        self._trajectory_input = ApartSubscription(
-            node, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
-        )
         self._subscriptions = [
-            node.create_subscription(kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION)
-            for kind, topic, callback in (
-                (JointTrajectoryPoint, "~/joint_references", self._on_reference),
-                (WrenchStamped, "~/external_wrench", self._on_wrench),
+            node.create_subscription(kind, topic, callback, qos, raw=raw, event_callbacks=QUIET_SUBSCRIPTION)
+            for kind, topic, callback, qos, raw in (
+                (JointTrajectory, "~/joint_trajectory", self._on_trajectory_bytes, EVENT, True),
+                (JointTrajectoryPoint, "~/joint_references", self._on_reference, NEWEST, False),
+                (WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, False),
             )
         ]
         self._hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
@@ -114,9 +115,6 @@ class ControllerInputs:
 
     def close(self) -> None:
         """Take down what :meth:`open` has made."""
-        if self._trajectory_input is not None:
-            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
-            self._trajectory_input = None
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions = []
@@ -160,12 +158,11 @@ class ControllerInputs:
         )
         return None
 
-    def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
-        """A trajectory arrives, in a thread of its own."""
+    def _on_trajectory_bytes(self, raw: bytes) -> None:
         self._trajectories.append(raw)
         self._trajectories_arrived += 1
 
-    def _on_trajectory(self, raw: bytes | memoryview) -> None:
+    def _on_trajectory(self, raw: bytes) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
             return
@@ -223,7 +220,7 @@ class ControllerInputs:
             done(outcome)
 
         def make() -> Trajectory:
-            return requested.checked(allow_nonzero_end_velocity=allow)
+            return requested.trajectory.checked(allow_nonzero_end_velocity=allow)
 
         self._follow(loop, requested.size, make, begun, tolerances)
 
@@ -265,3 +262,46 @@ class ControllerInputs:
         response.success = loop is not None
         response.message = "holding" if response.success else "the controller is not active, or has no joint state yet"
         return response
+
+
+def offer_query(node: Node, loop: Callable[[], ControlLoop | None]) -> bool:
+    """Offer the service, if control_msgs, which has its type, is installed.
+
+    Args:
+        loop: the running control loop, or ``None``; says why to the log.
+    """
+    try:
+        from control_msgs.srv import QueryTrajectoryState
+    except ImportError:
+        return False
+
+    def on_query(
+        request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
+    ) -> QueryTrajectoryState.Response:
+        return answer(loop(), to_nanoseconds(request.time), response)
+
+    node.create_service(QueryTrajectoryState, "~/query_state", on_query, qos_profile=MANY_REQUESTS)
+    return True
+
+
+def answer(
+    loop: ControlLoop | None, time: int, response: QueryTrajectoryState.Response
+) -> QueryTrajectoryState.Response:
+    """Fill ``control_msgs/QueryTrajectoryState`` for a time, ns: no success without a trajectory that covers it."""
+    response.success, response.message = False, "the controller is not active, or has no joint state yet"
+    if loop is None:
+        return response
+    controller = loop.controller
+    response.name = list(loop.joints)
+    goal = controller.goal
+    if goal is None:
+        response.message = "no trajectory is being followed"
+        return response
+    if not goal.start <= time < goal.end:
+        response.message = f"the trajectory lasts from {goal.start * 1e-9:.9f} s to {goal.end * 1e-9:.9f} s"
+        return response
+    index = [controller.model.joint_names.index(name) for name in loop.joints]
+    rows = controller.desired(time)[:, index].tolist()
+    response.success, response.message = True, ""
+    response.position, response.velocity, response.acceleration = rows
+    return response

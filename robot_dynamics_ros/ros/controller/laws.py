@@ -16,8 +16,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 
-__all__ = ["LAWS", "LAW_PARAMETERS", "joint_friction", "make_law"]
-
 _ROBUST = Robustness()
 
 # fmt: off

@@ -16,16 +16,13 @@ from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
 from robot_dynamics_ros.ros.controller.laws import make_law
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.known_parameters import report_unknown
-from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
-from robot_dynamics_ros.ros.transport.reports import Rejections
-
-__all__ = ["ControllerNode"]
+from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
+from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
@@ -46,14 +43,13 @@ class ControllerNode(LifecycleNode):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
-        self._collector = QuietCollector()
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
-        self._subscriptions_of_cycle: list[Subscription] = []
+        self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
+        self.cycle_subscriptions: list[Subscription] = []
         self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self.rejections, self._report)
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
@@ -98,7 +94,7 @@ class ControllerNode(LifecycleNode):
             return _FAILURE
         self.loop = loop
         assert self._inputs is not None
-        self._subscriptions_of_cycle = [loop.subscription, *self._inputs.open()]
+        self.cycle_subscriptions = [loop.subscription, *self._inputs.open()]
         guard_services(self, self.rejections.report)
         report_unknown(self, self.parameters, loop.model)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
@@ -114,7 +110,7 @@ class ControllerNode(LifecycleNode):
         if not self._alone_on_the_command_topic():
             return _FAILURE
         self.loop.enable()
-        self._collector.start()
+        keep_collections_short()
         self.get_logger().info("active; holding from the next joint state on")
         return super().on_activate(state)
 
@@ -142,7 +138,6 @@ class ControllerNode(LifecycleNode):
 
     def _stop(self) -> None:
         if self.loop is not None:
-            self._collector.stop()
             self.loop.disable()
             if self._inputs is not None:
                 self._inputs.poll_goals()
@@ -152,7 +147,7 @@ class ControllerNode(LifecycleNode):
             self._inputs.close()
         if self.loop is not None:
             self.loop.destroy()
-        self._subscriptions_of_cycle = []
+        self.cycle_subscriptions = []
         self.loop = None
         self._report.configured(None)
 
@@ -175,14 +170,6 @@ class ControllerNode(LifecycleNode):
             self._inputs.destroy()
         self._background.close()
         super().destroy_node()
-
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._subscriptions_of_cycle
-
-    def cycle_timers(self) -> list[Timer]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._timers_of_cycle
 
     def _cycle_failed(self, error: Exception) -> None:
         if not isinstance(error, RobotDynamicsError):
@@ -207,15 +194,12 @@ class ControllerNode(LifecycleNode):
         self._inputs.poll()
         if self.loop is not None:
             self.loop.look_for_listeners()
-            self._collector.collect()
         self._inputs.poll_goals()
-        if self._report.tick():
-            self._collector.collect(thorough=True)
-            if self.loop is not None and self.loop.enabled:
-                self._look_for_a_listener()
-                self.loop.look_at_efforts()
-                if not self._alone_on_the_command_topic():
-                    self.trigger_deactivate()
+        if self._report.tick() and self.loop is not None and self.loop.enabled:
+            self._look_for_a_listener()
+            self.loop.look_at_efforts()
+            if not self._alone_on_the_command_topic():
+                self.trigger_deactivate()
 
     def _look_for_a_listener(self) -> None:
         """Say so if commands go nowhere, and where they are waited for instead."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.controller import JointController
@@ -14,13 +13,14 @@ from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.cdr import marks
-from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
+from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, topic_token
-
-__all__ = ["EstimatedWrench", "ExternalEfforts", "FurtherWrenches", "joint_wrenches"]
+from robot_dynamics_ros.ros.transport.wrench_topics import (
+    WrenchPublisher,
+    WrenchTopics,
+    distinct_tokens,
+    topic_token,
+)
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
@@ -47,9 +47,7 @@ class FurtherWrenches(Output):
     """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``.
 
     Args:
-        node: the node.
         controller: where state, acceleration and known external wrenches are.
-        values: the node's parameters.
 
     Raises:
         UnknownNameError: a parameter names a joint or link that the robot does not have.
@@ -75,7 +73,7 @@ class FurtherWrenches(Output):
             ]
             for name, observer in self._balances
         ]
-        super().__init__([publisher for row in self._parts for publisher in row])
+        super().__init__([self._topics, *(publisher for row in self._parts for publisher in row)])
 
     def _motion(self) -> tuple[Array, Array, Array, Mapping[str, Array]]:
         """Configuration, velocity, acceleration and external wrenches, which the wrenches follow from."""
@@ -85,14 +83,7 @@ class FurtherWrenches(Output):
     def _wrenches(self) -> Array:
         return self._controller.kernels.joints(self._joints)(*self._motion())
 
-    def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        super().look_for_listeners()
-        self._topics.look_for_listeners()
-        self.wanted = self.wanted or self._topics.wanted
-
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         if self._topics.wanted:
             self._topics.publish(stamp)
         for balance, row in zip(self._balances, self._parts, strict=True):
@@ -100,11 +91,6 @@ class FurtherWrenches(Output):
                 parts = self._controller.kernels.balance(*balance)(*self._motion())
                 for publisher, part in zip(row, parts, strict=True):
                     publisher.publish(part, stamp)
-
-    def destroy(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
-        super().destroy()
-        self._topics.destroy()
 
 
 class EstimatedWrench(Output):
@@ -130,12 +116,10 @@ class EstimatedWrench(Output):
         estimate.enabled = False
 
     def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         super().look_for_listeners()
         self._estimate.enabled = self.wanted
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         self._publisher.publish(self._wrench(), stamp)
 
 
@@ -143,25 +127,20 @@ class ExternalEfforts(Output):
     """``~/external_efforts``: what the model does not explain, for each joint.
 
     Args:
-        node: the node.
         controller: with an observer.
     """
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
         self._controller, self._observer = controller, controller.observer
-        effort = marks(controller.model.nv)
-        message = JointState(name=list(controller.model.joint_names), effort=effort)
-        self._publisher = TemplatePublisher(node, "~/external_efforts", message, effort)
+        self._publisher = JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
         super().__init__([self._publisher])
         controller.want_efforts = False
 
     def look_for_listeners(self) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         super().look_for_listeners()
         self.wanted = self._controller.want_efforts = self.wanted and self._controller.estimates_ready
 
     def publish(self, stamp: int) -> None:
-        """See :class:`~robot_dynamics_ros.ros.transport.outputs.Output`."""
         self._publisher.blocks[0][:] = self._observer.effort
         self._publisher.send(stamp)

@@ -6,12 +6,13 @@ Names follow ros2_controllers where it has them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.controller import ControllerOptions
-from robot_dynamics_ros.control.flange import FlangeLoad
+from robot_dynamics_ros.control.flange import CONTACTS, FlangeLoad
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
@@ -21,29 +22,26 @@ from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_friction
-from robot_dynamics_ros.ros.controller.wrench_parameters import ACCELERATION_SOURCES, WRENCH_PARAMETERS
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.measured_effort import MEASURED_EFFORT, factor_parameters, measured_effort
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
-
-__all__ = [
-    "CONTROLLER_PARAMETERS",
-    "collision",
-    "contact",
-    "flange",
-    "guards",
-    "joint_parameters",
-    "observer",
-    "options",
-    "payload",
-    "tolerances",
-    "validate",
-]
+from robot_dynamics_ros.ros.transport.robot import (
+    MEASURED_EFFORT,
+    MEASURED_EFFORT_FACTOR,
+    ROBOT_PARAMETERS,
+    measured_effort,
+)
 
 _CONFIGURE = "at the next configure"
+
+#: parameter value → what the control core calls it
+ACCELERATION_SOURCES = {
+    "commanded": "commanded",
+    "model": "measured_effort",
+    "differentiated": "differentiated",
+    "reference": "reference",
+}
 
 # fmt: off
 CONTROLLER_PARAMETERS = (
@@ -110,7 +108,38 @@ CONTROLLER_PARAMETERS = (
     Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         "Inertia of the payload about its centre of mass: ixx, ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6,
         element=float),
-    *WRENCH_PARAMETERS,
+    Param("joint_wrenches.rate_divisor", 1,
+        "Publish joint wrenches, their parts and the flange wrench with every this-many-th joint state.", lower=1,
+        upper=100000),
+    Param("joint_wrenches.acceleration_source", "commanded",
+        "Acceleration the wrenches are computed with: what the commanded effort gives by the model, what the measured "
+        "effort gives by the model, the filtered derivative of the measured velocity, or the reference's.",
+        choices=tuple(ACCELERATION_SOURCES), applies=_CONFIGURE),
+    Param("joint_wrenches.differentiation_cutoff", 30.0,
+        "Cut-off frequency of the differentiated velocity; its delay is 1 / (2 pi cut-off) and half a period of the "
+        "joint states.", unit="Hz", lower=0.1, upper=10000.0, applies=_CONFIGURE),
+    Param("joint_wrenches.fixed_joints", (),
+        "Fixed joints to publish wrenches of as well: names or patterns with * and ?.", applies=_CONFIGURE),
+    Param("wrench_parts.joints", (),
+        "Joints to publish the parts of the balance of wrenches of, on ~/wrench_parts/<joint>/<part>: names or "
+        "patterns, fixed joints too.", applies=_CONFIGURE),
+    Param("wrench_parts.observer", "",
+        "The link (or 'world') from which the parts are seen and in whose axes they are; empty: the link before each "
+        "joint.", applies=_CONFIGURE),
+    Param("flange.joint", "",
+        "Joint at which ~/wrench is read as by a force/torque sensor, usually the fixed joint of the tool; empty: "
+        "none.", applies=_CONFIGURE),
+    Param("flange.frame", "",
+        "Link about whose origin and in whose axes ~/wrench is; empty: the child link of the joint.",
+        applies=_CONFIGURE),
+    Param("flange.subtract_gravity_and_inertia", False,
+        "Subtract weight and inertia of everything beyond the joint from ~/wrench, so that what the surroundings press "
+        "on it remains.", applies=_CONFIGURE),
+    Param("flange.contact", "estimated",
+        "Source of the contact beyond the flange: estimated from the efforts that the model does not explain, or the "
+        "known external wrenches.", choices=CONTACTS, applies=_CONFIGURE),
+    Param("flange.observer_gain", 50.0, "Gain of the momentum observer that estimates it; its delay is the inverse.",
+        unit="1/s", lower=0.1, upper=10000.0, applies=_CONFIGURE),
     Param("observer_gain", 50.0, "Bandwidth of the estimate of external efforts; 0: none is made.", unit="1/s",
         lower=0.0, upper=10000.0, applies=_CONFIGURE),
     Param("external_wrench_estimate.link", "",
@@ -123,34 +152,35 @@ CONTROLLER_PARAMETERS = (
 # fmt: on
 
 
+# fmt: off
+JOINT_PARAMETERS = (
+    Param("gains.<joint>.p", 100.0,
+        "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
+        "a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
+    Param("gains.<joint>.d", 20.0,
+        "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
+        "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
+    Param("gains.<joint>.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
+        upper=1e7),
+    Param("constraints.<joint>.trajectory", 0.0,
+        "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
+        lower=0.0),
+    Param("constraints.<joint>.goal", 0.0, "Largest position error at the goal; 0: not watched.",
+        unit="rad or m", lower=0.0),
+    Param("limits.<joint>.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
+        unit="N m or N", lower=0.0, applies=_CONFIGURE),
+    Param("collision.<joint>", 0.0, "External effort that counts as a collision; 0: not watched.",
+        unit="N m or N", lower=0.0, applies=_CONFIGURE),
+    Param("limits.<joint>.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
+        unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
+    MEASURED_EFFORT_FACTOR,
+)
+# fmt: on
+
+
 def joint_parameters(joints: Sequence[str]) -> list[Param]:
     """The parameters that every joint has."""
-    table = []
-    for joint in joints:
-        # fmt: off
-        table += [
-            Param(f"gains.{joint}.p", 100.0,
-                "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
-                "a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
-            Param(f"gains.{joint}.d", 20.0,
-                "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
-                "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
-            Param(f"gains.{joint}.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
-                upper=1e7),
-            Param(f"constraints.{joint}.trajectory", 0.0,
-                "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
-                lower=0.0),
-            Param(f"constraints.{joint}.goal", 0.0, "Largest position error at the goal; 0: not watched.",
-                unit="rad or m", lower=0.0),
-            Param(f"limits.{joint}.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
-                unit="N m or N", lower=0.0, applies=_CONFIGURE),
-            Param(f"collision.{joint}", 0.0, "External effort that counts as a collision; 0: not watched.",
-                unit="N m or N", lower=0.0, applies=_CONFIGURE),
-            Param(f"limits.{joint}.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
-                unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
-        ]
-        # fmt: on
-    return [*table, *factor_parameters(joints)]
+    return of_joints(joints, *JOINT_PARAMETERS)
 
 
 def validate(values: ParameterValues) -> None:
@@ -220,24 +250,17 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
     Raises:
         ArgumentError: measured efforts that cannot be what they are said to be, or that another parameter needs.
     """
+    same = {field.name: values[field.name] for field in fields(ControllerOptions) if field.name in values}
     return ControllerOptions(
-        joints=values["joints"] or None,
-        allow_partial_joints_goal=values["allow_partial_joints_goal"],
-        allow_nonzero_velocity_at_trajectory_end=values["allow_nonzero_velocity_at_trajectory_end"],
-        gravity_compensated_by=values["gravity_compensated_by"],
-        safe_command=values["safe_command"],
-        state_timeout=values["state_timeout"],
-        stream_timeout=values["cmd_timeout"],
-        wrench_timeout=values["wrench_timeout"],
-        blend_time=values["blend_time"],
-        max_state_jump=values["max_state_jump"],
-        max_step=values["max_step"],
-        trajectory_effort=values["trajectory_effort"],
-        wrench_acceleration=ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
-        differentiation_cutoff=values["joint_wrenches.differentiation_cutoff"],
-        collision_reaction=values["collision_reaction"],
-        robustness=robustness(values),
-        measured_effort=measured_effort(values, model),
+        **{
+            **same,
+            "joints": values["joints"] or None,
+            "stream_timeout": values["cmd_timeout"],
+            "wrench_acceleration": ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
+            "differentiation_cutoff": values["joint_wrenches.differentiation_cutoff"],
+            "robustness": robustness(values),
+            "measured_effort": measured_effort(values, model),
+        }
     )
 
 
@@ -245,13 +268,8 @@ def robustness(values: ParameterValues) -> Robustness | None:
     """How computed torque holds up on a robot that differs from its description, or ``None`` where it is switched off."""
     if not values["robustness.enabled"]:
         return None
-    return Robustness(
-        rotor_share=values["robustness.rotor_share"],
-        bandwidth=values["robustness.bandwidth"],
-        rejected_effort=values["robustness.rejected_effort"],
-        friction_trust=values["robustness.friction_trust"],
-        delay=values["robot_delay"],
-    )
+    names = ("rotor_share", "bandwidth", "rejected_effort", "friction_trust")
+    return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in names})
 
 
 def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 
 from rclpy.node import Node
 
@@ -11,11 +12,8 @@ from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.ros.transport.background import Background
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
-from robot_dynamics_ros.ros.transport.reports import Rejections
-
-__all__ = ["ControllerReport"]
+from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 
 _OK, _WARN, _ERROR = 0, 1, 2
 _MILLISECONDS = 1e-6
@@ -25,7 +23,6 @@ class ControllerReport:
     """Collects, and reports.
 
     Args:
-        node: the node.
         rejections: counts of refused input, reported too.
         background: makes and publishes the messages, and writes log lines.
     """
@@ -37,7 +34,8 @@ class ControllerReport:
         self._rejections = rejections
         self._diagnostics = Diagnostics(node, "")
         self._controller: JointController | None = None
-        self._period, self._age, self._compute, self._sending = (Window() for _ in range(4))
+        self._windows = {name: Window() for name in ("period", "age", "compute", "sending")}
+        self._period, self._age, self._compute, self._sending = self._windows.values()
         self._due = time.monotonic()
         self._goal: Goal | None = None
         self._mode: Mode | None = None
@@ -58,7 +56,7 @@ class ControllerReport:
         self._goal = None
         if controller is not None:
             self._diagnostics.describe(controller.model)
-        for window in (self._period, self._age, self._compute, self._sending):
+        for window in self._windows.values():
             window.clear()
 
     def period(self, nanoseconds: int) -> None:
@@ -133,60 +131,48 @@ class ControllerReport:
     def _publish(self) -> None:
         """Hand over what there is to tell; percentiles and the message are made in the background."""
         controller = self._controller
-        counts = dict(self._rejections.counts)
+        counts = Counter(self._rejections.counts)
+        values: dict[str, str | float] = {"mode": "unconfigured"}
         windows: dict[str, Array] = {}
-        mode, safe_reason = "", ""
-        loop: dict[str, float] = {}
-        gaps: tuple[str, ...] = ()
+        more: dict[str, str | float] = {}
+        safe_reason = ""
         if controller is not None:
-            for cause, n in controller.counts.items():
-                counts[cause] = counts.get(cause, 0) + n
-            windows = {
-                "period": self._period.values(),
-                "age": self._age.values(),
-                "compute": self._compute.values(),
-                "sending": self._sending.values(),
-            }
-            mode, safe_reason = controller.mode.value, controller.safe_reason if self._mode is Mode.SAFE else ""
+            counts.update(controller.counts)
+            values = {"mode": controller.mode.value, "cycles": self._cycles}
+            windows = {name: window.values() for name, window in self._windows.items()}
+            safe_reason = controller.safe_reason if self._mode is Mode.SAFE else ""
             if controller.options.robustness is not None:
                 frequency, delay = controller.feedback_frequency
-                loop = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}
-                gaps = controller.description_gaps()
+                more = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}
+                more |= {f"description {number}": gap for number, gap in enumerate(controller.description_gaps(), 1)}
                 self._log_feedback(controller.options.robustness, frequency, delay)
-        self._background.call(self._tell, mode, safe_reason, self._cycles, counts, windows, loop, gaps)
+        self._background.call(self._tell, safe_reason, counts, windows, values, more)
 
     def _tell(
         self,
-        mode: str,
         safe_reason: str,
-        cycles: int,
-        counts: dict[str, int],
+        counts: Counter[str],
         windows: dict[str, Array],
-        loop: dict[str, float],
-        gaps: tuple[str, ...],
+        values: dict[str, str | float],
+        more: dict[str, str | float],
     ) -> None:
-        values: dict[str, str | float] = {"mode": mode or "unconfigured"}
-        if mode:
-            values["cycles"] = cycles
-            for name, window in windows.items():
-                for label, value in zip(("median", "p99", "max"), percentiles(window, 50, 99, 100), strict=True):
-                    values[f"{name} {label} [ms]"] = value
-            period = float(values["period median [ms]"])
-            if not self._fixed_budget and not math.isnan(period):
-                # the shortest seen lately: a cycle that is too slow makes itself a longer period
-                self._budget = min(1.1 * self._budget, period)
-        values.update(loop)
-        values.update({f"description {number}": gap for number, gap in enumerate(gaps, 1)})
-        values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
-        grown = self._diagnostics.new_since_last(
+        for name, window in windows.items():
+            for label, value in zip(("median", "p99", "max"), percentiles(window, 50, 99, 100), strict=True):
+                values[f"{name} {label} [ms]"] = value
+        period = float(values.get("period median [ms]", math.nan))
+        if not self._fixed_budget and not math.isnan(period):
+            # the shortest seen lately: a cycle that is too slow makes itself a longer period
+            self._budget = min(1.1 * self._budget, period)
+        values |= more | {f"count {cause}": n for cause, n in sorted(counts.items())}
+        grown = self._diagnostics.newly_counted(
             {k: n for k, n in counts.items() if k not in ("unrelated", "recovered")}
         )
         if safe_reason:
             level, text = _ERROR, f"safe command: {safe_reason}"
         elif grown:
-            level, text = _WARN, "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
-        elif not mode:
+            level, text = _WARN, grown
+        elif not windows:
             level, text = _WARN, "not configured"
         else:
-            level, text = _OK, mode
+            level, text = _OK, str(values["mode"])
         self._diagnostics.publish(level, text, values)

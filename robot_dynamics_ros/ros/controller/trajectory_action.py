@@ -27,8 +27,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.controller.trajectory_messages import (
     LONG,
     ActionGoal,
-    LongGoal,
-    MessageGoal,
     to_nanoseconds,
 )
 from robot_dynamics_ros.ros.transport.action_server import apart_action_server
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
     from control_msgs.msg import JointTolerance as JointToleranceMessage
     from unique_identifier_msgs.msg import UUID
-
-__all__ = ["FollowJointTrajectory", "feedback_message", "goal_tolerances", "load_action_type", "outcome"]
 
 # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
 _RESULT_KEPT = 10
@@ -55,15 +51,15 @@ def load_action_type() -> type[ActionType] | None:
 
 
 def _server(action_type: type[ActionType]) -> Callable[..., ActionServer]:
-    def read(raw: memoryview) -> tuple[UUID, LongGoal]:
-        return LongGoal.read(action_type.Impl.SendGoalService.Request, raw)
+    def read(raw: memoryview) -> tuple[UUID, ActionGoal]:
+        return ActionGoal.read(action_type.Impl.SendGoalService.Request, raw)
 
     return apart_action_server(action_type, LONG, read)
 
 
 def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
     """The goal that the server hands over, as a message or in the form of long ones."""
-    return request if isinstance(request, ActionGoal) else MessageGoal(request)
+    return request if isinstance(request, ActionGoal) else ActionGoal.of(request)
 
 
 def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
@@ -95,7 +91,7 @@ class _Pursuit:
     handle: ServerGoalHandle
     goal: Goal
     done: Future
-    times: Sequence[int] | np.ndarray
+    times: np.ndarray
 
     def point(self, feedback: ActionType.Feedback) -> int:
         """Index of the point that the arm is on its way to."""
@@ -107,7 +103,6 @@ class FollowJointTrajectory:
     down cannot deliver the results of its last goals any more.
 
     Args:
-        node: the node.
         action_type: see :func:`load_action_type`.
         begin: starts an action's goal, and calls the function given with it, at once or later, with the goal or
             with the exception that says why it cannot be followed.
@@ -163,7 +158,7 @@ class FollowJointTrajectory:
         if goal.multi_dof:
             self._log.warning("goal rejected: multi_dof_trajectory is not supported; move its joints to trajectory")
             return GoalResponse.REJECT
-        if not goal.size:
+        if not len(goal.trajectory.times):
             self._log.warning("goal rejected: its trajectory has no points")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
@@ -196,7 +191,7 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)
         goal = outcome_of_begin
-        pursuit = _Pursuit(handle, goal, Future(), requested.times)
+        pursuit = _Pursuit(handle, goal, Future(), requested.trajectory.times)
         self._pursuits.append(pursuit)
         self.poll(0)
         await pursuit.done
@@ -235,7 +230,6 @@ def goal_tolerances(
     """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible.
 
     Args:
-        message: the goal.
         defaults: tolerances of all the model's joints.
         joints: their names.
     """

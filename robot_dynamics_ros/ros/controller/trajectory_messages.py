@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import struct
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.result import TrajectoryRejected
@@ -20,19 +18,6 @@ from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
-
-__all__ = [
-    "LONG",
-    "ActionGoal",
-    "LongGoal",
-    "MessageGoal",
-    "ReadTrajectory",
-    "point_from_message",
-    "read_trajectory",
-    "to_nanoseconds",
-    "trajectory_from_bytes",
-    "trajectory_from_message",
-]
 
 #: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
 LONG = 20_000
@@ -56,22 +41,8 @@ def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
     )
 
 
-def trajectory_from_message(message: JointTrajectory, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-    """A checked trajectory.
-
-    Raises:
-        TrajectoryRejected: the message cannot be followed as it is.
-    """
-    return Trajectory.from_points(
-        tuple(message.joint_names),
-        [point_from_message(point) for point in message.points],
-        stamp=to_nanoseconds(message.header.stamp),
-        allow_nonzero_end_velocity=allow_nonzero_end_velocity,
-    )
-
-
 def trajectory_from_bytes(raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-    """The same from a serialized message, without an object for each point: 10⁵ points take some 10 ms.
+    """A checked trajectory from a serialized message, without an object for each point: 10⁵ points take some 10 ms.
 
     Raises:
         TrajectoryRejected: the message cannot be followed as it is, or is none.
@@ -158,7 +129,6 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
                 wrong = TrajectoryRejected(
                     f"{len(values)} values for {k} joints",
                     where=f"points[{i}].{name}",
-                    got=len(values),
                     remedy="Give one value for each of joint_names, or leave the field empty.",
                 )
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()
@@ -166,89 +136,32 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     return ReadTrajectory(stamp, names, times, fields, given, reader.offset, wrong)
 
 
-class ActionGoal(ABC):
-    """A goal of the action, however its trajectory has come.
+class ActionGoal:
+    """A goal of the action.
 
     Attributes:
         path_tolerance, goal_tolerance, goal_time_tolerance: those of the message.
         multi_dof: whether it has a ``multi_dof_trajectory``, which no one follows.
+        trajectory: as it was read, without an object for each point.
+        size: bytes of the message that it was read from.
     """
 
-    def __init__(self, message: FollowJointTrajectory.Goal) -> None:
+    def __init__(self, message: FollowJointTrajectory.Goal, trajectory: ReadTrajectory, size: int) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance
         bodies = getattr(message, "multi_dof_trajectory", None)
         self.multi_dof = bodies is not None and bool(bodies.joint_names or bodies.points)
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """About how many bytes it has; 0 without points."""
-
-    @property
-    @abstractmethod
-    def times(self) -> Sequence[int] | np.ndarray:
-        """When its points are due, ns from its start, in order."""
-
-    @abstractmethod
-    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-        """The trajectory.
-
-        Raises:
-            TrajectoryRejected: it cannot be followed as it is.
-        """
-
-
-class MessageGoal(ActionGoal):
-    """A goal that is a message."""
-
-    def __init__(self, message: FollowJointTrajectory.Goal) -> None:
-        super().__init__(message)
-        self._trajectory: JointTrajectory = message.trajectory
-
-    @property
-    def size(self) -> int:
-        """See :class:`ActionGoal`."""
-        return len(self._trajectory.points) * 24 * (1 + len(self._trajectory.joint_names))
-
-    @property
-    def times(self) -> list[int]:
-        """See :class:`ActionGoal`."""
-        return [to_nanoseconds(point.time_from_start) for point in self._trajectory.points]
-
-    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-        """See :class:`ActionGoal`."""
-        return trajectory_from_message(self._trajectory, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
-
-
-class LongGoal(ActionGoal):
-    """A goal whose trajectory was read from the serialized request, without an object for each point.
-
-    Attributes:
-        trajectory: as it was read.
-    """
-
-    def __init__(self, message: FollowJointTrajectory.Goal, trajectory: ReadTrajectory, size: int) -> None:
-        super().__init__(message)
-        self.trajectory, self._size = trajectory, size
-
-    @property
-    def size(self) -> int:
-        """Of the request, bytes."""
-        return self._size
-
-    @property
-    def times(self) -> np.ndarray:
-        """See :class:`ActionGoal`."""
-        return self.trajectory.times
-
-    def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-        """See :class:`ActionGoal`."""
-        return self.trajectory.checked(allow_nonzero_end_velocity=allow_nonzero_end_velocity)
+        self.trajectory, self.size = trajectory, size
 
     @classmethod
-    def read(cls, request_type: type, raw: bytes | memoryview) -> tuple[UUID, LongGoal]:
+    def of(cls, message: FollowJointTrajectory.Goal) -> ActionGoal:
+        """The goal of a message."""
+        raw = serialize_message(message.trajectory)
+        return cls(message, read_trajectory(raw), len(raw))
+
+    @classmethod
+    def read(cls, request_type: type, raw: bytes | memoryview) -> tuple[UUID, ActionGoal]:
         """The goal's identity, and the goal, of a serialized request.
 
         Args:

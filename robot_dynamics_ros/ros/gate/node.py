@@ -8,7 +8,6 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
-from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -25,11 +24,9 @@ from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, check_joints
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling
+from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
-
-__all__ = ["EffortGateNode"]
 
 _WATCH_PERIOD = 0.01
 _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
@@ -47,13 +44,12 @@ class EffortGateNode(Node):
         self.gate: EffortGate | None = None
         self._diagnostics = Diagnostics(self, "")
         self._diagnostics_due = time.monotonic()
-        self._collector = QuietCollector()
         self._watches = 0
-        self._subscriptions_of_cycle: list[Subscription] = []
+        self.cycle_subscriptions: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
-        self._timers_of_cycle = [
+        self.cycle_timers = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]
         if self._source.text:
@@ -92,12 +88,12 @@ class EffortGateNode(Node):
         states = self.create_subscription(
             JointState, "joint_states", self._on_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
         )
-        self._subscriptions_of_cycle = [self._reader.subscription, states]
+        self.cycle_subscriptions = [self._reader.subscription, states]
         self.create_service(Trigger, "~/reset", self._on_reset, qos_profile=MANY_REQUESTS)
         self.create_service(Trigger, "~/stop", self._on_stop, qos_profile=MANY_REQUESTS)
         self._diagnostics.hardware_id = model.name
         self.gate = gate
-        self._collector.start()
+        keep_collections_short()
         self.get_logger().info(f"gate for {model.name!r}: {len(joints)} joints, waiting for commands")
 
     # -- inputs --------------------------------------------------------------------------------------------------
@@ -169,10 +165,8 @@ class EffortGateNode(Node):
             before = gate.state
             if gate.check(time.monotonic_ns()):
                 self._send() if gate.state is before else self._closed()
-            self._collector.collect()
         if time.monotonic() >= self._diagnostics_due:
             self._diagnostics_due = max(self._diagnostics_due + 1.0, time.monotonic())
-            self._collector.collect(thorough=True)
             self._report()
 
     def _look_for_rivals(self, gate: EffortGate) -> None:
@@ -220,14 +214,6 @@ class EffortGateNode(Node):
         """All parameters are read-only: a safety bound does not change under a moving arm."""
 
     # -- process -------------------------------------------------------------------------------------------------
-
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._subscriptions_of_cycle
-
-    def cycle_timers(self) -> list[Timer]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._timers_of_cycle
 
     def finish(self) -> None:
         """The process ends: leave the driver with no effort, and see that it has been delivered."""

@@ -16,8 +16,6 @@ from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
-__all__ = ["GATE_PARAMETERS", "gate_settings", "limit_parameters"]
-
 # fmt: off
 GATE_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
-from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.mujoco_engine.convert import GEOMETRIES
 from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import PRIMITIVES, WorldShape
-
-__all__ = ["ENGINES", "ENGINE_PARAMETERS", "check_engine", "check_shapes", "make_mujoco_plant", "shape_parameters"]
 
 ENGINES = ("robot_dynamics", "mujoco")
 
@@ -100,13 +94,12 @@ def check_engine(values: ParameterValues) -> None:
             )
 
 
-def make_mujoco_plant(
-    values: ParameterValues, model: RobotModel, urdf: str, friction: JointFriction | bool, q0: Array
-) -> MujocoPlant:
+def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **common: object) -> MujocoPlant:
     """The robot and its world in MuJoCo.
 
     Args:
         urdf: the text of the description, for geometry.
+        common: what every plant takes.
 
     Raises:
         BackendError: MuJoCo is not installed.
@@ -129,11 +122,5 @@ def make_mujoco_plant(
         surface_friction=values["mujoco.surface_friction"],
         contact_time=values["mujoco.contact_time"],
         integrator=values["mujoco.integrator"] or None,
-        substeps=values["substeps"] or None,
-        friction=friction,
-        stops="rigid" if values["position_stops"] else None,
-        limiter=values["limiter"],
-        brake_effort=values["brake_effort"] or math.inf,
-        q0=q0,
-        constraints=load_constraints(model, Path(values["constraints_file"])) if values["constraints_file"] else None,
+        **common,
     )

@@ -18,32 +18,25 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.simulator import parameters as settings
-from robot_dynamics_ros.ros.simulator.driver import driver_parameters, make_driver
 from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
-from robot_dynamics_ros.ros.simulator.external_wrenches import Pushes
+from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.set_state import state_from_message
-from robot_dynamics_ros.ros.transport.background import Background
+from robot_dynamics_ros.ros.simulator.parameters import driver_parameters, make_driver
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
-from robot_dynamics_ros.ros.transport.cycle_times import CycleTimes
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
+from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
-from robot_dynamics_ros.ros.transport.realtime import QuietCollector, apply_scheduling, sleep_until
-from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
+from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
 from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
 
-__all__ = ["SimulatorNode"]
-
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
-_LITTER_AT_MOST = 50  # watches that may pass without a moment to collect garbage in
 _REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
 _RESYNC_NS = 50_000_000
-_LEAD_NS = 200_000  # the executor's own lateness, which is slept off to an absolute instant
-_TIME_TO_COLLECT_NS = 300_000
+_LEAD_NS = 200_000  # the executor's own lateness, which is slept off
 _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
 
 
@@ -59,8 +52,6 @@ class SimulatorNode(Node):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
-        self._collector = QuietCollector()
-        self._litter, self._thorough = 0, False
         self._diagnostics = Diagnostics(self, "")
         self._diagnostics_due = time.monotonic()
         self._diverged = ""
@@ -68,8 +59,8 @@ class SimulatorNode(Node):
         if not self._source.text:
             report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timers_of_cycle = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
-        self._subscriptions_of_cycle: list[Subscription] = []
+        self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
+        self.cycle_subscriptions: list[Subscription] = []
         if self._source.text:
             self._start(self._source.text)
             if self.parameters["publish_description"]:
@@ -133,13 +124,13 @@ class SimulatorNode(Node):
         self._plant.brakes = values["holding_brakes"]
         self._outputs.measure(self._elapsed())
         self._diagnostics.describe(model)
-        self._collector.start()
+        keep_collections_short()
         if values["start_paused"]:
             self._set_pause(True)
         self._published_ns = time.monotonic_ns()
         self._timer = self.create_timer(self._period_ns * 1e-9, self._tick, clock=self._steady)
-        self._timers_of_cycle.append(self._timer)
-        self._subscriptions_of_cycle = [self._commands.subscription, self._pushes.subscription]
+        self.cycle_timers.append(self._timer)
+        self.cycle_subscriptions = [self._commands.subscription, self._pushes.subscription]
         self.get_logger().info(
             f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
@@ -163,7 +154,7 @@ class SimulatorNode(Node):
         else:
             due = self._pacer.poll(now)
             if not due.steps and due.wait_ns is not None and due.wait_ns <= self._lead_ns:
-                sleep_until(now + due.wait_ns)  # the executor has woken a little early on purpose
+                time.sleep(due.wait_ns * 1e-9)  # the executor has woken a little early on purpose
                 now = time.monotonic_ns()
                 due = self._pacer.poll(now)
             for _ in range(due.steps):
@@ -174,9 +165,6 @@ class SimulatorNode(Node):
             wait = _IDLE_NS
             if due.wait_ns is not None:
                 wait = due.wait_ns - (time.monotonic_ns() - now) - self._lead_ns
-                if self._litter and wait > _TIME_TO_COLLECT_NS:
-                    self._collect()
-                    wait = due.wait_ns - (time.monotonic_ns() - now) - self._lead_ns
         self._timer.timer_period_ns = max(wait, 1)
         self._timer.reset()
 
@@ -324,14 +312,10 @@ class SimulatorNode(Node):
     def _watch(self) -> None:
         if self.model is not None:
             self._outputs.look_for_listeners()
-            self._litter += 1
-            if self._litter > _LITTER_AT_MOST or self._lockstep is not None or self._paused():
-                self._collect()
         now = time.monotonic()
         if now < self._diagnostics_due:
             return
         self._diagnostics_due = max(self._diagnostics_due + 1.0, now)
-        self._thorough = True
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts
@@ -347,12 +331,11 @@ class SimulatorNode(Node):
                 **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
             }
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
-        grown = self._diagnostics.new_since_last(counts)
+        grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
             self._tell(2, self._diverged, values)
         elif grown:
-            text = "in the last second: " + ", ".join(f"{cause} {n}" for cause, n in sorted(grown.items()))
-            self._tell(1, text, values)
+            self._tell(1, grown, values)
         else:
             self._tell(0, "running" if self.model is not None else "waiting for a description", values)
 
@@ -368,19 +351,6 @@ class SimulatorNode(Node):
                 self.rejections.report("no_sender", f"nobody sends commands on {topic}{hint}")
         elif unheard := self._commands.unheard():
             self.rejections.report("wrong_type", unheard)
-
-    def _collect(self) -> None:
-        """Collect garbage: between two cycles, where there is time."""
-        self._collector.collect(thorough=self._thorough)
-        self._litter, self._thorough = 0, False
-
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._subscriptions_of_cycle
-
-    def cycle_timers(self) -> list[Timer]:
-        """See :class:`~robot_dynamics_ros.ros.transport.focused_executor.CycleNode`."""
-        return self._timers_of_cycle
 
     def finish(self) -> None:
         """No last message: a robot that is not there needs no safe command."""

@@ -8,10 +8,8 @@ import numpy as np
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from robot_dynamics_ros.ros.simulator.constraint_topics import ConstraintTopics
-from robot_dynamics_ros.ros.simulator.contact_topics import ContactTopics
-from robot_dynamics_ros.ros.simulator.joint_state_publisher import JointStatePublisher
-from robot_dynamics_ros.ros.simulator.sensors import sensors
+from robot_dynamics_ros.ros.simulator.parameters import sensors
+from robot_dynamics_ros.ros.simulator.plant_topics import ConstraintTopics, ContactTopics, JointStatePublisher
 from robot_dynamics_ros.ros.transport.outputs import Output, Outputs, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
@@ -21,14 +19,11 @@ from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = ["SimulatorOutputs"]
-
 
 class SimulatorOutputs:
     """Publishes the state of a plant.
 
     Args:
-        node: the node.
         plant: the robot.
         values: the simulator's parameters.
         driver: what the robot's efforts become in joint states.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,32 +13,138 @@ from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.simulator.driver import DRIVER_PARAMETERS
 from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_engine, make_mujoco_plant
-from robot_dynamics_ros.ros.simulator.sensors import MODEL_ERROR_PARAMETERS, SENSOR_PARAMETERS, with_model_error
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
+from robot_dynamics_ros.ros.transport.robot import (
+    MEASURED_EFFORT,
+    MEASURED_EFFORT_FACTOR,
+    ROBOT_PARAMETERS,
+    measured_effort,
+)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
+from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.runge_kutta import INTEGRATORS
+from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.sensors import SensorSettings
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-__all__ = [
-    "SIMULATOR_PARAMETERS",
-    "TIME_MODES",
-    "check_initial_positions",
-    "initial_position_parameters",
-    "initial_positions",
-    "make_plant",
-    "validate",
-]
+DRIVER_PARAMETERS = (
+    Param(
+        "driver.compensates",
+        "nothing",
+        "What the robot adds to commands: nothing, the effort against gravity, or that and Coriolis and centrifugal effects.",
+        choices=COMPENSATIONS,
+        read_only=True,
+    ),
+    MEASURED_EFFORT,
+)
+
+
+EFFORT_RATE = Param(
+    "limits.<joint>.effort_rate",
+    0.0,
+    "Largest change of commands in time; 0: not limited.",
+    unit="N m/s or N/s",
+    lower=0.0,
+    read_only=True,
+)
+
+
+def driver_parameters(joints: Sequence[str]) -> list[Param]:
+    """The parameters that every joint has."""
+    return of_joints(joints, EFFORT_RATE, MEASURED_EFFORT_FACTOR)
+
+
+def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
+    """The driver that the parameters describe.
+
+    Raises:
+        ArgumentError: a meaning of efforts without what it needs.
+    """
+    model = plant.model
+    rates = np.array([values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names])
+    return Driver(
+        plant,
+        compensates=values["driver.compensates"],
+        measured=measured_effort(values, model),
+        effort_rate=rates if model.nv == len(rates) else math.inf,
+    )
+
+
+# fmt: off
+SENSOR_PARAMETERS = (
+    Param("sensors.position_resolution", 0.0, "Encoder step; 0: continuous.", unit="rad or m", lower=0.0,
+        read_only=True),
+    Param("sensors.position_noise", 0.0, "Standard deviation of measured positions.", unit="rad or m", lower=0.0,
+        read_only=True),
+    Param("sensors.velocity_from_position", False, "Measure velocity as the difference quotient of positions.",
+        read_only=True),
+    Param("sensors.velocity_time_constant", 0.0, "Low-pass filter on measured velocities; 0: none.", unit="s",
+        lower=0.0, read_only=True),
+    Param("sensors.velocity_noise", 0.0, "Standard deviation of measured velocities.", unit="rad/s or m/s", lower=0.0,
+        read_only=True),
+    Param("sensors.effort_bias", 0.0, "Constant error of measured efforts.", unit="N m or N", read_only=True),
+    Param("sensors.effort_noise", 0.0, "Standard deviation of measured efforts.", unit="N m or N", lower=0.0,
+        read_only=True),
+    Param("sensors.delay", 0.0, "Transport delay of joint states.", unit="s", lower=0.0, upper=10.0, read_only=True),
+    Param("sensors.jitter", 0.0, "Further delay, uniform between 0 and this.", unit="s", lower=0.0, upper=10.0,
+        read_only=True),
+    Param("sensors.drop_probability", 0.0, "Share of joint states that are lost.", lower=0.0, upper=1.0,
+        read_only=True),
+    Param("sensors.duplicate_probability", 0.0, "Share of joint states that arrive twice.", lower=0.0, upper=1.0,
+        read_only=True),
+    Param("sensors.seed", 0, "Seed of everything random.", lower=0, read_only=True),
+)
+# fmt: on
+
+# fmt: off
+MODEL_ERROR_PARAMETERS = (
+    Param("robot_model_error.mass", 1.0, "Factor on all masses of the simulated robot, inertias along with them.",
+        lower=0.0, upper=100.0, read_only=True),
+    Param("robot_model_error.com", 1.0, "Factor on the distances of the centres of mass from their links' origins.",
+        lower=0.0, upper=100.0, read_only=True),
+    Param("robot_model_error.inertia", 1.0, "Further factor on the rotational inertias.", lower=0.0, upper=100.0,
+        read_only=True),
+    Param("robot_model_error.damping", 1.0, "Factor on viscous friction.", lower=0.0, upper=100.0, read_only=True),
+    Param("robot_model_error.friction", 1.0, "Factor on Coulomb friction.", lower=0.0, upper=100.0, read_only=True),
+    Param("robot_model_error.armature", 1.0, "Factor on the inertias of rotors and gears.", lower=0.0, upper=100.0,
+        read_only=True),
+    Param("robot_model_error.spread", 0.0,
+        "Random errors of each link and joint besides, as a share of the value; 0.1 is about ten percent.", lower=0.0,
+        upper=1.0, read_only=True),
+    Param("robot_model_error.seed", 0, "Seed of the random errors.", lower=0, read_only=True),
+)
+# fmt: on
+
+_FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
+
+
+def sensors(values: ParameterValues) -> SensorSettings | None:
+    """How the sensors err; ``None`` if they do not."""
+    settings = SensorSettings(**{param.name.split(".")[1]: values[param.name] for param in SENSOR_PARAMETERS})
+    perfect = SensorSettings(seed=settings.seed)
+    return None if settings == perfect else settings
+
+
+def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
+    """The robot as it is, where ``model`` is what others know of it; ``model`` itself if there is no error."""
+    factors = {name: values[f"robot_model_error.{name}"] for name in _FIGURES}
+    if any(factor != 1.0 for factor in factors.values()):
+        model = robot_model_error(model, **factors)
+    spread: float = values["robot_model_error.spread"]
+    if spread > 0.0:
+        model = random_model_error(model, values["robot_model_error.seed"], **dict.fromkeys(_FIGURES, spread))
+    return model
+
 
 TIME_MODES = ("real_time", "fast", "lockstep")
+_START = "initial_positions."
 STATE_INTERFACES = ("position", "velocity", "effort")
 
 # fmt: off
@@ -101,21 +208,15 @@ SIMULATOR_PARAMETERS = (
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:
     """One parameter a joint; by default its entry of the initial configuration."""
-    start = model.initial_configuration()
-    table = []
-    for name in model.joint_names:
-        if model.joint(name).type.nq != 1:
-            continue
-        table.append(
-            Param(
-                f"initial_positions.{name}",
-                float(start[model.q_slice(name).start]),
-                "Position at the start and after a reset.",
-                unit="rad or m",
-                read_only=True,
-            )
-        )
-    return table
+    start, text = model.initial_configuration(), "Position at the start and after a reset."
+    return [
+        Param(f"{_START}{name}", float(start[model.q_slice(name).start]), text, unit="rad or m", read_only=True)
+        for name in _simple_joints(model)
+    ]
+
+
+def _simple_joints(model: RobotModel) -> list[str]:
+    return [name for name in model.joint_names if model.joint(name).type.nq == 1]
 
 
 def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
@@ -124,18 +225,17 @@ def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
     Raises:
         UnknownNameError: a name among the parameters given at the start.
     """
-    prefix = "initial_positions."
-    simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+    simple = _simple_joints(model)
     for name in names:
-        if name.startswith(prefix) and name[len(prefix) :] not in simple:
-            raise UnknownNameError("joint", name[len(prefix) :], simple, where=f"parameter {name!r}")
+        if name.startswith(_START) and name.removeprefix(_START) not in simple:
+            raise UnknownNameError("joint", name.removeprefix(_START), simple, where=f"parameter {name!r}")
 
 
 def initial_positions(values: ParameterValues, model: RobotModel) -> np.ndarray:
     """(nq,) the configuration at the start."""
     q = model.initial_configuration().copy()
     for name in model.joint_names:
-        key = f"initial_positions.{name}"
+        key = f"{_START}{name}"
         if key in values:
             q[model.q_slice(name)] = values[key]
     return q
@@ -153,7 +253,6 @@ def validate(values: ParameterValues) -> None:
         raise ArgumentError(
             f"has no meaning with time_mode {values['time_mode']!r}",
             where="parameter 'real_time_factor'",
-            got=values["real_time_factor"],
             remedy="Leave it at 1.0, or set time_mode to 'real_time'.",
         )
     if values["time_mode"] == "lockstep":
@@ -186,25 +285,27 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         ArgumentError, ConstraintError: a file of constraints that does not fit the robot or the other parameters.
         BackendError: the engine is not installed.
     """
+    model = with_model_error(values, model)
+    period = 1.0 / values["update_rate"]
+    common: dict[str, Any] = {
+        "substeps": values["substeps"] or None,
+        "friction": _friction(values, model),
+        "limiter": values["limiter"],
+        "brake_effort": values["brake_effort"] or math.inf,
+        "q0": initial_positions(values, model),
+    }
+    rigid = "rigid" if values["position_stops"] else None
+    constraints = load_constraints(model, Path(values["constraints_file"])) if values["constraints_file"] else None
     if values["engine"] == "mujoco":
-        model = with_model_error(values, model)
-        return make_mujoco_plant(values, model, urdf, _friction(values, model), initial_positions(values, model))
-    if values["constraints_file"]:
-        return _constrained(values, with_model_error(values, model))
-    return Plant(
-        with_model_error(values, model),
-        1.0 / values["update_rate"],
-        integrator=values["integrator"],
-        substeps=values["substeps"] or None,
-        friction=_friction(values, model),
-        stops=RigidStops(values["stop_restitution"]) if values["position_stops"] else None,
-        limiter=values["limiter"],
-        brake_effort=values["brake_effort"] or math.inf,
-        q0=initial_positions(values, model),
-    )
+        return make_mujoco_plant(values, model, urdf, stops=rigid, constraints=constraints, **common)
+    if constraints is not None:
+        _check_constrained(values)
+        return ConstrainedPlant(constraints, period, stops=rigid, **common)
+    stops = RigidStops(values["stop_restitution"]) if values["position_stops"] else None
+    return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
 
 
-def _constrained(values: ParameterValues, model: RobotModel) -> ConstrainedPlant:
+def _check_constrained(values: ParameterValues) -> None:
     for name, plain in (("integrator", "moreau"), ("stop_restitution", 0.0)):
         if values[name] != plain:
             raise ArgumentError(
@@ -213,13 +314,3 @@ def _constrained(values: ParameterValues, model: RobotModel) -> ConstrainedPlant
                 got=values[name],
                 remedy=f"Leave {name} at {plain!r}, or constraints_file empty.",
             )
-    return ConstrainedPlant(
-        load_constraints(model, Path(values["constraints_file"])),
-        1.0 / values["update_rate"],
-        substeps=values["substeps"] or None,
-        friction=_friction(values, model),
-        stops="rigid" if values["position_stops"] else None,
-        limiter=values["limiter"],
-        brake_effort=values["brake_effort"] or math.inf,
-        q0=initial_positions(values, model),
-    )

@@ -19,8 +19,6 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["HEADER", "CdrReader", "JointStateLayout", "Template", "marks", "plain"]
-
 #: Bytes before the first value of a message: its encapsulation.
 HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"

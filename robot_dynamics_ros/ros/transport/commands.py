@@ -25,8 +25,6 @@ from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.graph import publishers_of_other_types, type_name
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
-__all__ = ["COMMAND_FORMATS", "CommandPublisher", "CommandReader", "CommandRejected", "command_topic", "met_elsewhere"]
-
 _TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
 COMMAND_FORMATS = tuple(_TYPES)
 
@@ -54,7 +52,6 @@ class CommandPublisher:
     """Publishes efforts.
 
     Args:
-        node: the node.
         command_format: one of :data:`COMMAND_FORMATS`.
         joints: the joints commanded, in the order of the message.
         index: where each of them is in the effort arrays given to :meth:`publish`.
@@ -126,7 +123,6 @@ class CommandReader:
     """Receives efforts.
 
     Args:
-        node: the node.
         command_format: one of :data:`COMMAND_FORMATS`.
         joints: the joints commanded, in the order of the array format.
         accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by the next command.
@@ -149,7 +145,6 @@ class CommandReader:
         self._values = np.zeros(len(joints))
         self._accepted, self._rejected = accepted, rejected
         self._names: tuple[str, ...] | None = None
-        self._order = np.arange(len(joints))
         self._node, self._type = node, _TYPES[command_format]
         self.subscription = node.create_subscription(
             self._type, topic or command_topic(command_format), self._on_message, qos
@@ -171,28 +166,22 @@ class CommandReader:
         )
 
     def _on_message(self, message: JointState | Float64MultiArray) -> None:
+        if isinstance(message, JointState):
+            names, data = tuple(message.name), message.effort
+        else:
+            names, data = self._joints, message.data
         try:
-            if isinstance(message, JointState):
-                values = self._from_joint_state(message)
-            else:
-                values = self._from_array(message)
+            if names != self._names:
+                self._names = None
+                self._order = self._order_of(names)
+                self._names = names
+            values = self._checked(data, names)
         except CommandRejected as error:
             self._rejected(error)
             return
         self._accepted(values)
 
-    def _from_array(self, message: Float64MultiArray) -> Array:
-        return self._checked(message.data, self._joints, None)
-
-    def _from_joint_state(self, message: JointState) -> Array:
-        names = tuple(message.name)
-        if names != self._names:
-            self._order = self._order_of(names)
-            self._names = names
-        return self._checked(message.effort, names, self._order)
-
     def _order_of(self, names: tuple[str, ...]) -> np.ndarray:
-        self._names = None
         unknown = [name for name in names if name not in self._joints]
         if unknown:
             raise CommandRejected(
@@ -206,7 +195,7 @@ class CommandReader:
             raise CommandRejected("missing_joint", f"joint {missing[0]!r} is missing")
         return np.array([names.index(name) for name in self._joints], dtype=np.intp)
 
-    def _checked(self, data: array.array[float], names: Sequence[str], order: np.ndarray | None) -> Array:
+    def _checked(self, data: array.array[float], names: Sequence[str]) -> Array:
         if len(data) != len(names):
             raise CommandRejected("wrong_length", f"{len(data)} efforts for {len(names)} joints")
         values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)
@@ -216,8 +205,5 @@ class CommandReader:
         if len(values) and max(values.max(), -values.min()) > LARGEST_EFFORT:
             bad = int(np.abs(values).argmax())
             raise CommandRejected("absurd", f"the effort of joint {names[bad]!r} is {values[bad]:g} N m or N")
-        if order is None:
-            self._values[:] = values
-        else:
-            values.take(order, out=self._values, mode="clip")
+        values.take(self._order, out=self._values, mode="clip")
         return self._values

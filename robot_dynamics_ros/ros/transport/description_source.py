@@ -15,8 +15,6 @@ from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-__all__ = ["DESCRIPTION_PARAMETERS", "DescriptionSource", "read_description_file"]
-
 DESCRIPTION_PARAMETERS = (
     Param("robot_description", "", "URDF of the robot as text.", read_only=True),
     Param(
@@ -51,7 +49,6 @@ class DescriptionSource:
     """Finds the description and tells when another one arrives.
 
     Args:
-        node: the node.
         parameters: values of :data:`DESCRIPTION_PARAMETERS`.
         changed: called with each new text from the topic; not called when parameters give the description.
 

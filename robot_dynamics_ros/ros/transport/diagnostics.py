@@ -14,8 +14,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-__all__ = ["Diagnostics", "Window", "percentiles"]
-
 
 class Window:
     """The newest values of something, for percentiles.
@@ -57,11 +55,51 @@ def percentiles(values: Array, *percent: float) -> list[float]:
     return [float(p) for p in np.percentile(values, percent)]
 
 
+_TOLERANCE = 0.1
+
+
+class CycleTimes:
+    """Counts cycles, and those that came a period after the one before, give or take a tenth.
+
+    Args:
+        period: intended, ns of the steady clock.
+
+    Attributes:
+        count, regular: since the start.
+    """
+
+    def __init__(self, period: int) -> None:
+        self._period = period
+        self._slack = round(_TOLERANCE * period)
+        self._last = 0
+        self._window = Window()
+        self.count = self.regular = 0
+
+    def add(self, now: int) -> None:
+        """A cycle has run at time ``now``, ns."""
+        if self._last:
+            between = now - self._last
+            self.count += 1
+            self.regular += abs(between - self._period) <= self._slack
+            self._window.add(between * 1e-6)
+        self._last = now
+
+    def interrupt(self) -> None:
+        """The next cycle does not follow on the last one."""
+        self._last = 0
+
+    def values(self) -> dict[str, float | int]:
+        """Values for the diagnostics."""
+        shown: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
+        for label, value in zip(("median", "p99", "max"), self._window.percentiles(50, 99, 100), strict=True):
+            shown[f"period {label} [ms]"] = value
+        return shown
+
+
 class Diagnostics:
     """Publishes one status under the node's name.
 
     Args:
-        node: the node.
         hardware_id: what the status is about, the robot's name.
     """
 
@@ -98,11 +136,11 @@ class Diagnostics:
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
 
-    def new_since_last(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Which counts have grown since the last call, and by how much."""
+    def newly_counted(self, counts: Mapping[str, int]) -> str:
+        """A sentence about counts that have grown since the last call, and by how much; ``""`` if none has."""
         grown = {k: n - self._last_counts.get(k, 0) for k, n in counts.items() if n > self._last_counts.get(k, 0)}
         self._last_counts = dict(counts)
-        return grown
+        return "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items())) if grown else ""
 
 
 def _text(value: object) -> str:

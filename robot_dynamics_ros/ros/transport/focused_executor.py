@@ -17,21 +17,19 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-__all__ = ["CycleNode", "FocusedExecutor"]
-
 _LOOK_AROUND_NS = 20_000_000
 
 
 class CycleNode(Protocol):
-    """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines."""
+    """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines.
 
-    def cycle_subscriptions(self) -> list[Subscription]:
-        """Subscriptions to be looked at in every wait; none: look at everything.  Another list when they change."""
-        ...
+    Attributes:
+        cycle_subscriptions: looked at in every wait; none: look at everything.  Another list when they change.
+        cycle_timers: looked at in every wait; one of them must fire many times a second.
+    """
 
-    def cycle_timers(self) -> list[Timer]:
-        """Timers to be looked at in every wait; one of them must fire many times a second."""
-        ...
+    cycle_subscriptions: list[Subscription]
+    cycle_timers: list[Timer]
 
 
 class _CycleWait:
@@ -103,11 +101,7 @@ class _CycleWait:
 
 
 class FocusedExecutor(SingleThreadedExecutor):
-    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it.
-
-    Args:
-        node: the node.
-    """
+    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()
@@ -119,7 +113,7 @@ class FocusedExecutor(SingleThreadedExecutor):
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run what the cycle has ready, or else wait for it; now and then one callback of everything else."""
-        subscriptions = self._node.cycle_subscriptions()
+        subscriptions = self._node.cycle_subscriptions
         if not subscriptions or self._is_shutdown:
             self._wait = None
             super().spin_once(timeout_sec)
@@ -127,12 +121,12 @@ class FocusedExecutor(SingleThreadedExecutor):
         remaining = self._look_around_at - time.monotonic_ns()
         if self._looking_around or remaining <= 0:
             self._look_around()
-            subscriptions, remaining = self._node.cycle_subscriptions(), 0
+            subscriptions, remaining = self._node.cycle_subscriptions, 0
             if not subscriptions:
                 return
         wait = self._wait
-        if wait is None or wait.subscriptions is not subscriptions or wait.timers != len(self._node.cycle_timers()):
-            wait = self._wait = _CycleWait(subscriptions, self._node.cycle_timers(), self._context)
+        if wait is None or wait.subscriptions is not subscriptions or wait.timers != len(self._node.cycle_timers):
+            wait = self._wait = _CycleWait(subscriptions, self._node.cycle_timers, self._context)
         try:
             wait.wait(
                 remaining if timeout_sec is None or timeout_sec < 0.0 else min(remaining, round(timeout_sec * 1e9))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-__all__ = ["competing_publishers", "publishers_of_other_types", "publishing_nodes", "type_name"]
-
 
 def publishing_nodes(node: Node, topic: str) -> list[str]:
     """Full names of the nodes that publish on a topic, sorted; a node counts once for each of its publishers.

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from rclpy.node import Node
 
-__all__ = ["guard_services"]
-
 Message: TypeAlias = object
 """A request or a response of any service."""
 
@@ -25,36 +23,31 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
         report: called with a cause and a sentence.
     """
     for service in node.services:
-        if isinstance(service.callback, _Guarded) or getattr(service.callback, "guarded", False):
-            continue
-        guarded = _Guarded(service.callback, service.srv_name, report)
-        service.callback = guarded if not inspect.iscoroutinefunction(service.callback) else guarded.coroutine()
+        if not hasattr(service.callback, "guarded"):
+            service.callback = _guarded(service.callback, service.srv_name, report)
 
 
-class _Guarded:
-    def __init__(self, callback: Callable[..., Message], name: str, report: Callable[[str, str], None]) -> None:
-        self._callback, self._name, self._report = callback, name, report
-
-    def __call__(self, request: Message, response: Message) -> Message:
-        try:
-            return self._callback(request, response)
-        except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
-            return self._failed(error, response)
-
-    def coroutine(self) -> Callable[..., Awaitable[Message]]:
-        """The same for a callback that takes its time: rclpy awaits functions, not objects."""
-
-        async def guarded(request: Message, response: Message) -> Message:
-            try:
-                return await self._callback(request, response)  # type: ignore[misc]
-            except Exception as error:  # noqa: BLE001
-                return self._failed(error, response)
-
-        guarded.guarded = True  # type: ignore[attr-defined]
-        return guarded
-
-    def _failed(self, error: Exception, response: Message) -> Message:
-        self._report("bad_request", f"a request to {self._name} failed: {type(error).__name__}: {error}")
+def _guarded(
+    callback: Callable[..., Message | Awaitable[Message]], name: str, report: Callable[[str, str], None]
+) -> Callable[..., object]:
+    def failed(error: Exception, response: Message) -> Message:
+        report("bad_request", f"a request to {name} failed: {type(error).__name__}: {error}")
         if hasattr(response, "success"):
             response.success = False
         return response
+
+    def guarded(request: Message, response: Message) -> object:
+        try:
+            return callback(request, response)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
+            return failed(error, response)
+
+    async def guarded_coroutine(request: Message, response: Message) -> object:
+        try:
+            return await callback(request, response)  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001
+            return failed(error, response)
+
+    outer = guarded_coroutine if inspect.iscoroutinefunction(callback) else guarded
+    outer.guarded = True  # type: ignore[attr-defined]
+    return outer

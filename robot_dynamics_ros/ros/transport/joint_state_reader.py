@@ -16,8 +16,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import JointStateLayout, plain
 
-__all__ = ["JointStateReader", "StateRejected"]
-
 
 class StateRejected(ArgumentError):
     """A joint state that the control law must not see.

@@ -7,58 +7,82 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 
-from robot_dynamics_ros.ros.transport.cdr import Template
+from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-__all__ = ["Output", "Outputs", "TemplatePublisher"]
 
-
-class TemplatePublisher:
-    """A topic whose messages differ only in the stamp and in some numbers.
+class Topic:
+    """A topic that costs nothing while nobody listens.
 
     Args:
-        node: the node.
-        topic: its name.
-        message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
-        blocks: these marks, one array a block of consecutive numbers.
+        message_type: class of its messages.
 
     Attributes:
-        blocks: writable views of the numbers that :meth:`send` publishes.
         wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
-    def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
-        self._node, self._template = node, Template(message, *blocks)
-        self._publisher = node.create_publisher(type(message), topic, STATE, event_callbacks=QUIET_PUBLISHER)
-        self.blocks = self._template.blocks
+    def __init__(self, node: Node, topic: str, message_type: type) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(message_type, topic, STATE, event_callbacks=QUIET_PUBLISHER)
         self.wanted = False
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
         self.wanted = self._publisher.get_subscription_count() > 0
 
-    def send(self, stamp: int) -> None:
-        """Publish the numbers in :attr:`blocks` with the time ``stamp``, ns."""
-        self._template.stamp(stamp)
-        self._publisher.publish(self._template.bytes())
+    def publish_message(self, message: object) -> None:
+        """Publish a message, or its bytes."""
+        self._publisher.publish(message)
 
     def destroy(self) -> None:
         """Take the publisher down."""
         self._node.destroy_publisher(self._publisher)
 
 
+class TemplatePublisher(Topic):
+    """A topic whose messages differ only in the stamp and in some numbers.
+
+    Args:
+        message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
+        blocks: these marks, one array a block of consecutive numbers.
+
+    Attributes:
+        blocks: writable views of the numbers that :meth:`send` publishes.
+    """
+
+    def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
+        super().__init__(node, topic, type(message))
+        self._template = Template(message, *blocks)
+        self.blocks = self._template.blocks
+
+    def send(self, stamp: int) -> None:
+        """Publish the numbers in :attr:`blocks` with the time ``stamp``, ns."""
+        self._template.stamp(stamp)
+        self._publisher.publish(self._template.bytes())
+
+
+class JointTopic(TemplatePublisher):
+    """A topic of joint states with these fields, at full length; :attr:`blocks` has them in this order."""
+
+    def __init__(self, node: Node, topic: str, joints: Sequence[str], *fields: str) -> None:
+        n = len(joints)
+        numbers = {field: marks(n, k * n + 1) for k, field in enumerate(fields)}
+        super().__init__(node, topic, JointState(name=list(joints), **numbers), *numbers.values())
+
+
 class Output(ABC):
     """One topic or several that belong together.
 
     Args:
-        publishers: of the topics.
+        publishers: of the topics; other outputs may be among them.
 
     Attributes:
         wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
-    def __init__(self, publishers: Sequence[TemplatePublisher]) -> None:
+    def __init__(self, publishers: Sequence[Topic | Output]) -> None:
         self._publishers = list(publishers)
         self.wanted = False
 
@@ -79,11 +103,10 @@ class Output(ABC):
         self._publishers, self.wanted = [], False
 
 
-class Outputs:
+class Outputs(Output):
     """Several outputs as one.
 
     Args:
-        outputs: the outputs.
         divisor: publish with every ``divisor``-th cycle, the first one too.
 
     Attributes:
@@ -91,34 +114,17 @@ class Outputs:
     """
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
-        self.divisor, self._countdown = divisor, 1
-        self._all = list(outputs)
-        self._wanted: list[Output] = []
-
-    @property
-    def wanted(self) -> bool:
-        """Whether somebody listens to any of them."""
-        return bool(self._wanted)
-
-    def look_for_listeners(self) -> None:
-        """See :meth:`Output.look_for_listeners`."""
-        for output in self._all:
-            output.look_for_listeners()
-        self._wanted = [output for output in self._all if output.wanted]
+        super().__init__(outputs)
+        self._outputs, self.divisor, self._countdown = outputs, divisor, 1
 
     def publish(self, stamp: int) -> None:
         """Count a cycle, and publish what is wanted if this one is its turn."""
-        if not self._wanted:
+        if not self.wanted:
             return
         self._countdown -= 1
         if self._countdown > 0:
             return
         self._countdown = self.divisor
-        for output in self._wanted:
-            output.publish(stamp)
-
-    def destroy(self) -> None:
-        """See :meth:`Output.destroy`."""
-        for output in self._all:
-            output.destroy()
-        self._all, self._wanted = [], []
+        for output in self._outputs:
+            if output.wanted:
+                output.publish(stamp)

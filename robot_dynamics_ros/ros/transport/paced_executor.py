@@ -11,8 +11,6 @@ import time
 from rclpy.executors import SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
 
-__all__ = ["PacedExecutor"]
-
 _MOST = 200  # callbacks a round, so that a flood does not keep the signal from being seen
 
 
@@ -20,7 +18,6 @@ class PacedExecutor(SingleThreadedExecutor):
     """Spins one node; each :meth:`spin_once` is one round.
 
     Args:
-        node: the node.
         rate: rounds per second.
     """
 

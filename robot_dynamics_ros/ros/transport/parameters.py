@@ -10,7 +10,7 @@ import array
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -19,8 +19,6 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
-
-__all__ = ["Param", "ParameterSet", "ParameterValues", "check_joints"]
 
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
@@ -122,9 +120,9 @@ class Param:
             if value is None:
                 items = ()
             if items is None:
-                raise ArgumentError(f"is {value!r}", where=where, got=value, remedy=f"Give {self.type_text}.")
+                raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
             if self.length is not None and items and len(items) != self.length:
-                raise ArgumentError(f"has {len(items)} values", where=where, got=items, remedy=f"Give {self.length}.")
+                raise ArgumentError(f"has {len(items)} values", where=where, remedy=f"Give {self.length}.")
             return tuple(self._check_one(where, item, self.element) for item in items)
         return self._check_one(where, value, type(self.default))
 
@@ -132,32 +130,32 @@ class Param:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
-            raise ArgumentError(f"is {value!r}", where=where, got=value, remedy=f"Give {self.type_text}.")
+            raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
         if self.choices and value not in self.choices:
             raise ArgumentError(
-                f"is {value!r}",
-                where=where,
-                got=value,
-                remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + ".",
+                f"is {value!r}", where=where, remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + "."
             )
         if isinstance(value, float) and not math.isfinite(value):
-            raise ArgumentError(f"is {value}", where=where, got=value, remedy="Give a finite number.")
+            raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.lower is not None and value < self.lower:
                 raise ArgumentError(
                     f"is {value}, less than {self.lower}",
                     where=where,
-                    got=value,
                     remedy=f"Give at least {self.lower} {self.unit}".rstrip() + ".",
                 )
             if self.upper is not None and value > self.upper:
                 raise ArgumentError(
                     f"is {value}, more than {self.upper}",
                     where=where,
-                    got=value,
                     remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".",
                 )
         return value
+
+
+def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
+    """The parameters of each joint: those given, with its name for ``<joint>``."""
+    return [replace(param, name=param.name.replace("<joint>", joint)) for joint in joints for param in templates]
 
 
 def check_joints(joints: Sequence[str]) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMAND", "EVENT", "LATCHED", "MANY_REQUESTS", "NEWEST", "QUIET_PUBLISHER", "QUIET_SUBSCRIPTION", "STATE"]
-
 
 def _keep_last(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
     return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability)

@@ -8,7 +8,6 @@ import functools
 import gc
 import os
 import platform
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +19,6 @@ try:
     import resource
 except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
-
-__all__ = ["REALTIME_PARAMETERS", "QuietCollector", "apply_scheduling", "sleep_until", "step_back", "yield_to_others"]
 
 # fmt: off
 REALTIME_PARAMETERS = (
@@ -39,8 +36,7 @@ REALTIME_PARAMETERS = (
 
 
 def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:
-    """Pin the process to processors, raise its priority and let its timers be exact, as far as the system permits."""
-    _let_timers_be_exact()
+    """Pin the process to processors, raise its priority, as far as the system permits."""
     wake_sooner()
     if parameters["cpu_affinity"]:
         try:
@@ -138,7 +134,6 @@ def wake_sooner() -> None:
     _for_each_thread(shorten)
 
 
-_PR_SET_TIMERSLACK, _CLOCK_MONOTONIC, _TIMER_ABSTIME = 29, 1, 1
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 
@@ -149,12 +144,6 @@ def _libc(name: str) -> Callable[..., int] | None:
         return getattr(ctypes.CDLL(None, use_errno=True), name, None)
     except (OSError, TypeError):
         return None
-
-
-def _let_timers_be_exact() -> None:
-    """Linux lets the timers of an ordinary thread be 50 µs late, to save power; ask for 1 ns instead."""
-    if (prctl := _libc("prctl")) is not None:
-        prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
 
 
 def _lock_memory() -> str:
@@ -171,38 +160,8 @@ def _lock_memory() -> str:
     return ""
 
 
-class _Timespec(ctypes.Structure):
-    _fields_ = (("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long))
-
-
-def sleep_until(deadline_ns: int) -> None:
-    """Sleep until an instant of ``time.monotonic_ns``; what the thread does before does not add to the delay."""
-    sleep = _libc("clock_nanosleep")
-    if sleep is None:
-        time.sleep(max(0.0, (deadline_ns - time.monotonic_ns()) * 1e-9))
-        return
-    deadline = _Timespec(*divmod(deadline_ns, 1_000_000_000))
-    sleep(_CLOCK_MONOTONIC, _TIMER_ABSTIME, ctypes.byref(deadline), None)
-
-
-class QuietCollector:
-    """Python's cyclic garbage collector, run when the node says so instead of in the middle of a cycle."""
-
-    def start(self) -> None:
-        """Take what exists out of the collector's sight and stop automatic collection."""
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-
-    def collect(self, thorough: bool = False) -> None:
-        """Collect what has gathered since the last time; to be called often, so that each time is short.
-
-        Args:
-            thorough: look also at what has survived earlier collections.
-        """
-        gc.collect(1 if thorough else 0)
-
-    def stop(self) -> None:
-        """Back to automatic collection."""
-        gc.enable()
-        gc.unfreeze()
+def keep_collections_short() -> None:
+    """Have Python's cyclic garbage collector look only at what is made from now on: then it takes less than a millisecond."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

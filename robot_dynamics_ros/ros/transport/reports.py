@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import queue
+import sys
+import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
-
-from robot_dynamics_ros.ros.transport.background import Background
-
-__all__ = ["Rejections"]
 
 _MOST_TEXTS = 100
 
@@ -19,7 +19,6 @@ class Rejections:
     """Counts events by cause and logs each cause at once, then at most every few seconds.
 
     Args:
-        logger: the node's logger.
         interval: s between two log lines about the same cause.
         background: writes the lines; without it they are written by whoever reports.
 
@@ -80,3 +79,38 @@ class Rejections:
     def count(self, cause: str) -> None:
         """Count one event silently."""
         self.counts[cause] += 1
+
+
+_PATIENCE = 2.0  # s that closing waits for what is still to be done
+
+
+class Background:
+    """A thread that makes calls one after the other, in the order in which they were handed over."""
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="reports", daemon=True)
+        self._thread.start()
+
+    def call(self, function: Callable[..., object], *arguments: object) -> None:
+        """Have ``function`` called soon; at once when this is closed."""
+        if self._closed:
+            function(*arguments)
+        else:
+            self._calls.put((function, arguments))
+
+    def close(self) -> None:
+        """Do what is left, and every further call in the caller's thread.  Before the node is destroyed."""
+        if not self._closed:
+            self._closed = True
+            self._calls.put(None)
+            self._thread.join(_PATIENCE)
+
+    def _work(self) -> None:
+        while (job := self._calls.get()) is not None:
+            function, arguments = job
+            try:
+                function(*arguments)
+            except Exception:  # noqa: BLE001 (a report that fails must not end the reports)
+                traceback.print_exc(file=sys.stderr)

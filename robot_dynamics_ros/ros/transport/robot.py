@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
+from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints
 
-__all__ = ["ROBOT_PARAMETERS", "load_robot_model"]
+_READ = "when the description is read"
+_ARMATURE = "Inertia of rotor and gears as felt at the joint."
 
 # fmt: off
 ROBOT_PARAMETERS = (
@@ -41,14 +44,7 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     robot = parse_urdf(description, inertia_check=policy)
     moving = [joint for joint in robot.joints if joint.type.nv == 1 and joint.mimic is None]
     values.declare(
-        Param(
-            f"armature.{joint.name}",
-            float(joint.armature),
-            "Inertia of rotor and gears as felt at the joint.",
-            unit="kg m^2 or kg",
-            lower=0.0,
-            applies="when the description is read",
-        )
+        Param(f"armature.{joint.name}", float(joint.armature), _ARMATURE, unit="kg m^2 or kg", lower=0.0, applies=_READ)
         for joint in moving
     )
     armature = {
@@ -76,3 +72,39 @@ def _with_locked(model: RobotModel, names: Sequence[str]) -> RobotModel:
         return model
     start = model.initial_configuration()
     return model.lock(masters, {name: start[model.q_slice(name)] for name in masters})
+
+
+MEASURED_EFFORT = Param(
+    "measured_effort",
+    "torque",
+    "Meaning of efforts in joint states: torque of the motor at the joint; torque at the link, after friction and rotor; torque "
+    "without gravity; current; the command; none.",
+    choices=MEANINGS,
+    applies="at the next configure",
+)
+
+
+MEASURED_EFFORT_FACTOR = Param(
+    "measured_effort_factor.<joint>",
+    0.0,
+    "Effort for each unit in joint states: the torque constant of a current, -1 for a sensor that counts the other "
+    "way; 0: 1.",
+    unit="N m or N for each unit",
+    applies="at the next configure",
+)
+
+
+def factor_parameters(joints: Sequence[str]) -> list[Param]:
+    """One parameter a joint."""
+    return of_joints(joints, MEASURED_EFFORT_FACTOR)
+
+
+def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:
+    """The meaning that the parameters give.
+
+    Raises:
+        ArgumentError: currents without torque constants, or factors where nothing is measured.
+    """
+    factors = np.array([values.get(f"measured_effort_factor.{name}", 0.0) for name in model.joint_names])
+    listed = factors != 0.0
+    return MeasuredEffort(values["measured_effort"], np.where(listed, factors, 1.0) if listed.any() else None)

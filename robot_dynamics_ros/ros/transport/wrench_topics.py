@@ -6,7 +6,8 @@ A joint's wrench is what the parent side exerts on the child link, about the joi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -15,11 +16,9 @@ from rclpy.node import Node
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.outputs import Output
-from robot_dynamics_ros.ros.transport.wrench_publisher import WrenchPublisher
+from robot_dynamics_ros.ros.transport.cdr import marks
+from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
 from robot_dynamics_ros.topic_names import topic_token
-
-__all__ = ["WrenchTopics", "distinct_tokens", "sensible_wrench", "spatial_wrench", "topic_token"]
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:
@@ -34,7 +33,6 @@ def spatial_wrench(message: WrenchStamped) -> Array:
         raise ArgumentError(
             f"the wrench has a component that is not finite: {wrench.tolist()}",
             where="external_wrench",
-            got=wrench,
             remedy="Send finite numbers.",
         )
     return wrench
@@ -54,7 +52,6 @@ def sensible_wrench(wrench: Array) -> Array:
         raise ArgumentError(
             f"the wrench has a component of {np.abs(wrench).max():.3g}",
             where="external_wrench",
-            got=wrench,
             remedy=f"Forces in N and moments in N m, up to {LARGEST:g}.",
         )
     return wrench
@@ -73,20 +70,50 @@ def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
             raise ArgumentError(
                 f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
                 where="joint_wrenches",
-                got=joint,
                 remedy="Rename one of them in the URDF.",
             )
         taken[token] = joint
     return list(taken)
 
 
+class WrenchPublisher(TemplatePublisher):
+    """Publishes wrenches of one frame, which ``header.frame_id`` names."""
+
+    def __init__(self, node: Node, topic: str, frame: str) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        numbers = marks(6)
+        force, torque = message.wrench.force, message.wrench.torque
+        force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
+        super().__init__(node, topic, message, numbers)
+
+    def publish(self, wrench: Array, stamp: int) -> None:
+        """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite."""
+        if not self.wanted or not math.isfinite(wrench.dot(wrench)):
+            return
+        (numbers,) = self.blocks
+        numbers[:3] = wrench[3:]
+        numbers[3:] = wrench[:3]
+        self.send(stamp)
+
+
+def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: str = "") -> dict[str, WrenchPublisher]:
+    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches.
+
+    Raises:
+        ArgumentError: two names would share a topic.
+    """
+    tokens = distinct_tokens(tuple(frames), prefix)
+    return {
+        name: WrenchPublisher(node, prefix + token + end, frames[name])
+        for token, name in zip(tokens, frames, strict=True)
+    }
+
+
 class WrenchTopics(Output):
     """The wrenches of joints, one topic each.
 
     Args:
-        node: the node.
-        model: the robot.
-        joints: the joints.
         wrenches: gives (joints, 6) wrenches [moment; force] of the present state.
         prefix: topic prefix, ended by the joint's name.
     """
@@ -99,15 +126,11 @@ class WrenchTopics(Output):
         wrenches: Callable[[], Array],
         prefix: str = "~/joint_wrenches/",
     ) -> None:
-        tokens = distinct_tokens(joints, prefix)
-        self._each = [
-            WrenchPublisher(node, prefix + token, model.joint(joint).child)
-            for token, joint in zip(tokens, joints, strict=True)
-        ]
+        frames = {joint: model.joint(joint).child for joint in joints}
+        self._each = list(wrench_publishers(node, prefix, frames).values())
         super().__init__(self._each)
         self._wrenches = wrenches
 
     def publish(self, stamp: int) -> None:
-        """See :meth:`~robot_dynamics_ros.ros.transport.outputs.Output.publish`."""
         for publisher, wrench in zip(self._each, self._wrenches(), strict=True):
             publisher.publish(wrench, stamp)

@@ -1,15 +1,59 @@
-"""A joint state that sets the simulated robot's state instead of telling it."""
+"""Inputs of the simulator: pushes on links, until the message is too old, and states that are set."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
 
-__all__ = ["state_from_message"]
+
+class Pushes:
+    """Wrenches on links, each ending a while after its last message.
+
+    Args:
+        now: tells the simulated time, ns.
+        rejections: where unusable messages are reported.
+    """
+
+    def __init__(self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections) -> None:
+        self._model, self._now, self._rejections = model, now, rejections
+        self._pushes: dict[str, tuple[int, Array]] = {}
+        self.subscription = node.create_subscription(
+            WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+        )
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        link = message.header.frame_id
+        try:
+            wrench = sensible_wrench(spatial_wrench(message))
+            self._model.link(link)
+        except RobotDynamicsError as error:
+            self._rejections.report("external_wrench", f"external wrench refused: {error}")
+            return
+        self._pushes[link] = (self._now(), wrench)
+
+    def now(self, timeout: float) -> dict[str, Array] | None:
+        """Link name → (6,) [moment; force] of the messages no older than ``timeout`` seconds; ``None`` without any."""
+        if not self._pushes:
+            return None
+        oldest = self._now() - timeout * 1e9
+        self._pushes = {link: push for link, push in self._pushes.items() if push[0] >= oldest}
+        return {link: push[1] for link, push in self._pushes.items()} or None
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._pushes = {}
+
 
 _WHERE = "set_joint_state"
 _LARGEST = 1e5
@@ -37,10 +81,7 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
             raise UnknownNameError("joint", name, simple, where=_WHERE)
         if names.count(name) > 1:
             raise ArgumentError(
-                f"joint {name!r} is named {names.count(name)} times",
-                where=_WHERE,
-                got=names,
-                remedy="Name each joint once.",
+                f"joint {name!r} is named {names.count(name)} times", where=_WHERE, remedy="Name each joint once."
             )
     for field in ("position", "velocity"):
         values = getattr(message, field)
@@ -48,19 +89,17 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
             raise ArgumentError(
                 f"{field} has {len(values)} values for {len(names)} names",
                 where=_WHERE,
-                got=names,
                 remedy="Give as many values as names, or none.",
             )
         for name, value in zip(names, values, strict=False):
             if not np.isfinite(value):
                 raise ArgumentError(
-                    f"{field} of joint {name!r} is {value}", where=_WHERE, got=value, remedy="Give finite numbers."
+                    f"{field} of joint {name!r} is {value}", where=_WHERE, remedy="Give finite numbers."
                 )
             if abs(value) > _LARGEST:
                 raise ArgumentError(
                     f"{field} of joint {name!r} is {value:g}",
                     where=_WHERE,
-                    got=value,
                     remedy=f"Give rad or m, rad/s or m/s, up to {_LARGEST:g}.",
                 )
     q, v = q.copy(), v.copy()

@@ -32,7 +32,6 @@ from robot_dynamics_ros.model.description import JointType
 pytestmark = pytest.mark.slow  # the package is compiled for all of them
 
 STAND_INS = Path(__file__).parent / "stand_ins"
-CORE = ["settings", "motion", "reference", "core"]
 MS = 1_000_000
 
 
@@ -42,12 +41,12 @@ def emit(model, directory, **options):
     return code
 
 
-OBJECTS = ["arm.o", "arm_cycle.o", *(f"{name}.o" for name in CORE)]
+OBJECTS = ["arm.o", "arm_cycle.o"]
 
 
 def compile_core(directory):
-    """Kernels, core and the program that replays recorded cycles."""
-    sources = ["src/arm.c", "src/arm_cycle.c", *(f"src/{name}.cpp" for name in CORE), "test/test_recorded_cycles.cpp"]
+    """Kernels, cycle and the program that replays recorded cycles."""
+    sources = ["src/arm.c", "src/arm_cycle.c", "test/test_recorded_cycles.cpp"]
     compile_cpp(directory, sources, "replay", "-O0", "-Iinclude")
 
 
@@ -368,9 +367,8 @@ def parameters_of(directory, joints):
 def stand_in_headers(directory, where, joints):
     """A header for every include of the ROS layer that is not the package's own, and one that declares the parameters."""
     own = "arm_controller"
-    texts = [
-        (directory / x).read_text(encoding="utf-8") for x in (f"include/{own}/controller.hpp", "src/controller.cpp")
-    ]
+    paths = [*(directory / "include" / own).glob("*.hpp"), directory / "src" / "controller.cpp"]
+    texts = [path.read_text(encoding="utf-8") for path in paths]
     for include in {x for text in texts for x in re.findall(r'#include "([^"]+)"', text)}:
         if not include.startswith(own):
             path = where / include
@@ -458,7 +456,7 @@ def test_the_package_holds_together(tmp_path):
     cmake = code.files["CMakeLists.txt"]
     listed = set(re.search(r"set\(DEPENDENCIES(.*?)\)", cmake, re.DOTALL)[1].split())
     assert package.find("name").text == "arm_controller" and depends == listed
-    controller = code.files["include/arm_controller/controller.hpp"] + code.files["src/controller.cpp"]
+    controller = "".join(text for name, text in code.files.items() if name.endswith("pp"))
     included = {path.split("/")[0] for path in re.findall(r'#include "([^"]+)/', controller)}
     assert included - {"arm_controller"} <= depends
     for source in re.findall(r"(?:src|test)/[\w.]+", cmake):

@@ -41,5 +41,5 @@ class Reason(NamedTuple):
 
 _ROWS = [[x.strip() for x in line.split("|")] for line in _TABLE.strip().splitlines()]
 REASONS = tuple(Reason(name, ResultCode[code], words) for name, code, words in _ROWS)
-STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected")
-"""What an event says of a goal."""
+STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected", "released")
+"""What an event says of a goal, or of its trajectory, which nothing needs any more once it is released."""

@@ -10,7 +10,7 @@ Machines and Robots (2008), chapter 2.
 
 from __future__ import annotations
 
-from math import floor, isfinite, isnan
+from math import floor, isfinite
 
 from robot_dynamics_ros.control.cycle.arrival import whole_turns
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
@@ -467,29 +467,6 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
     return 0
 
 
-def judge_chained(p: TracksMemory, commanded: Integers, chained: Vector, near: Vector) -> int:
-    """0: another controller's reference can be followed; 1: it cannot; 2: its positions are no numbers, which means hold.
-
-    Args:
-        chained: (3, nv) its positions, velocities and accelerations.
-        near: (nv,) positions that it must be within ``max_step`` of.
-    """
-    verdict, numbers_given = 0, False
-    for i in range(p.nv):
-        if commanded[i] == 0:
-            continue
-        q = chained[i]
-        numbers_given = numbers_given or not isnan(q)
-        way = q - near[i]
-        if p.continuous[i] == 1 and isfinite(q):
-            way = way - whole_turns(way)
-        inside = p.continuous[i] == 1 or (q >= p.lower[i] - SLACK and q <= p.upper[i] + SLACK)
-        fast = abs(chained[p.nv + i]) > fastest_meant(p, i) or abs(chained[2 * p.nv + i]) > SHARPEST
-        if fast or not inside or not abs(way) <= p.max_step[0]:
-            verdict = 1
-    return verdict if verdict == 0 or numbers_given else 2
-
-
 def turns_to(p: TracksMemory, i: int, q: float) -> float:
     """Whole turns to be added to ``q`` so that joint ``i`` comes there from ``now`` the short way round."""
     if p.continuous[i] == 1:
@@ -584,6 +561,5 @@ ROUTINES = (
     stop_all,
     end_goal,
     tell,
-    judge_chained,
 )
 """Those that are called from outside."""

@@ -1,15 +1,15 @@
 """Control cycles of the Python controller written down, so that the C++ one can be held to them.
 
-The file is plain text, a line a call, numbers in model order::
+The file is plain text, a line a call: a word, then numbers, those of joints in model order::
 
-    settings …                                    parameters and their values, closed by "end"; then the controller is made
-    change …                                      the same, for a controller that runs
+    settings                                      parameters and their values, a line each, and "end"; then the controller is made
+    change                                        the same, for a controller that runs
     activate t q v
-    trajectory id stamp now points joints …       names, then a row a point: time, 4 × (given, values)
-    point now …                                   a streamed set-point, the same with one row
+    trajectory now id stamp joints points …       numbers of the joints, then a row a point: time, 4 × (given, values)
+    point now …                                   a streamed set-point, the same
     hold now
-    wrench link six numbers now
-    state t with_effort q v [effort]              followed by its expectations:
+    wrench now link six numbers
+    state t q v [effort]                          followed by its expectations:
     expect mode command effort wrenches external q_d v_d a_d
     watch t                                       likewise
     refused code                                  what the trajectory or point before must be refused with
@@ -28,8 +28,10 @@ from robot_dynamics_ros.control.controller import ControllerOptions, JointContro
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import ComputedTorque, PDGravity
+from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.payload import Payload
+from robot_dynamics_ros.control.reference.reasons import STATUSES
 from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
@@ -74,7 +76,8 @@ class CycleLog:
     @property
     def text(self) -> str:
         """The file."""
-        goals = [f"goal {k} {goal.status.value} {int(goal.code)}" for k, goal in enumerate(self._goals)]
+        statuses = ("waiting", *STATUSES)
+        goals = [f"goal {k} {statuses.index(goal.status.value)} {int(goal.code)}" for k, goal in enumerate(self._goals)]
         return "\n".join([*self.lines, *goals, ""])
 
     def _write_settings(self, word: str) -> None:
@@ -111,6 +114,8 @@ class CycleLog:
             "joint_wrenches.acceleration_source": o.wrench_acceleration.replace("measured_effort", "model"),
             "joint_wrenches.differentiation_cutoff": o.differentiation_cutoff,
             "observer_gain": 0.0 if c.observer is None else c.observer.gain[0],
+            "state_publish_rate": 50.0,
+            "joint_wrenches.rate_divisor": 1,
             "collision_delay": 0.0 if c.collision is None else c.collision.delay,
             "collision_reaction": o.collision_reaction,
             "constraints.goal_time": t.goal_time,
@@ -145,7 +150,7 @@ class CycleLog:
         """See :meth:`JointController.update`."""
         command = self.controller.update(t, q, v, effort)
         given = "" if effort is None else _numbers(effort)
-        self.lines.append(f"state {t} {int(effort is not None)} {_numbers(q)} {_numbers(v)} {given}".rstrip())
+        self.lines.append(f"state {t} {_numbers(q)} {_numbers(v)} {given}".rstrip())
         self._expect()
         return command
 
@@ -159,7 +164,7 @@ class CycleLog:
         c = self.controller
         external = c.observer.effort if c.observer is not None else np.zeros(c.model.nv)
         rows = (c.command, c.effort, c.wrenches, external, c.reference)
-        self.lines.append(f"expect {c.mode.value} {' '.join(_numbers(row) for row in rows)}")
+        self.lines.append(f"expect {list(Mode).index(c.mode)} {' '.join(_numbers(row) for row in rows)}")
 
     def hold(self, now: int) -> None:
         """See :meth:`JointController.hold`."""
@@ -169,16 +174,13 @@ class CycleLog:
     def wrench(self, link: str, wrench: Sequence[float], now: int) -> None:
         """See :meth:`JointController.set_external_wrench`."""
         self.controller.set_external_wrench(link, wrench, now)
-        self.lines.append(f"wrench {self._external.index(link)} {_numbers(wrench)} {now}")
+        self.lines.append(f"wrench {now} {self._external.index(link)} {_numbers(wrench)}")
 
     def trajectory(
         self, joints: Sequence[str], points: Sequence[TrajectoryPoint], now: int, stamp: int = 0
     ) -> Goal | None:
         """Offer a trajectory; ``None`` if it is refused."""
-        rows = [self._row(point) for point in points]
-        self.lines.append(
-            f"trajectory {len(self._goals)} {stamp} {now} {len(points)} {' '.join([*joints, ';', *rows])}"
-        )
+        self.lines.append(f"trajectory {now} {len(self._goals)} {stamp} {self._points(joints, points)}")
         try:
             allow = self.controller.options.allow_nonzero_velocity_at_trajectory_end
             trajectory = Trajectory.from_points(joints, points, stamp=stamp, allow_nonzero_end_velocity=allow)
@@ -191,7 +193,7 @@ class CycleLog:
 
     def point(self, joints: Sequence[str], point: TrajectoryPoint, now: int) -> bool:
         """Stream a set-point; whether it was accepted."""
-        self.lines.append(f"point {now} {' '.join([*joints, ';', self._row(point)])}")
+        self.lines.append(f"point {now} 0 0 {self._points(joints, [point])}")
         try:
             self.controller.accept_point(joints, point, now)
         except TrajectoryRejected as error:
@@ -199,10 +201,14 @@ class CycleLog:
             return False
         return True
 
-    @staticmethod
-    def _row(point: TrajectoryPoint) -> str:
-        given = [getattr(point, name) for name in _FIELDS]
-        return f"{point.time_from_start} " + " ".join(f"{len(values)} {_numbers(values)}".strip() for values in given)
+    def _points(self, joints: Sequence[str], points: Sequence[TrajectoryPoint]) -> str:
+        numbers = [len(joints), *map(self.controller.model.joint_names.index, joints), len(points)]
+        rows = [
+            f"{point.time_from_start} "
+            + " ".join(f"{len(values)} {_numbers(values)}".strip() for values in (getattr(point, x) for x in _FIELDS))
+            for point in points
+        ]
+        return " ".join([*map(str, numbers), *rows])
 
 
 def _home(model: RobotModel) -> Array:

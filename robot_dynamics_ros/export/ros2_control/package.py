@@ -69,7 +69,7 @@ def export_controller(
     >>> import robot_dynamics_ros as rd
     >>> code = rd.export_controller(rd.load_robot("two_link"), prefix="arm")
     >>> [name for name in code.files if name.startswith("src/c")]
-    ['src/controller.cpp', 'src/core.cpp']
+    ['src/controller.cpp']
     """
     check_controllable(model)
     bodies = leaf_bodies(model) if payload is None else _bodies(model, payload)

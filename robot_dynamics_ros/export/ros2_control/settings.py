@@ -103,6 +103,8 @@ SETTINGS = (
     _number("differentiation_cutoff", "30.0", "joint_wrenches.differentiation_cutoff"),
     _number("observer_gain", "50.0", "observer_gain"),
     _joint("collision", "collision.*", "filled(INFINITE)", "collision.threshold"),
+    _number("publish_rate", "50.0", "state_publish_rate", live=True),
+    Setting("wrench_divisor", "Time", "1", 'get("joint_wrenches.rate_divisor").as_int()', live=True),
     _number("collision_delay", "0.0", "collision_delay", "collision.delay"),
     _choice("collision_reaction", "collision_reaction", "Reaction"),
 )

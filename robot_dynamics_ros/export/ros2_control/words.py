@@ -18,6 +18,13 @@ _CAUSES = """non_finite_state time_still time_late time_backwards stale_state fa
 external_wrench_expired collision reference_refused state_jump velocity_sign overspeed"""
 CAUSES = (*LIMITS, *_CAUSES.split())
 """What is counted, under the names that ``JointController.counts`` has."""
+_STOPS = dict.fromkeys((verdicts.FIRST, verdicts.BACKWARDS, verdicts.RECOVERED), "restarted") | {
+    verdicts.RESUMED: "stale",
+    verdicts.EFFORT_NOT_FINITE: "fault",
+    verdicts.CONTRADICTED: "velocity_sign",
+    verdicts.TOO_FAST: "overspeed",
+    verdicts.LOST: "lost",
+}
 
 
 def _named(kind: str, about: str, words: Sequence[str]) -> list[str]:
@@ -34,10 +41,9 @@ def _named(kind: str, about: str, words: Sequence[str]) -> list[str]:
 
 def words_header(package: str) -> str:
     """The header."""
-    counted = [
-        str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1)
-        for k in range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
-    ]
+    numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
+    counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
+    stops = [f"Reason::{_STOPS.get(k, 'none')}" for k in numbers]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     rows = [f"  {{Code::{x.code.name.lower()}, {json.dumps(x.words)}}}," for x in REASONS]
     return "\n".join(
@@ -72,6 +78,8 @@ def words_header(package: str) -> str:
             f"constexpr std::array<ReasonText, {len(REASONS)}> REASONS = {{{{",
             *rows,
             "}};",
+            "/// Why goals end at a verdict of the cycle.",
+            f"constexpr std::array<Reason, {len(stops)}> REASON_OF = {{{', '.join(stops)}}};",
             "constexpr Code code_of(Reason x) { return REASONS[static_cast<std::size_t>(x)].code; }",
             "constexpr const char * text_of(Reason x) { return REASONS[static_cast<std::size_t>(x)].words; }",
             "",

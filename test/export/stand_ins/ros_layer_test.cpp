@@ -165,6 +165,7 @@ void commands_are_those_of_the_core()
   settings.p[0] = 400.0;
   std::fill_n(settings.tolerances.goal.begin() + N, N, 0.01);
   Core core(settings);
+  std::vector<std::unique_ptr<Motion>> motions;
   core.activate(START + PERIOD, bench.q, bench.v);
   for (int k = 0; k < 50; ++k) {
     if (k == 3) {
@@ -175,7 +176,8 @@ void commands_are_those_of_the_core()
       auto motion = make_motion(
         {joint_names.begin(), joint_names.end()}, {{30000000, std::vector<double>(N, 0.01), std::vector<double>(N, 0.0), {}, {}}},
         0, bench.t, settings);
-      CHECK(core.adopt(motion.release(), bench.t));
+      CHECK(core.adopt(motion.get(), bench.t));
+      motions.push_back(std::move(motion));
     }
     core.update(bench.t, bench.q, bench.v, nullptr);
     for (std::size_t j = 0; j < N; ++j) {
@@ -186,10 +188,6 @@ void commands_are_those_of_the_core()
     std::copy_n(core.cycle.reference + N, N, v.begin());
     q[0] += 1e-3 * std::sin(k);
     bench.put(q, v);
-  }
-  core.deactivate();
-  while (const Motion * const motion = core.reference.take_back()) {
-    delete motion;
   }
   const auto & wrenches = bench.sent<geometry_msgs::msg::WrenchStamped>(std::string("~/joint_wrenches/") + TOPIC_NAMES[0]);
   CHECK(wrenches.size() == 50);
@@ -283,6 +281,10 @@ void bad_states_bring_the_safe_command()
   bench.cycle(30);
   bench.tick();
   CHECK(logged("safe command"));
+  diagnostic_updater::DiagnosticStatusWrapper status;
+  bench.controller.the_node->diagnose(status);
+  CHECK(status.level == 2 && status.message == "safe" && std::stoi(status.values["non_finite_state"]) > 0);
+  CHECK(bench.controller.the_node->forced == std::vector<std::string>{"safe"});
   bench.put(away, Vector{});
   bench.states[std::string(joint_names[0]) + "/velocity"]->readable = false;
   bench.cycle(2);

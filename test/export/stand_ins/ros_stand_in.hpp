@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -128,21 +129,9 @@ struct FollowJointTrajectory
 
 namespace diagnostic_msgs::msg
 {
-struct KeyValue
-{
-  std::string key, value;
-};
 struct DiagnosticStatus
 {
   static constexpr unsigned char OK = 0, WARN = 1, ERROR = 2, STALE = 3;
-  unsigned char level = OK;
-  std::string name, message, hardware_id;
-  std::vector<KeyValue> values;
-};
-struct DiagnosticArray
-{
-  std_msgs::msg::Header header;
-  std::vector<DiagnosticStatus> status;
 };
 }  // namespace diagnostic_msgs::msg
 
@@ -412,6 +401,11 @@ typename Server<A>::SharedPtr create_server(
 
 // -- node
 
+namespace diagnostic_updater
+{
+class DiagnosticStatusWrapper;
+}
+
 namespace rclcpp_lifecycle
 {
 class State
@@ -515,6 +509,8 @@ public:
   std::map<std::string, std::weak_ptr<rclcpp::ServiceBase>> services;
   std::map<std::string, std::weak_ptr<rclcpp_action::ServerBase>> actions;
   std::weak_ptr<rclcpp::TimerBase> timer;
+  std::function<void(diagnostic_updater::DiagnosticStatusWrapper &)> diagnose;
+  std::vector<std::string> forced;  // diagnostics that were sent at once
   std::weak_ptr<rclcpp::node_interfaces::OnSetParametersCallbackHandle> on_set;
   std::weak_ptr<rclcpp::node_interfaces::PostSetParametersCallbackHandle> post_set;
 
@@ -523,6 +519,52 @@ private:
   std::shared_ptr<rclcpp::Clock> clock_ = std::make_shared<rclcpp::Clock>(RCL_ROS_TIME);
 };
 }  // namespace rclcpp_lifecycle
+
+// -- diagnostics
+
+namespace diagnostic_updater
+{
+class DiagnosticStatusWrapper
+{
+public:
+  void summary(unsigned char level_, const std::string & text)
+  {
+    level = level_;
+    message = text;
+  }
+  template <typename T>
+  void add(const std::string & key, const T & value)
+  {
+    std::ostringstream text;
+    text << value;
+    values[key] = text.str();
+  }
+  unsigned char level = 0;
+  std::string message;
+  std::map<std::string, std::string> values;
+};
+
+class Updater
+{
+public:
+  explicit Updater(const std::shared_ptr<rclcpp_lifecycle::LifecycleNode> & node) : node_(node) {}
+  void setHardwareID(const std::string &) {}
+  template <typename T>
+  void add(const std::string &, T * object, void (T::*task)(DiagnosticStatusWrapper &))
+  {
+    node_->diagnose = [object, task](DiagnosticStatusWrapper & status) { (object->*task)(status); };
+  }
+  void force_update()
+  {
+    DiagnosticStatusWrapper status;
+    node_->diagnose(status);
+    node_->forced.push_back(status.message);
+  }
+
+private:
+  std::shared_ptr<rclcpp_lifecycle::LifecycleNode> node_;
+};
+}  // namespace diagnostic_updater
 
 // -- ros2_control
 
@@ -609,6 +651,21 @@ struct InterfaceConfiguration
   interface_configuration_type type = interface_configuration_type::NONE;
   std::vector<std::string> names = {};
 };
+
+template <typename T>
+bool get_ordered_interfaces(
+  std::vector<T> & interfaces, const std::vector<std::string> & names, const std::string &,
+  std::vector<std::reference_wrapper<T>> & ordered)
+{
+  for (const auto & name : names) {
+    for (auto & interface : interfaces) {
+      if (interface.get_name() == name) {
+        ordered.push_back(std::ref(interface));
+      }
+    }
+  }
+  return ordered.size() == names.size();
+}
 
 class ChainableControllerInterface
 {

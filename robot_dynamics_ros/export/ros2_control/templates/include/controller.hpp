@@ -1,28 +1,20 @@
 // The ros2_control layer: interfaces, topics, services and parameters around the core.
 //
-// Other threads put requests into a queue; the cycle takes them out, calls the core, and gives them back through another
-// queue to be deleted outside. The cycle itself allocates nothing, waits for nothing and logs nothing.
+// Other threads put requests into a queue; the cycle takes them out and calls the core. What it has to tell goes through
+// queues, too. The cycle itself allocates nothing, waits for nothing and logs nothing.
 
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <functional>
-#include <map>
-#include <mutex>
 
 #include "@package@/@package@_parameters.hpp"
-#include "@package@/core.hpp"
-#include "control_msgs/action/follow_joint_trajectory.hpp"
-#include "control_msgs/msg/joint_trajectory_controller_state.hpp"
+#include "@package@/goals.hpp"
+#include "@package@/report.hpp"
 #include "controller_interface/chainable_controller_interface.hpp"
-#include "diagnostic_msgs/msg/diagnostic_array.hpp"
-#include "geometry_msgs/msg/wrench_stamped.hpp"
-#include "rclcpp/rclcpp.hpp"
-#include "rclcpp_action/rclcpp_action.hpp"
+#include "controller_interface/helpers.hpp"
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "rclcpp_lifecycle/state.hpp"
-#include "realtime_tools/lock_free_queue.hpp"
-#include "realtime_tools/realtime_publisher.hpp"
-#include "sensor_msgs/msg/joint_state.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
@@ -35,21 +27,116 @@ class ComputedTorqueController : public controller_interface::ChainableControlle
 public:
   using CallbackReturn = controller_interface::CallbackReturn;
 
-  ~ComputedTorqueController() override;
+  ~ComputedTorqueController() override { release(); }
 
-  CallbackReturn on_init() override;
-  CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
-  CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
-  CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
-  CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override { return on_cleanup(previous); }
+  // -- life cycle ---------------------------------------------------------------------------------------------------
+
+  CallbackReturn on_init() override
+  {
+    try {
+      parameters_ = std::make_shared<ParamListener>(get_node());
+    } catch (const std::exception & error) {
+      RCLCPP_ERROR(get_node()->get_logger(), "parameters: %s", error.what());
+      return CallbackReturn::ERROR;
+    }
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_configure(const rclcpp_lifecycle::State &) override
+  {
+    const auto node = get_node();
+    release();
+    joints_.clear();
+    const auto names = node->get_parameter("joints").as_string_array();
+    for (const std::string & name : names) {
+      joints_.push_back(index_of(joint_names, name));
+      if (joints_.back() == N) {
+        RCLCPP_ERROR(node->get_logger(), "parameter 'joints': the robot has no joint '%s'", name.c_str());
+        return CallbackReturn::ERROR;
+      }
+      auto_declare<double>("collision." + name, 0.0);
+    }
+    if (const std::string problem = read(settings_, {}); !problem.empty()) {
+      RCLCPP_ERROR(node->get_logger(), "parameters: %s", problem.c_str());
+      return CallbackReturn::ERROR;
+    }
+    parameters_changed_ = false;
+    use_effort_state_ = node->get_parameter("use_effort_state").as_bool();
+    feedback_period_ = nanoseconds(1.0 / node->get_parameter("action_monitor_rate").as_double());
+    core_ = std::make_unique<Core>(settings_);
+    topics_ = std::make_unique<Topics>(*node, *core_);
+    report_ = std::make_unique<Report>(node);
+    goals_ = std::make_unique<Goals>(node->get_logger(), requests_);
+    listen();
+    RCLCPP_INFO(
+      node->get_logger(), "configured for '@robot@': %zu of %zu joints", joints_.size(), static_cast<std::size_t>(N));
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_activate(const rclcpp_lifecycle::State &) override
+  {
+    using controller_interface::get_ordered_interfaces;
+    states_.clear();
+    commands_.clear();
+    if (
+      !get_ordered_interfaces(state_interfaces_, state_interface_configuration().names, "", states_) ||
+      !get_ordered_interfaces(command_interfaces_, command_interface_configuration().names, "", commands_)) {
+      RCLCPP_ERROR(get_node()->get_logger(), "the hardware does not offer every interface that this controller claims");
+      commands_.clear();
+      return CallbackReturn::ERROR;
+    }
+    for (const auto & interface : ordered_exported_reference_interfaces_) {
+      static_cast<void>(interface->set_value(NOT_A_NUMBER));
+    }
+    started_ = false;
+    published_ = snapshot_taken_ = 0;
+    running_.store(true, std::memory_order_release);
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override
+  {
+    running_.store(false, std::memory_order_release);
+    write(core_->deactivate());
+    commands_.clear();
+    hand_out_events();
+    take_snapshot();
+    return CallbackReturn::SUCCESS;
+  }
+
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override
   {
     release();
     return CallbackReturn::SUCCESS;
   }
+  CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override { return on_cleanup(previous); }
 
-  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
-  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+  // -- interfaces ---------------------------------------------------------------------------------------------------
+
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override
+  {
+    controller_interface::InterfaceConfiguration claimed;
+    claimed.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+    for (const std::size_t j : joints_) {
+      claimed.names.push_back(std::string(joint_names[j]) + "/" + hardware_interface::HW_IF_EFFORT);
+    }
+    return claimed;
+  }
+
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override
+  {
+    using namespace hardware_interface;  // NOLINT
+    controller_interface::InterfaceConfiguration claimed;
+    claimed.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+    for (const std::string joint : joint_names) {
+      for (std::size_t k = 0; k < kinds_of_state(); ++k) {
+        claimed.names.push_back(joint + "/" + std::array{HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_EFFORT}[k]);
+      }
+    }
+    return claimed;
+  }
+
+  // -- the cycle ----------------------------------------------------------------------------------------------------
 
   /// Nothing: requests are taken in update_and_write_commands, in chained mode too.
   controller_interface::return_type update_reference_from_subscribers(
@@ -57,139 +144,366 @@ public:
   {
     return controller_interface::return_type::OK;
   }
+
   controller_interface::return_type update_and_write_commands(
-    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+    const rclcpp::Time & time, const rclcpp::Duration &) override
+  {
+    using controller_interface::return_type;
+    const Time t = time.nanoseconds();
+    same_clock_.store(time.get_clock_type() == get_node()->get_clock()->get_clock_type(), std::memory_order_relaxed);
+    cycle_time_.store(t, std::memory_order_relaxed);
+    const bool readable = read_state();
+    if (!started_) {
+      started_ = readable && core_->activate(t, state_[0], state_[1]);
+      if (!started_) {
+        write(core_->safe_command());
+        return return_type::OK;
+      }
+    }
+    requests_.take(*core_, t);
+    if (is_in_chained_mode()) {
+      read_references();
+    }
+    const Settings & settings = core_->settings();
+    const bool wrenches_due = cycles_++ % std::max<Time>(1, settings.wrench_divisor) == 0;
+    core_->want_wrenches = wrenches_due || settings.acceleration == Acceleration::differentiated;
+    const bool done = readable && core_->update(t, state_[0], state_[1], use_effort_state_ ? &state_[2] : nullptr);
+    if (!done) {
+      core_->watch(t);
+    }
+    write(core_->cycle.command);
+    const auto stamp = stamp_of(t + clock_offset_.load(std::memory_order_relaxed));
+    if (done && wrenches_due) {
+      topics_->publish_wrenches(*core_, stamp);
+    }
+    hand_out_events();
+    if (t - published_ >= nanoseconds(1.0 / settings.publish_rate) || t < published_) {
+      published_ = t;
+      topics_->publish(*core_, stamp);
+    }
+    if (t - snapshot_taken_ >= SECOND / 50 || t < snapshot_taken_) {
+      snapshot_taken_ = t;
+      take_snapshot();
+    }
+    return core_->fault ? return_type::ERROR : return_type::OK;  // ERROR: the controller manager deactivates us
+  }
 
 protected:
-  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override;
-  bool on_set_chained_mode(bool chained_mode) override 
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override
+  {
+    using namespace hardware_interface;  // NOLINT
+    std::vector<CommandInterface::SharedPtr> interfaces;
+    for (const char * what : {HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_ACCELERATION}) {
+      for (const std::size_t j : joints_) {
+        const std::string prefix = std::string(get_node()->get_name()) + "/" + joint_names[j];
+        interfaces.push_back(std::make_shared<CommandInterface>(prefix, what));
+        static_cast<void>(interfaces.back()->set_value(NOT_A_NUMBER));
+      }
+    }
+    return interfaces;
+  }
+
+  bool on_set_chained_mode(bool chained_mode) override
   {
     chained_ = chained_mode;
     return true;
   }
 
 private:
-  using Action = control_msgs::action::FollowJointTrajectory;
-  using GoalHandle = rclcpp_action::ServerGoalHandle<Action>;
   using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
   using JointTrajectoryPoint = trajectory_msgs::msg::JointTrajectoryPoint;
-  using JointState = sensor_msgs::msg::JointState;
   using WrenchStamped = geometry_msgs::msg::WrenchStamped;
-  using ControllerState = control_msgs::msg::JointTrajectoryControllerState;
-  using DiagnosticArray = diagnostic_msgs::msg::DiagnosticArray;
   using Trigger = std_srvs::srv::Trigger;
 
-  /// What another thread wants of the cycle; deleted outside it.
-  using Request = std::function<void(Core &, Time)>;
+  static constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
+  static constexpr auto HOUSEKEEPING = std::chrono::milliseconds(20);
   static constexpr auto HOLD = [](Core & core, Time t) { core.hold(t); };
 
-  /// What the cycle tells other threads from time to time.
-  struct Snapshot
-  {
-    Shown shown;
-    bool collision = false;
-    unsigned long write_failures = 0, read_failures = 0;
-  };
+  // -- in the cycle
 
-  /// A topic that the cycle publishes on.
-  template <typename Message>
-  struct Topic
-  {
-    std::unique_ptr<realtime_tools::RealtimePublisher<Message>> realtime;
-    Message message;  ///< filled in the cycle; its strings and arrays have their size from the start
-  };
-
-  /// Everything that is there from configuring until cleaning up.
-  struct Connections
-  {
-    std::array<Topic<WrenchStamped>, N> wrenches;
-    Topic<JointState> reference, error, external_efforts;
-    Topic<ControllerState> state;
-    rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics;
-    rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_in;
-    rclcpp::Subscription<JointTrajectoryPoint>::SharedPtr point_in;
-    rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_in;
-    rclcpp::Service<Trigger>::SharedPtr hold;
-    rclcpp::TimerBase::SharedPtr timer;
-    rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr parameter_check;
-    rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr parameter_change;
-  };
-
-  // -- configuration and parameters (not in the cycle)
-  void advertise_topics();
-  void listen();
-  template <typename Message>
-  void advertise(Topic<Message> & topic, const std::string & name);
-  template <typename Interfaces>
-  bool locate(
-    const std::vector<std::string> & names, const Interfaces & interfaces, std::vector<std::size_t> & at) const;
-  std::string read(Settings & settings, const std::vector<rclcpp::Parameter> & changes) const;
-  void read_rates();
-  void take_over_parameters();
-  void release();
-
-  // -- requests, and what is told (not in the cycle)
-  bool running() const { return running_.load(std::memory_order_acquire); }
-  void require_running() const;
-  bool push(Request request);
-  bool push(std::unique_ptr<Motion> motion);
-  void on_trajectory(const JointTrajectory & message);
-  void on_point(const JointTrajectoryPoint & message);
-  void on_wrench(const WrenchStamped & message);
-  rclcpp_action::GoalResponse on_goal(const Action::Goal & goal);
-  void on_accepted(const std::shared_ptr<GoalHandle> & handle);
-  std::unique_ptr<Motion> motion_of(const JointTrajectory & message) const;
-  Tolerances tolerances_of(const Action::Goal & goal) const;
-  void housekeeping();
-  void finish_goal(const Event & event, Code code);
-  void publish_feedback(const Snapshot & snapshot);
-  void report(const Snapshot & snapshot);
-  void publish_diagnostics(const Snapshot & snapshot);
-
-  // -- the cycle
   std::size_t kinds_of_state() const { return use_effort_state_ ? 3 : 2; }
-  bool read_state();
-  void read_references();
-  void take_requests(Time t);
-  void write(const double * command);
-  void hand_out(Time t);
-  void fill_messages();
-  void publish_wrenches(const builtin_interfaces::msg::Time & stamp);
+
+  bool read_state()
+  {
+    bool good = true;
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      const auto value = states_[k].get().get_optional();
+      double & to = state_[k % kinds_of_state()][k / kinds_of_state()];
+      good = good && value.has_value();
+      to = value.value_or(to);
+    }
+    read_failures_ += good ? 0 : 1;
+    return good;
+  }
+
+  void read_references()
+  {
+    const std::size_t count = joints_.size();
+    std::array<double, 3 * N> rows;
+    rows.fill(NOT_A_NUMBER);
+    for (std::size_t k = 0; k < 3 * count; ++k) {
+      const auto & interface = ordered_exported_reference_interfaces_[k];
+      rows[k / count * N + joints_[k % count]] = interface->get_optional().value_or(NOT_A_NUMBER);
+    }
+    core_->chain(rows);
+  }
+
+  void write(const double * command)
+  {
+    for (std::size_t k = 0; k < commands_.size(); ++k) {
+      write_failures_ += commands_[k].get().set_value(command[joints_[k]]) ? 0 : 1;
+    }
+  }
+
+  void hand_out_events()
+  {
+    for (Event event; events_.size() < EVENTS && core_->reference.take(event);) {
+      static_cast<void>(events_.push(event));
+    }
+  }
+
+  void take_snapshot()
+  {
+    static_cast<void>(snapshots_.push({*core_, core_->collision.flag[0] != 0, write_failures_, read_failures_}));
+  }
+
+  // -- parameters
+
+  /// The settings that the parameters mean after some changes; what is wrong with them is returned, empty if nothing is.
+  std::string read(Settings & settings, const std::vector<rclcpp::Parameter> & changes) const
+  {
+    try {
+      settings = settings_of([&](const std::string & name) {
+        const auto changed =
+          std::find_if(changes.begin(), changes.end(), [&](const auto & x) { return x.get_name() == name; });
+        return changed != changes.end() ? *changed : get_node()->get_parameter(name);
+      });
+      return problem_with(settings);
+    } catch (const std::exception & error) {
+      return error.what();
+    }
+  }
+
+  void take_over_parameters()
+  {
+    Settings wanted;
+    if (const std::string problem = read(wanted, {}); !problem.empty()) {
+      RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
+      return;
+    }
+    settings_.take(wanted);
+    parameters_changed_ = !push([settings = settings_, numbers = carrying(settings_.payload)](Core & core, Time) {
+      core.change(settings, numbers);
+    });
+  }
+
+  // -- requests
+
+  void listen()
+  {
+    const auto node = get_node();
+    const auto reliable = rclcpp::SystemDefaultsQoS();
+    const auto newest = rclcpp::QoS(rclcpp::KeepLast(1)).best_effort();
+    connections_ = {
+      node->create_subscription<JointTrajectory>(
+        "~/joint_trajectory", reliable,
+        [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); }),
+      node->create_subscription<JointTrajectoryPoint>(
+        "~/joint_references", newest,
+        [this](const std::shared_ptr<const JointTrajectoryPoint> message) { on_point(*message); }),
+      node->create_subscription<WrenchStamped>(
+        "~/external_wrench", newest,
+        [this](const std::shared_ptr<const WrenchStamped> message) { on_wrench(*message); }),
+      node->create_service<Trigger>(
+        "~/hold",
+        [this](const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> response) {
+          response->success = running_ && !chained_ && push(HOLD);
+          response->message = response->success ? "holding" : "the controller is not active, or is chained";
+        }),
+      rclcpp_action::create_server<Action>(
+        node, "~/follow_joint_trajectory",
+        [this](const rclcpp_action::GoalUUID &, const std::shared_ptr<const Action::Goal> goal) { return on_goal(*goal); },
+        [this](const std::shared_ptr<GoalHandle>) {
+          push(HOLD);
+          return rclcpp_action::CancelResponse::ACCEPT;
+        },
+        [this](const std::shared_ptr<GoalHandle> handle) { goals_->follow(std::move(offered_), handle); }),
+      node->create_wall_timer(HOUSEKEEPING, [this]() { housekeeping(); }),
+      node->add_on_set_parameters_callback([this](const std::vector<rclcpp::Parameter> & changes) {
+        rcl_interfaces::msg::SetParametersResult result;
+        Settings unused;
+        result.reason = read(unused, changes);
+        result.successful = result.reason.empty();
+        return result;
+      }),
+      node->add_post_set_parameters_callback(
+        [this](const std::vector<rclcpp::Parameter> &) { parameters_changed_ = true; }),
+    };
+  }
+
+  bool push(Requests::Request request)
+  {
+    const bool pushed = requests_.push(std::move(request));
+    if (!pushed) {
+      warn<Requests>("the cycle takes no requests, or too many come");
+    }
+    return pushed;
+  }
+
+  /// @tparam About what the text is about: each kind is logged now and then, however often another is.
+  template <typename About>
+  void warn(const std::string & text) const
+  {
+    RCLCPP_WARN_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), LOG_PERIOD, "%s", text.c_str());
+  }
+
+  /// @param stamp when the motion starts, by the clock of the node.
+  /// @throws Rejected if no motion is followed now, or not this one.
+  std::unique_ptr<Motion> motion_of(
+    const std::vector<std::string> & names, const std::vector<JointTrajectoryPoint> & messages, Time stamp,
+    bool single = false) const
+  {
+    if (!running_ || chained_) {
+      throw Rejected(Code::invalid_goal, chained_ ? "the controller is chained" : "the controller is not active");
+    }
+    std::vector<Point> points;
+    for (const auto & x : messages) {
+      points.push_back({time_of(x.time_from_start), x.positions, x.velocities, x.accelerations, x.effort});
+    }
+    stamp = stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_;
+    return make_motion(names, points, stamp, cycle_time_, settings_, single);
+  }
+
+  void on_trajectory(const JointTrajectory & message)
+  {
+    try {
+      if (message.points.empty() && running_ && !chained_) {
+        RCLCPP_INFO(get_node()->get_logger(), "empty trajectory: holding");
+        push(HOLD);
+      } else {
+        goals_->follow(motion_of(message.joint_names, message.points, time_of(message.header.stamp)));
+      }
+    } catch (const Rejected & error) {
+      RCLCPP_WARN(get_node()->get_logger(), "trajectory refused: %s", error.what());
+    }
+  }
+
+  rclcpp_action::GoalResponse on_goal(const Action::Goal & goal)
+  {
+    const auto logger = get_node()->get_logger();
+    try {
+      const JointTrajectory & trajectory = goal.trajectory;
+      offered_ = motion_of(trajectory.joint_names, trajectory.points, time_of(trajectory.header.stamp));
+    } catch (const Rejected & error) {
+      RCLCPP_WARN(logger, "goal refused: %s", error.what());
+      return rclcpp_action::GoalResponse::REJECT;
+    }
+    try {
+      offered_->tolerances = tolerances_of(goal, settings_.tolerances);
+    } catch (const Rejected & error) {
+      RCLCPP_WARN(logger, "the default tolerances are used: %s", error.what());
+    }
+    return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
+  }
+
+  void on_point(const JointTrajectoryPoint & message)
+  {
+    std::vector<std::string> names;
+    for (const std::size_t j : joints_) {
+      names.emplace_back(joint_names[j]);
+    }
+    try {
+      const std::shared_ptr<const Motion> point = motion_of(names, {message}, 0, true);
+      push([point](Core & core, Time t) { core.stream(*point, t); });
+    } catch (const Rejected & error) {
+      warn<JointTrajectoryPoint>(std::string("set-point refused: ") + error.what());
+    }
+  }
+
+  void on_wrench(const WrenchStamped & message)
+  {
+    const std::size_t link = index_of(external_links, message.header.frame_id);
+    const auto & w = message.wrench;
+    const std::array<double, 6> wrench = {w.torque.x, w.torque.y, w.torque.z, w.force.x, w.force.y, w.force.z};
+    const bool meant = std::all_of(wrench.begin(), wrench.end(), [](double x) { return std::abs(x) <= 1e7; });
+    if (link == LOADED || !meant) {
+      warn<WrenchStamped>(
+        "external wrench refused: " + (meant ? message.header.frame_id : "its values cannot be meant") +
+        "; header.frame_id must be one of @external_links@");
+    } else if (running_) {
+      push([link, wrench](Core & core, Time t) { core.set_external_wrench(link, wrench, t); });
+    }
+  }
+
+  // -- from time to time
+
+  void housekeeping()
+  {
+    for (Event event; events_.pop(event);) {
+      goals_->finish(event);
+    }
+    const Time now = get_node()->now().nanoseconds();
+    clock_offset_ = same_clock_ ? 0 : now - rclcpp::Clock(RCL_STEADY_TIME).now().nanoseconds();
+    if (running_ && parameters_changed_.exchange(false)) {
+      take_over_parameters();
+    }
+    if (Snapshot snapshot; snapshots_.get_latest(snapshot)) {
+      if (now >= feedback_due_ || feedback_due_ - now > feedback_period_) {
+        feedback_due_ = now + feedback_period_;
+        goals_->publish_feedback(snapshot.shown.cycle, now);
+      }
+      report_->update(snapshot);
+    }
+  }
+
+  void release()
+  {
+    running_.store(false, std::memory_order_release);
+    connections_.clear();
+    if (core_) {
+      core_->deactivate();
+      hand_out_events();
+      housekeeping();  // results of goals
+    }
+    requests_.clear();
+    goals_.reset();
+    report_.reset();
+    topics_.reset();
+    core_.reset();
+  }
 
   std::shared_ptr<ParamListener> parameters_;
   std::atomic<bool> parameters_changed_{false};
   Settings settings_;                 ///< as last accepted
   std::vector<std::size_t> joints_;   ///< commanded, in the order of the parameter
   bool use_effort_state_ = false;
+  Time feedback_due_ = 0, feedback_period_ = 0;
 
-  std::unique_ptr<Core> core_;
   std::atomic<bool> running_{false}, chained_{false}, same_clock_{true};
   std::atomic<Time> cycle_time_{0}, clock_offset_{0};
-  std::atomic<std::int64_t> wrench_divisor_{1}, publish_period_{20000000};
 
-  // queues between the cycle and everything else
-  static constexpr std::size_t QUEUE = 64;
-  realtime_tools::LockFreeSPSCQueue<Request *, QUEUE> requests_, answered_;
-  realtime_tools::LockFreeSPSCQueue<Motion *, QUEUE> motions_;
-  realtime_tools::LockFreeSPSCQueue<Event, 4 * QUEUE> events_;
+  // from configuring until cleaning up
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<Topics> topics_;
+  std::unique_ptr<Report> report_;
+  std::unique_ptr<Goals> goals_;
+  std::unique_ptr<Motion> offered_;  ///< of a goal between its offer and its acceptance
+  std::vector<std::shared_ptr<void>> connections_;
+
+  // between the cycle and everything else
+  static constexpr std::size_t EVENTS = 256;
+  Requests requests_;
+  realtime_tools::LockFreeSPSCQueue<Event, EVENTS> events_;
   realtime_tools::LockFreeSPSCQueue<Snapshot, 4> snapshots_;
-  std::mutex request_mutex_;  ///< of those who put requests in, never of the cycle
 
   // memory of the cycle
   std::array<Vector, 3> state_{};  ///< positions, velocities, efforts
-  std::vector<std::size_t> state_at_, command_at_;
+  std::vector<std::reference_wrapper<hardware_interface::LoanedStateInterface>> states_;
+  std::vector<std::reference_wrapper<hardware_interface::LoanedCommandInterface>> commands_;
   bool started_ = false;
   unsigned long write_failures_ = 0, read_failures_ = 0;
   std::int64_t cycles_ = 0;
   Time published_ = 0, snapshot_taken_ = 0;
-
-  std::unique_ptr<Connections> io_;
-  rclcpp_action::Server<Action>::SharedPtr action_;
-  std::map<unsigned long, std::shared_ptr<GoalHandle>> goals_;
-  unsigned long next_goal_ = 1;
-  Time feedback_due_ = 0, diagnostics_due_ = 0, feedback_period_ = 50000000;
-  bool was_safe_ = false, changed_ = false, refusing_ = false;
-  unsigned long told_refusals_ = 0;
 };
 
 }  // namespace @package@

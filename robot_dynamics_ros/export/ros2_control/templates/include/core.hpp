@@ -3,8 +3,8 @@
 // The cycle itself is C, generated from the one in Python (@prefix@_cycle.c). This is what is around it: what a cycle works
 // on is loaded here, and what it says (a goal is reached, the state has jumped, ...) is acted on here.
 //
-// Nothing in `update`, `watch` and the functions named "in the cycle" allocates, locks, throws or logs. Nothing here is
-// safe to be called from several threads: the ROS layer queues what other threads want and calls from the cycle.
+// Nothing here allocates, locks, throws or logs. Nothing is safe to be called from several threads: the ROS layer queues
+// what other threads want and calls from the cycle.
 
 #pragma once
 
@@ -13,38 +13,87 @@
 namespace @package@
 {
 
-/// How often each cause was met.
-class Counts
+template <typename Numbers>
+bool finite(const Numbers & x)
 {
-public:
-  void add(Cause cause, unsigned long n = 1) { counts_[static_cast<std::size_t>(cause)] += n; }
-  unsigned long operator[](Cause cause) const { return counts_[static_cast<std::size_t>(cause)]; }
+  return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
+}
 
-private:
-  std::array<unsigned long, CAUSE_NAMES.size()> counts_{};
-};
+template <typename From, typename To>
+void copy(const From & from, To * to)
+{
+  std::copy(from.begin(), from.end(), to);
+}
 
-/// What the last cycle worked with.
+/// What the last cycle worked with; the next one overwrites it.
 struct Shown
 {
   @prefix@_cycle_memory cycle = @prefix@_cycle_initial;  ///< state, reference, errors, effort, command, wrenches: see its declaration
   Mode mode = Mode::inactive;
   bool fault = false;
   Reason fault_reason = Reason::none;  ///< of the last fault
-  Counts counts;
+  std::array<unsigned long, CAUSE_NAMES.size()> counts{};  ///< how often each cause was met
 };
 
-/// One robot's controller. The members from `mode` on are to be read after each cycle; they are overwritten by the next.
+/// One robot's controller.
 class Core : public Shown
 {
 public:
-  explicit Core(const Settings & settings);
+  explicit Core(const Settings & settings)
+  : reference(settings), settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters, {}}
+  {
+    cycle.context = &robot_;
+    load(settings, cycle);
+    load(settings, collision);
+    copy(settings.commanded, cycle.commanded);
+    chained_.times = {0};
+    chained_.degree = {5};
+    chained_.fields.resize(4 * N);
+    for (std::size_t i = 0; i < N; ++i) {
+      chained_.column[i] = settings.commanded[i] ? static_cast<Time>(i) : -1;
+    }
+    observer.rubs[0] = settings.friction != FrictionAt::none;
+    std::fill_n(observer.gain, N, settings.observer_gain);
+    load_limits();
+    load_law();
+    wrenches_changed();
+  }
 
   /// Hold where the arm is from now on; a moving arm is brought to a stop. False: the state is not finite.
-  bool activate(Time t, const Vector & q, const Vector & v);
+  bool activate(Time t, const Vector & q, const Vector & v)
+  {
+    if (!finite(q) || !finite(v)) {
+      return false;
+    }
+    fault = false;
+    cycle.stale[0] = 0;
+    cycle.started[0] = 1;
+    cycle.last[0] = t - 1;
+    cycle.time[0] = t;
+    loaded_until_.fill(0);
+    std::fill(std::begin(robot_.loads), std::end(robot_.loads), 0.0);
+    wrenches_changed();
+    copy(q, cycle.arrived);
+    copy(v, cycle.arrived + N);
+    restart(Reason::restarted);
+    return true;
+  }
 
   /// Stop; the safe command to write last. Open goals are aborted.
-  const double * deactivate();
+  const double * deactivate()
+  {
+    if (mode != Mode::inactive) {
+      stop(cycle.last[0], Status::aborted, Reason::deactivated);
+      set_mode(Mode::inactive);
+    }
+    return safe_command();
+  }
+
+  const double * safe_command()
+  {
+    @prefix@_cycle_find_safe_command(&cycle);
+    return cycle.safe_effort;
+  }
 
   /// One cycle for a state of time t: the efforts to command, always finite and within the limits, are `cycle.command`.
   ///
@@ -52,72 +101,456 @@ public:
   /// one that is much older, or comes after a gap, makes the controller hold where the arm is.
   /// @param measured measured efforts, or nullptr: the command of the cycle before takes their place.
   /// @returns whether this was a cycle, not a state that was dropped.
-  bool update(Time t, const Vector & q, const Vector & v, const Vector * measured);
+  bool update(Time t, const Vector & q, const Vector & v, const Vector * measured)
+  {
+    if (mode == Mode::inactive) {
+      chained_now_ = false;
+      std::copy_n(safe_command(), N, cycle.command);
+      return false;
+    }
+    cycle.time[0] = t;
+    copy(q, cycle.arrived);
+    copy(v, cycle.arrived + N);
+    if (chained_now_) {
+      reference_changed();
+    }
+    std::int64_t verdict = @PREFIX@_DONE, step = @PREFIX@_ARRIVE;
+    do {
+      verdict = @prefix@_cycle_cycle(&cycle, step);
+      step = verdict != @PREFIX@_DONE ? act(verdict) : step;
+    } while (verdict != @PREFIX@_DONE && step != DROPPED);
+    chained_now_ = false;
+    if (step == DROPPED) {
+      return false;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {  // the first causes are the limits
+      counts[k] += static_cast<unsigned long>(cycle.hits[k]);
+    }
+    const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
+    if (settings_.observer_gain > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
+      observe(efforts != nullptr ? efforts : cycle.previous);
+    }
+    if (want_wrenches) {
+      compute_wrenches(efforts);
+    } else {
+      differentiates_ = false;
+    }
+    cycle.fresh[0] = 0;
+    return true;
+  }
 
   /// To be called when a cycle has no state: brings the safe command if the last good one is older than the timeout.
-  void watch(Time t);
+  void watch(Time t)
+  {
+    chained_now_ = false;
+    if (mode != Mode::inactive && cycle.started[0] && t - cycle.last[0] > cycle.timeout[0]) {
+      cycle.stale[0] = 1;
+      if (mode != Mode::safe) {
+        count(Cause::stale_state);
+        stop(cycle.last[0], Status::aborted, Reason::stale);
+      }
+      send_safe();
+    }
+  }
 
-  // -- in the cycle, before `update` ------------------------------------------------------------------------------
+  // -- to be called before `update` ---------------------------------------------------------------------------------
 
-  /// Other law, gains, payload or tolerances; the effort does not jump. `settings` must have no `problem_with`.
+  /// Other law, gains, payload or tolerances; the effort does not jump. `wanted` must have no `problem_with`.
   /// @param loaded the robot's numbers for its payload, from `carrying`.
-  void change(const Settings & settings, const Parameters & loaded);
+  void change(const Settings & wanted, const Parameters & loaded)
+  {
+    const Settings before = settings_;
+    const auto tracked = cycle.tracks[0], integrated = cycle.integrates[0];
+    settings_.take(wanted);
+    load_law();
+    if (wanted.law != before.law) {
+      std::fill_n(cycle.z, N, 0.0);
+      if (cycle.tracks[0] != tracked && mode != Mode::inactive && mode != Mode::safe) {
+        stop(cycle.last[0], Status::canceled, Reason::law_changed);
+        rest();
+      }
+    } else if (integrated != 0) {  // Ki z goes on where it was
+      for (std::size_t i = 0; i < N; ++i) {
+        cycle.z[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
+      }
+    }
+    const bool other_payload = before.payload.link != wanted.payload.link || before.payload.body != wanted.payload.body;
+    if (other_payload) {
+      robot_.numbers = loaded;
+      observer.started[0] = 0;  // momentum is another one now; the estimate goes on
+    }
+    if (
+      other_payload || before.law != wanted.law || before.friction != wanted.friction || before.p != wanted.p ||
+      before.i != wanted.i || before.d != wanted.d) {
+      start_blend();
+    }
+  }
 
-  /// Follow a trajectory. False: it is not taken, an event says why, and it is still the caller's.
-  bool adopt(Motion * motion, Time t);
+  /// Follow a trajectory, which must stay until an event says that it is refused or released. Whether it is followed.
+  bool adopt(const Motion * motion, Time t)
+  {
+    return follow(Mode::trajectory, admits(*motion) && reference.adopt(motion, t));
+  }
 
-  /// Follow one streamed set-point; it stays the caller's.
-  bool stream(const Motion & point, Time t);
+  /// Follow one streamed set-point, which is needed no longer then.
+  bool stream(const Motion & point, Time t)
+  {
+    return follow(Mode::stream, admits(point) && reference.admit(point, reference.stream(point, t)));
+  }
 
   /// Come to a stop and stay. Open goals are cancelled.
-  void hold(Time t);
+  void hold(Time t)
+  {
+    const bool tracks = cycle.tracks[0] != 0;
+    if (tracks) {
+      reference.begin_due(t);
+      reference.load(t);
+    }
+    const double * const from = reference.memory.now;
+    reference.stop_from(t, tracks ? from : cycle.q, tracks ? from + N : cycle.v, Status::canceled, Reason::held);
+    reference_changed();
+  }
 
   /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame; forgotten after a time.
-  void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t);
+  void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t)
+  {
+    if (link < LOADED && finite(wrench)) {
+      if (loaded_until_[link] == 0) {
+        start_blend();
+      }
+      copy(wrench, robot_.loads + 6 * link);
+      loaded_until_[link] = t + nanoseconds(settings_.wrench_timeout);
+      wrenches_changed();
+    }
+  }
 
   /// Take the reference of the next `update` from another controller: rows of positions, velocities, accelerations.
-  /// Positions that are not finite mean hold; velocities and accelerations that are not finite are zero. A jump of more
+  /// Positions that are no numbers mean hold; velocities and accelerations that are not finite are zero. A jump of more
   /// than max_step, or a value beyond the limits, is refused: the arm stops and waits for a reference that is near.
-  void chain(const std::array<double, 3 * N> & given);
+  void chain(const std::array<double, 3 * N> & rows)
+  {
+    copy(rows, chained_.fields.data());
+    std::replace_if(&chained_.fields[N], &chained_.fields[3 * N], [](double x) { return !std::isfinite(x); }, 0.0);
+    chained_now_ = true;
+  }
 
-  // -- what the last cycle worked with -----------------------------------------------------------------------------
+  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && cycle.tracks[0] != 0; }
+  const Settings & settings() const { return settings_; }
 
   @prefix@_observer_memory observer = @prefix@_observer_initial;  ///< `effort`: estimated, that the model does not explain
   @prefix@_collision_memory collision{};
   bool want_wrenches = true;
   Reference reference;
 
-  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && cycle.tracks[0] != 0; }
-  const Settings & settings() const { return settings_; }
-  const double * safe_command();
-
 private:
   static constexpr std::int64_t DROPPED = -1;
 
-  void load_limits();
-  void load_law();
-  void load_reference(Time t);
-  bool load_chained(Time t);
+  // -- what a cycle works on ----------------------------------------------------------------------------------------
+
+  /// Limits beside those of the description, and for the joints that are commanded.
+  void load_limits()
+  {
+    constexpr double LAST = 0.01;  // share of the soft zone in which no friction is allowed for
+    const Settings & s = settings_;
+    std::copy_n(reference.memory.deceleration, N, cycle.deceleration);
+    for (std::size_t i = 0; i < N; ++i) {
+      cycle.effort_limit[i] = std::min(cycle.effort_limit[i], s.effort_limit[i]) * std::min(s.effort_scale, 1.0);
+      cycle.velocity_limit[i] = s.commanded[i] ? cycle.velocity_limit[i] * s.velocity_scale : INFINITE;
+      cycle.lower[i] = s.commanded[i] ? cycle.lower[i] : -INFINITE;
+      cycle.upper[i] = s.commanded[i] ? cycle.upper[i] : INFINITE;
+      cycle.margin[i] = std::min(s.position_margin, 0.25 * (cycle.upper[i] - cycle.lower[i]));
+      cycle.creep[i] = LAST * cycle.zone_rate[0] * cycle.margin[i];
+      cycle.assumed_rotor[i] *= s.rotor_share;
+      cycle.largest_rejected[i] *= s.rejected_effort;
+      cycle.trust[i] = s.robust ? s.friction_trust : 0.0;
+    }
+  }
+
+  void load_law()
+  {
+    const Settings & s = settings_;
+    const @prefix@_law & law = @prefix@_laws[static_cast<std::size_t>(s.law)][static_cast<std::size_t>(s.friction)];
+    cycle.law_before = law.before;
+    cycle.law_after = law.after;
+    cycle.uses_gravity[0] = law.uses_gravity;
+    cycle.uses_inertia[0] = law.uses_inertia;
+    cycle.uses_motion[0] = law.uses_motion;
+    cycle.uses_motion_of_reference[0] = law.uses_motion_of_reference;
+    cycle.tracks[0] = law.tracks;
+    cycle.integrates[0] = law.i >= 0 && s.i != Vector{};
+    for (const auto & [row, gain] : {std::pair(law.p, &s.p), std::pair(law.i, &s.i), std::pair(law.d, &s.d)}) {
+      if (row >= 0) {
+        copy(*gain, cycle.gains + static_cast<std::size_t>(row) * N);
+      }
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+      cycle.integral_bound[i] = s.i[i] > 0.0 ? INFINITE : 0.0;
+    }
+    const bool robust = s.robust && law.inverts != 0;
+    if (cycle.robust[0] != robust) {
+      cycle.steady[0] = 0;
+      std::fill_n(cycle.trust, N, s.robust ? s.friction_trust : 0.0);
+    }
+    cycle.robust[0] = robust;
+    reference_changed();
+  }
+
+  void load_reference(Time t)
+  {
+    const Tracks & r = reference.memory;
+    reference.begin_due(t);
+    cycle.adds_feedforward[0] = settings_.trajectory_effort == TrajectoryEffort::add && r.with_effort[0] != 0;
+    if (cycle.tracks[0] != 0 && chained_now_) {
+      load_chained(t);
+    }
+    const Tolerances & tolerances = reference.tolerances();
+    cycle.knot[0] = t;
+    cycle.due[0] = reference.load(t);
+    std::copy_n(r.now, 6 * N, cycle.piece);
+    std::copy_n(r.now + 6 * N, 2 * N, cycle.piece_effort);
+    cycle.goal_open[0] = r.open[0];
+    cycle.goal_end[0] = r.goal_end[0];
+    cycle.goal_time[0] = nanoseconds(tolerances.goal_time);
+    copy(tolerances.path, cycle.path_tolerance);
+    copy(tolerances.goal, cycle.goal_tolerance);
+    rest();
+    if (cycle.tracks[0] != 0 && reference.moving(t) && (r.streaming[0] != 0 || reference.has_goal())) {
+      set_mode(r.streaming[0] != 0 ? Mode::stream : Mode::trajectory);
+    }
+  }
+
+  /// Follow the reference that another controller gave for this cycle, if it is near and within the limits; else stop.
+  void load_chained(Time t)
+  {
+    bool usable = true, empty = true;
+    for (std::size_t i = 0; i < N; ++i) {
+      usable = usable && (!settings_.commanded[i] || std::isfinite(chained_.fields[i]));
+      empty = empty && (!settings_.commanded[i] || std::isnan(chained_.fields[i]));
+    }
+    Tracks & r = reference.memory;
+    chained_.describe(r, 0);
+    if (
+      !usable || @prefix@_tracks_check_points(&r, 0, t, t, chained_.times.data(), chained_.fields.data()) != 0 ||
+      reference.stream(chained_, t) != 0) {
+      count(Cause::reference_refused, empty ? 0 : 1);
+      if (r.streaming[0] != 0) {
+        reference.load(t);
+        reference.stop_from(t, r.now, r.now + N, Status::canceled, Reason::held);
+      }
+    }
+  }
+
+  void wrenches_changed()
+  {
+    constexpr Time NEVER = std::numeric_limits<Time>::max();
+    cycle.wrench_due[0] = NEVER;
+    for (const Time until : loaded_until_) {
+      cycle.wrench_due[0] = until != 0 ? std::min<Time>(cycle.wrench_due[0], until + 1) : cycle.wrench_due[0];
+    }
+    cycle.pushed[0] = cycle.wrench_due[0] != NEVER;
+  }
+
+  void expire_wrenches(Time t)
+  {
+    for (std::size_t k = 0; k < LOADED; ++k) {
+      if (loaded_until_[k] != 0 && t > loaded_until_[k]) {
+        loaded_until_[k] = 0;
+        std::fill_n(robot_.loads + 6 * k, 6, 0.0);
+        count(Cause::external_wrench_expired);
+      }
+    }
+    wrenches_changed();
+    start_blend();
+  }
+
+  void count(Cause cause, unsigned long n = 1) { counts[static_cast<std::size_t>(cause)] += n; }
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
   void start_blend() { cycle.blending[0] = settings_.blend_time > 0.0; }
-  void set_mode(Mode wanted);
-  bool follow(Mode wanted, bool taken);
-  void stop(Time t, Status status, Reason reason);
-  void violated(bool late);
-  std::int64_t act(std::int64_t verdict);
-  std::int64_t fail(Reason why);
-  std::int64_t send_safe();
-  void restart(Reason why);
-  void observe(const double * applied);
-  void collide();
-  void compute_wrenches(const double * measured);
-  void expire_wrenches(Time t);
-  void wrenches_changed();
+  void rest() { set_mode(cycle.tracks[0] != 0 ? Mode::hold : Mode::free); }
+
+  void set_mode(Mode wanted)
+  {
+    mode = wanted;
+    cycle.safe[0] = wanted == Mode::safe;
+  }
+
+  bool admits(const Motion & motion)
+  {
+    return reference.admit(motion, static_cast<Time>(follows() ? Reason::none : Reason::not_following));
+  }
+
+  /// What is followed is another motion, if it was taken.
+  bool follow(Mode wanted, bool taken)
+  {
+    if (taken) {
+      set_mode(wanted);
+      reference_changed();
+    }
+    return taken;
+  }
+
+  // -- reactions ----------------------------------------------------------------------------------------------------
+
+  /// Do what a verdict asks for; the step at which the cycle goes on, or DROPPED.
+  std::int64_t act(std::int64_t verdict)
+  {
+    if (const int cause = COUNTED[static_cast<std::size_t>(verdict)]; cause >= 0) {
+      ++counts[static_cast<std::size_t>(cause)];
+    }
+    switch (verdict) {
+      case @PREFIX@_REFERENCE_DUE:
+        load_reference(cycle.time[0]);
+        return @PREFIX@_FOLLOW;
+      case @PREFIX@_WRENCH_DUE:
+        expire_wrenches(cycle.time[0]);
+        return @PREFIX@_FOLLOW;
+      case @PREFIX@_GOAL_REACHED:
+        reference.end_goal(Status::succeeded, Reason::none);
+        reference_changed();  // the mode may be another one now
+        return @PREFIX@_FOLLOW;
+      case @PREFIX@_PATH_VIOLATED:
+      case @PREFIX@_GOAL_LATE:
+        violated(verdict == @PREFIX@_GOAL_LATE);
+        return @PREFIX@_FOLLOW;
+      case @PREFIX@_NOT_FINITE:
+      case @PREFIX@_JUMP:
+      case @PREFIX@_STILL:
+      case @PREFIX@_LATE:
+        return DROPPED;
+      case @PREFIX@_CONTRADICTED:
+      case @PREFIX@_TOO_FAST:
+      case @PREFIX@_LOST:
+      case @PREFIX@_EFFORT_NOT_FINITE:
+        return fail(REASON_OF[static_cast<std::size_t>(verdict)]);
+      default:  // a state that does not follow on the one before
+        return fault ? send_safe() : restart(REASON_OF[static_cast<std::size_t>(verdict)]);
+    }
+  }
+
+  /// Hold where the newest state is.
+  std::int64_t restart(Reason why)
+  {
+    @prefix@_cycle_begin_afresh(&cycle);
+    stop(cycle.time[0], Status::aborted, why);
+    differentiates_ = false;
+    collision.flag[0] = 0;
+    collision.above[0] = 0.0;
+    std::fill_n(observer.effort, N, 0.0);
+    observer.started[0] = 0;
+    rest();
+    return @PREFIX@_TAKE;
+  }
+
+  void stop(Time t, Status status, Reason reason)
+  {
+    reference.stop_from(t, cycle.q, cycle.v, status, reason);
+    reference_changed();
+  }
+
+  /// A tolerance of the path is violated, or, late, one of the goal: its goal ends, and the arm stops.
+  void violated(bool late)
+  {
+    const Time t = cycle.time[0];
+    const auto at = static_cast<std::size_t>(cycle.bad_field[0]) * N + static_cast<std::size_t>(cycle.bad_joint[0]);
+    Tracks & r = reference.memory;
+    r.bad_joint[0] = cycle.bad_joint[0];
+    r.bad_field[0] = cycle.bad_field[0];
+    r.bad_value[0] = std::abs(cycle.error[at]);
+    r.bad_value[1] = (late ? cycle.goal_tolerance : cycle.path_tolerance)[at];
+    r.bad_value[2] = late ? 1e-9 * static_cast<double>(t - cycle.goal_end[0]) : 0.0;
+    reference.end_goal(Status::aborted, late ? Reason::goal_tolerance : Reason::path_tolerance);
+    stop(t, Status::canceled, Reason::none);
+    start_blend();
+  }
+
+  /// Stop for good: the safe command from now on.
+  std::int64_t fail(Reason why)
+  {
+    count(Cause::fault);
+    fault = true;
+    fault_reason = why;
+    stop(cycle.last[0], Status::aborted, why);
+    return send_safe();
+  }
+
+  std::int64_t send_safe()
+  {
+    set_mode(Mode::safe);
+    safe_command();
+    std::copy_n(cycle.safe_effort, N, cycle.command);
+    std::copy_n(cycle.safe_effort, N, cycle.effort);
+    return DROPPED;
+  }
+
+  void collide()
+  {
+    if (settings_.collision_reaction == Reaction::none || cycle.tracks[0] == 0) {
+      return;
+    }
+    stop(cycle.time[0], Status::aborted, Reason::collision);
+    if (settings_.collision_reaction == Reaction::gravity) {
+      settings_.law = Law::gravity_compensation;
+      settings_.d.fill(0.0);
+      std::fill_n(cycle.z, N, 0.0);
+      load_law();
+      set_mode(Mode::free);
+    }
+    start_blend();
+  }
+
+  // -- estimates ----------------------------------------------------------------------------------------------------
+
+  void observe(const double * applied)
+  {
+    @prefix@_generalized_momentum(&robot_.numbers, cycle.q, cycle.v, observer.momentum, observer.known);
+    std::copy_n(cycle.v, N, observer.v);
+    std::copy_n(applied, N, observer.tau);
+    @prefix@_observer_observe(&observer, cycle.dt);
+    if (@prefix@_collision_watch(&collision, observer.effort, cycle.dt[0])) {
+      count(Cause::collision);
+      collide();
+    }
+  }
+
+  /// @param measured finite measured efforts, or nullptr.
+  void compute_wrenches(const double * measured)
+  {
+    constexpr double PI = 3.14159265358979323846264338327950288;
+    const Acceleration source = settings_.acceleration;
+    const bool idle = std::find(std::begin(cycle.commanded), std::end(cycle.commanded), 0) != std::end(cycle.commanded);
+    const bool altered = idle || cycle.adds_feedforward[0] || cycle.blending[0] || cycle.cut[0] || cycle.robust[0];
+    const double dt = cycle.dt[0];
+    Vector a{};
+    if (source == Acceleration::differentiated) {
+      const double lag = 1.0 / (2.0 * PI * settings_.differentiation_cutoff), share = dt / (dt + lag);
+      for (std::size_t i = 0; i < N; ++i) {
+        if (!differentiates_) {
+          acceleration_[i] = 0.0;
+        } else if (dt > 0.0) {
+          acceleration_[i] += share * ((cycle.v[i] - velocity_before_[i]) / dt - acceleration_[i]);
+        }
+        velocity_before_[i] = cycle.v[i];
+      }
+      differentiates_ = true;
+      a = acceleration_;
+    } else if (source == Acceleration::reference) {
+      std::copy_n(cycle.reference + 2 * N, N, a.begin());
+    } else if (source == Acceleration::commanded && settings_.law == Law::computed_torque && !altered && !cycle.pushed[0]) {
+      std::copy_n(cycle.a, N, a.begin());
+    } else {
+      Vector net{};
+      std::copy_n(source == Acceleration::model && measured != nullptr ? measured : cycle.effort, N, net.begin());
+      std::copy_n(cycle.v, N, observer.v);
+      @prefix@_observer_without_friction(&observer, net.data());
+      @prefix@_forward_dynamics(&robot_.numbers, cycle.q, cycle.v, net.data(), robot_.loads, a.data());
+    }
+    @prefix@_joint_wrenches(&robot_.numbers, cycle.q, cycle.v, a.data(), robot_.loads, cycle.wrenches);
+  }
 
   Settings settings_;
   @prefix@_robot robot_;
-  bool chained_now_ = false, chained_good_ = false;
-  std::array<double, 3 * N> chained_{}, chained_last_{};
+  Motion chained_;  // one point, of another controller
+  bool chained_now_ = false;
   std::array<Time, LOADED> loaded_until_{};         // 0: no known wrench
   Vector acceleration_{}, velocity_before_{};       // differentiator of the velocity
   bool differentiates_ = false;

@@ -12,6 +12,8 @@ namespace @package@
 
 using Tracks = @prefix@_tracks_memory;
 
+constexpr double REST_SPEED = 1.2e-7;  // a speed at the last point that still counts as rest
+
 /// A trajectory that the controller will not follow; what() says why.
 class Rejected : public std::runtime_error
 {
@@ -20,6 +22,11 @@ public:
   Code code;
 };
 
+[[noreturn]] inline void refuse(std::size_t point, const char * field, const std::string & why)
+{
+  throw Rejected(Code::invalid_goal, "points[" + std::to_string(point) + "]." + field + ": " + why);
+}
+
 /// One point, as in trajectory_msgs/JointTrajectoryPoint; an empty field is one that is not given.
 struct Point
 {
@@ -27,10 +34,22 @@ struct Point
   std::vector<double> positions, velocities, accelerations, effort;
 };
 
+/// Limits and settings for the routines, nothing followed yet.
+inline Tracks tracks_of(const Settings & settings)
+{
+  Tracks tracks = @prefix@_tracks_initial;
+  load(settings, tracks);
+  for (std::size_t i = 0; i < N; ++i) {
+    const bool limited = std::isfinite(tracks.velocity_limit[i]) && tracks.velocity_limit[i] > 0.0;
+    tracks.deceleration[i] *= limited ? settings.velocity_scale : 1.0;
+  }
+  return tracks;
+}
+
 /// A checked trajectory of k joints through m points.
 struct Motion
 {
-  unsigned long id = 0;           ///< names its goal in events
+  unsigned long id = 0;           ///< names it in events
   Time stamp = 0;                 ///< when it starts, 0: when it is adopted
   std::array<Time, N> column{};   ///< the column of each joint, -1: not named
   std::vector<Time> times;        ///< (m) since the start
@@ -41,11 +60,85 @@ struct Motion
   Tolerances tolerances;
 
   /// Tell the routines about it, under this slot.
-  void describe(Tracks & tracks, Time slot) const;
-};
+  void describe(Tracks & tracks, Time slot) const
+  {
+    tracks.points[slot] = static_cast<Time>(times.size());
+    tracks.width[slot] = static_cast<Time>(fields.size() / (4 * times.size()));
+    tracks.efforts_given[slot] = with_effort;
+    std::copy(column.begin(), column.end(), tracks.column + slot * static_cast<Time>(N));
+  }
 
-/// Limits and settings for the routines, nothing followed yet.
-Tracks tracks_of(const Settings & settings);
+  /// @throws Rejected for points that do not fit the names, and what is not finite.
+  void read(const std::vector<std::string> & names, const std::vector<Point> & points)
+  {
+    const std::size_t count = points.size(), k = names.size();
+    fields.resize(4 * count * k);
+    for (std::size_t p = 0; p < count; ++p) {
+      const Point & point = points[p];
+      if (point.time_from_start < 0 || (p > 0 && point.time_from_start <= times.back())) {
+        refuse(p, "time_from_start", "times must be positive and increasing");
+      }
+      std::size_t at = p * k;
+      for (const auto & [field, values] : {
+             std::pair("positions", &point.positions), std::pair("velocities", &point.velocities),
+             std::pair("accelerations", &point.accelerations), std::pair("effort", &point.effort)}) {
+        if (!values->empty() && values->size() != k) {
+          refuse(p, field, std::to_string(values->size()) + " values for " + std::to_string(k) + " joints");
+        }
+        const auto bad = std::find_if(values->begin(), values->end(), [](double x) { return !std::isfinite(x); });
+        if (bad != values->end()) {
+          refuse(p, field, "the value of joint '" + names[static_cast<std::size_t>(bad - values->begin())] + "' is not finite");
+        }
+        std::copy(values->begin(), values->end(), fields.data() + at);
+        at += count * k;
+      }
+      if (point.positions.empty()) {
+        refuse(p, "positions", "positions are needed");
+      }
+      times.push_back(point.time_from_start);
+      degree.push_back(point.velocities.empty() ? 1 : point.accelerations.empty() ? 3 : 5);
+      with_effort = with_effort || !point.effort.empty();
+    }
+  }
+
+  /// Which joint each column is.
+  /// @throws Rejected for names that are not the controller's, or missing.
+  void find_columns(const std::vector<std::string> & names, const Settings & settings)
+  {
+    const auto check = [](bool good, const std::string & joint, const char * why) {
+      if (!good) {
+        throw Rejected(Code::invalid_joints, "joint '" + joint + "' " + why);
+      }
+    };
+    column.fill(-1);
+    for (std::size_t j = 0; j < names.size(); ++j) {
+      const std::size_t i = index_of(joint_names, names[j]);
+      check(i < N && settings.commanded[i], names[j], "is none of the controller's");
+      check(column[i] < 0, names[j], "is named twice");
+      column[i] = static_cast<Time>(j);
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+      const bool complete = settings.allow_partial || !settings.commanded[i] || column[i] >= 0;
+      check(complete, joint_names[i], "is missing: name all joints, or set allow_partial_joints_goal");
+    }
+  }
+
+  /// @throws Rejected for what is beyond the limits, or cannot be meant.
+  void check(Tracks & tracks, Time now) const
+  {
+    static const char * const names[] = {"", "velocities", "accelerations", "effort", "positions", "time_from_start"};
+    const Time begin = stamp != 0 ? stamp : now;
+    const auto problem =
+      @prefix@_tracks_check_points(&tracks, 0, begin, std::max(now, begin), times.data(), fields.data());
+    if (problem != 0) {
+      refuse(
+        static_cast<std::size_t>(tracks.bad_point[0]), names[problem],
+        std::string("joint '") + joint_names[tracks.bad_joint[0]] + "' would have to " +
+          (problem == 5 ? "move by " : "reach ") + text_of(tracks.bad_value[0]) +
+          (problem == 5 ? " in s " : ", the most that is accepted is ") + text_of(tracks.bad_value[1]));
+    }
+  }
+};
 
 /// Check a trajectory and compute its segments.
 ///
@@ -55,8 +148,34 @@ Tracks tracks_of(const Settings & settings);
 /// @param now the time of the last cycle, for points that are due in the past.
 /// @param single a streamed set-point: velocity at the end is allowed.
 /// @throws Rejected with the reason.
-std::unique_ptr<Motion> make_motion(
+inline std::unique_ptr<Motion> make_motion(
   const std::vector<std::string> & names, const std::vector<Point> & points, Time stamp, Time now,
-  const Settings & settings, bool single = false);
+  const Settings & settings, bool single = false)
+{
+  if (points.empty() || names.empty()) {
+    throw Rejected(
+      points.empty() ? Code::invalid_goal : Code::invalid_joints,
+      points.empty() ? "the trajectory is empty" : "the trajectory has points and no joint names");
+  }
+  auto motion = std::make_unique<Motion>();
+  motion->stamp = stamp;
+  motion->tolerances = settings.tolerances;
+  motion->read(names, points);
+  const auto & last = points.back().velocities;
+  const auto moves = std::find_if(last.begin(), last.end(), [](double v) { return std::abs(v) > REST_SPEED; });
+  if (moves != last.end() && !single && !settings.allow_nonzero_end_velocity) {
+    throw Rejected(
+      Code::invalid_goal, "joint '" + names[static_cast<std::size_t>(moves - last.begin())] +
+                            "' still moves at the last point: end at rest, or set allow_nonzero_velocity_at_trajectory_end");
+  }
+  motion->find_columns(names, settings);
+  Tracks tracks = tracks_of(settings);
+  motion->describe(tracks, 0);
+  motion->check(tracks, now);
+  motion->segments.resize(2 * motion->fields.size());
+  @prefix@_tracks_make_segments(
+    &tracks, 0, motion->times.data(), motion->degree.data(), motion->fields.data(), motion->segments.data());
+  return motion;
+}
 
 }  // namespace @package@

@@ -1,8 +1,8 @@
 // Where the arm should be: what each joint follows, the goals that belong to it, and what ends them.
 //
 // The routines are C, generated from those in Python (@prefix@_cycle.h, @prefix@_tracks_...). Everything here runs in the
-// control cycle and allocates nothing. Trajectories come in as `Motion`s made outside, and go out again through `take_back`
-// when no joint needs them any more.
+// control cycle and allocates nothing. Trajectories come in as `Motion`s that others own; an event says when one is no
+// longer needed.
 
 #pragma once
 
@@ -23,7 +23,18 @@ struct Event
 };
 
 /// A sentence about an event; not for the control cycle.
-std::string text_of(const Event & event);
+inline std::string text_of(const Event & event)
+{
+  std::string text = text_of(event.reason);
+  if (event.reason == Reason::path_tolerance || event.reason == Reason::goal_tolerance || event.reason == Reason::step) {
+    text += std::string(event.velocity ? ": velocity" : ": position") + " error of joint '" + joint_names[event.joint] +
+            "' is " + text_of(event.error) + ", " + text_of(event.tolerance) + " is allowed";
+  }
+  if (event.reason == Reason::goal_tolerance) {
+    text += ", " + text_of(std::round(1e3 * event.late) / 1e3) + " s after it was due";
+  }
+  return text;
+}
 
 /// The references of all joints.
 class Reference
@@ -32,44 +43,138 @@ public:
   explicit Reference(const Settings & settings) : memory(tracks_of(settings)) {}
 
   /// Decelerate from (q, v) at t and hold where that ends; open goals end with `status`.
-  void stop_from(Time t, const double * q, const double * v, Status status, Reason reason);
+  void stop_from(Time t, const double * q, const double * v, Status status, Reason reason)
+  {
+    for (std::size_t i = 0; i < N; ++i) {  // which may be in `memory.now` already
+      memory.now[i] = q[i];
+      memory.now[N + i] = v[i];
+    }
+    @prefix@_tracks_stop_all(&memory, t, static_cast<Time>(status), static_cast<Time>(reason));
+  }
 
-  /// Whether motions are followed now; if not, an event says so.
-  bool admits(const Motion & motion, bool follows);
+  /// Follow a motion from its stamp on. False: it is not taken, and an event says why.
+  bool adopt(const Motion * motion, Time now)
+  {
+    begin_due(now);
+    auto reason = static_cast<Time>(Reason::busy);
+    const Time slot = @prefix@_tracks_free_slot(&memory);
+    if (slot >= 0) {
+      motion->describe(memory, slot);
+      memory.goal[slot] = static_cast<Time>(motion->id);
+      reason = @prefix@_tracks_offer(&memory, slot, now, motion->stamp, motion->times.data());
+    }
+    if (reason == 0) {  // from what may have begun by then
+      const Time start = memory.start[slot];
+      ahead_ = memory;
+      begin_due(ahead_, start);
+      read(ahead_, start);
+      std::copy_n(ahead_.now, N, memory.now);
+      reason = @prefix@_tracks_accept(&memory, slot, motion->times.data(), motion->fields.data());
+    }
+    if (reason == 0) {
+      motions_[static_cast<std::size_t>(slot)] = motion;
+      begin_due(now);
+    }
+    return admit(*motion, reason);
+  }
 
-  /// Follow a motion from its stamp on. False (with an event that says why): it is not taken, and still the caller's.
-  bool adopt(Motion * motion, Time now);
+  /// Follow one set-point of `motion` (one point), go on with its velocity, stop if no other follows in time.
+  /// @returns the reason not to, 0: it is followed.
+  Time stream(const Motion & motion, Time now)
+  {
+    begin_due(now);
+    motion.describe(memory, 0);
+    read(memory, now);
+    return @prefix@_tracks_stream(&memory, now, motion.times[0], motion.degree[0], motion.fields.data());
+  }
 
-  /// Follow one set-point of `motion` (one point), go on with its velocity, stop if no other follows in time. The motion
-  /// stays the caller's.
-  bool stream(const Motion & point, Time now);
+  /// Refuse a motion for a reason, unless it is none; an event says so. @returns whether it is none.
+  bool admit(const Motion & motion, Time reason)
+  {
+    if (reason != 0) {
+      @prefix@_tracks_tell(&memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
+    }
+    return reason == 0;
+  }
 
   /// The polynomials that the joints follow at t, in powers of the time since t: (8, N) in `memory.now`, the last two of the
   /// effort. @returns when one of them is over, or a motion begins.
-  Time load(Time t);
+  Time load(Time t)
+  {
+    const Time due = read(memory, t);
+    return memory.waiting[0] > 0 ? std::min<Time>(due, memory.start[memory.queue[0]]) : due;
+  }
 
   /// Let motions begin whose time has come.
   void begin_due(Time t) { begin_due(memory, t); }
 
   bool moving(Time t) const { return t < memory.end[0] || has_goal(); }
   bool has_goal() const { return memory.open[0] != 0 || memory.waiting[0] > 0; }
-  const Tolerances & tolerances() const;  ///< of the active goal
-  void end_goal(Status status, Reason reason);
 
-  bool take(Event & event);  ///< the next event, if there is one
-  Motion * take_back();      ///< a motion to be deleted outside the control cycle, or nullptr
+  /// Tolerances of the active goal.
+  const Tolerances & tolerances() const
+  {
+    static const Tolerances none;
+    for (std::size_t slot = 0; slot < motions_.size(); ++slot) {
+      if (memory.state[slot] == 1 && memory.goal[slot] == memory.active[0]) {
+        return motions_[slot]->tolerances;
+      }
+    }
+    return none;
+  }
+
+  void end_goal(Status status, Reason reason)
+  {
+    @prefix@_tracks_end_goal(&memory, static_cast<Time>(status), static_cast<Time>(reason));
+  }
+
+  /// The next event, if there is one.
+  bool take(Event & event)
+  {
+    if (told_ < static_cast<std::size_t>(memory.events[0])) {
+      const Time * const row = memory.event + 5 * told_;
+      const double * const values = memory.event_value + 3 * told_++;
+      event = {static_cast<unsigned long>(row[0]), static_cast<Status>(row[1]), static_cast<Reason>(row[2]),
+               static_cast<std::size_t>(row[3]), row[4] == 1, values[0], values[1], values[2]};
+      return true;
+    }
+    memory.events[0] = 0;
+    told_ = 0;
+    const auto slot = std::find(std::begin(memory.state), std::end(memory.state), 2);
+    if (slot == std::end(memory.state)) {
+      return false;
+    }
+    *slot = 0;
+    event = {static_cast<unsigned long>(memory.goal[slot - memory.state]), Status::released};
+    return true;
+  }
 
   Tracks memory;
 
 private:
-  static constexpr std::size_t SLOTS = sizeof(Tracks::state) / sizeof(Time);
+  Time read(Tracks & tracks, Time t)
+  {
+    Time due = std::numeric_limits<Time>::max();
+    for (std::size_t i = 0; i < N; ++i) {
+      const Motion * const m = tracks.slot[i] < 0 ? nullptr : motions_[static_cast<std::size_t>(tracks.slot[i])];
+      const Time * const times = m != nullptr ? m->times.data() : nullptr;
+      const double * const segments = m != nullptr ? m->segments.data() : nullptr;
+      due = std::min<Time>(due, @prefix@_tracks_read_joint(&tracks, static_cast<Time>(i), t, times, segments));
+    }
+    return due;
+  }
 
-  bool tell(const Motion & motion, Time reason);
-  Time read(Tracks & tracks, Time t);
-  void begin_due(Tracks & tracks, Time t);
+  void begin_due(Tracks & tracks, Time t)
+  {
+    while (tracks.waiting[0] > 0 && tracks.start[tracks.queue[0]] <= t) {
+      const Motion & m = *motions_[static_cast<std::size_t>(tracks.queue[0])];
+      read(tracks, tracks.start[tracks.queue[0]]);
+      @prefix@_tracks_begin_next(&tracks, m.times.data(), m.degree.data(), m.fields.data());
+    }
+  }
 
   Tracks ahead_{};
-  std::array<Motion *, SLOTS> motions_{};
+  std::array<const Motion *, sizeof(Tracks::state) / sizeof(Time)> motions_{};
   std::size_t told_ = 0;
 };
 

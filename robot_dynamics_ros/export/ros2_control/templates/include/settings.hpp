@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <sstream>
 #include <string>
 
 #include "@package@/parameters.hpp"
@@ -11,12 +12,55 @@ namespace @package@
 {
 
 /// A number with six significant digits, for a sentence.
-std::string text_of(double x);
+inline std::string text_of(double x)
+{
+  std::ostringstream text;
+  text << x;
+  return text.str();
+}
+
+/// Whether a rigid body can have this inertia: principal moments not negative, none above the sum of the others.
+///
+/// With s half the trace, s 1 - I is the second moment of mass, which must be positive semi-definite.
+inline bool of_a_body(const double * m)
+{
+  const double s = 0.5 * (m[0] + m[3] + m[5]), slack = 1e-9 * (1e-12 + s), wide = s + slack;
+  const double a = s - m[0], b = -m[1], c = -m[2], d = s - m[3], e = -m[4], f = s - m[5];
+  const double det = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d);
+  return std::min({a, d, f}) >= -slack && std::min({a * d - b * b, a * f - c * c, d * f - e * e}) >= -slack * wide &&
+         det >= -slack * wide * wide;
+}
 
 /// What is wrong with settings, as a sentence; empty if nothing is.
-std::string problem_with(const Settings & settings);
+inline std::string problem_with(const Settings & s)
+{
+  for (std::size_t i = 0; i < N; ++i) {
+    if (s.law == Law::computed_torque && s.i[i] > 0.0 && s.i[i] >= s.p[i] * s.d[i]) {
+      return std::string("gains i of joint '") + joint_names[i] + "' must be less than p times d, or the joint is unstable";
+    }
+    if (s.observer_gain == 0.0 && std::isfinite(s.collision[i])) {
+      return "observer_gain is 0 although collisions are watched for";
+    }
+  }
+  const auto & body = s.payload.body;
+  if (body[0] > 0.0 && s.payload.link >= PAYLOAD_LINKS.size()) {
+    return "payload.link must be one of: " + std::string(PAYLOAD_LINK_NAMES);
+  }
+  if (body[0] > 0.0 && !std::all_of(&body[1], &body[4], [](double x) { return std::isfinite(x); })) {
+    return "payload.com must be finite";
+  }
+  return body[0] > 0.0 && !of_a_body(&body[4]) ? "payload.inertia is one that no rigid body has" : "";
+}
 
 /// The robot's numbers with a payload that `problem_with` finds nothing wrong with.
-Parameters carrying(const Payload & payload);
+inline Parameters carrying(const Payload & payload)
+{
+  Parameters numbers = @prefix@_default_parameters;
+  if (payload.body[0] > 0.0 && payload.link < payload_links.size()) {
+    const PayloadLink & link = payload_links[payload.link];
+    @prefix@_attach(reinterpret_cast<double *>(&numbers) + link.first, link.placement.data(), payload.body.data());
+  }
+  return numbers;
+}
 
 }  // namespace @package@

@@ -19,27 +19,6 @@ namespace
 
 constexpr double TOLERANCE = 1e-9;
 
-/// The next number or word of a line. Streams read neither "nan" nor "inf".
-template <typename T = Time>
-T next(std::istream & in)
-{
-  std::string word;
-  if (!(in >> word)) {
-    throw std::runtime_error("a number is missing");
-  }
-  return std::is_same_v<T, double> ? static_cast<T>(std::strtod(word.c_str(), nullptr))
-                                   : static_cast<T>(std::strtoll(word.c_str(), nullptr, 10));
-}
-
-template <typename T>
-T & fill(std::istream & in, T & out)
-{
-  for (double & x : out) {
-    x = next<double>(in);
-  }
-  return out;
-}
-
 /// A parameter, as it is written down.
 struct Value
 {
@@ -52,10 +31,42 @@ struct Value
     return {std::istream_iterator<T>(in), {}};
   }
   double as_double() const { return std::strtod(text.c_str(), nullptr); }
+  Time as_int() const { return static_cast<Time>(as_double()); }
   bool as_bool() const { return text == "true"; }
   const std::string & as_string() const { return text; }
   std::vector<std::string> as_string_array() const { return list<std::string>(); }
   std::vector<double> as_double_array() const { return list<double>(); }
+};
+
+/// The numbers of a line.
+class Numbers
+{
+public:
+  explicit Numbers(std::istream & in)
+  {
+    for (std::string word; in >> word;) {
+      numbers_.push_back(std::strtod(word.c_str(), nullptr));  // streams read neither "nan" nor "inf"
+    }
+  }
+
+  bool more() const { return at_ < numbers_.size(); }
+
+  template <typename T = Time>
+  T next()
+  {
+    return static_cast<T>(numbers_.at(at_++));
+  }
+
+  template <typename T>
+  T next(T out)
+  {
+    std::generate(out.begin(), out.end(), [this]() { return next<double>(); });
+    return out;
+  }
+
+private:
+  std::vector<double> numbers_;
+  std::size_t at_ = 0;
 };
 
 class Replay
@@ -72,13 +83,19 @@ public:
       if (word == "settings" || word == "change") {
         configure(word == "change", file);
       } else {
-        call(word, in);
+        call(word, Numbers(in));
       }
-      drain();
+      for (Event event; core_->reference.take(event);) {
+        if (event.status == Status::rejected) {
+          refused_ = code_of(event.reason);
+        } else if (event.status != Status::released) {
+          events_[event.id] = event;
+        }
+      }
     }
-    for (const auto & x : worst_) {
-      std::printf("%s: %-12s %.3e\n", path, x.first.c_str(), x.second);
-      failures_ += x.second <= TOLERANCE ? 0 : 1;
+    for (const auto & [what, worst] : worst_) {
+      std::printf("%s: %-12s %.3e\n", path, what.c_str(), worst);
+      failures_ += worst <= TOLERANCE ? 0 : 1;
     }
     std::printf("%s: %s\n", path, failures_ == 0 ? "ok" : "FAILED");
     return failures_;
@@ -101,111 +118,82 @@ private:
     }
   }
 
-  void call(const std::string & word, std::istream & in)
+  void call(const std::string & word, Numbers x)
   {
-    Vector q{}, v{}, effort{};
-    if (word == "activate") {
-      const Time t = next(in);
-      fill(in, q);
-      check(core_->activate(t, q, fill(in, v)), "the first state is refused");
-    } else if (word == "state") {
-      const Time t = next(in);
-      const bool with_effort = next(in) != 0;
-      fill(in, q);
-      fill(in, v);
-      core_->update(t, q, v, with_effort ? &fill(in, effort) : nullptr);
-    } else if (word == "watch") {
-      core_->watch(next(in));
-    } else if (word == "expect") {
-      const auto & c = core_->cycle;
-      std::string mode;
-      in >> mode;
-      check(mode == name_of(core_->mode), "mode is " + std::string(name_of(core_->mode)) + ", expected " + mode);
-      compare(in, c.command, N, "command");
-      compare(in, c.effort, N, "effort");
-      compare(in, c.wrenches, 6 * N, "wrenches");
-      compare(in, core_->observer.effort, N, "external");
-      compare(in, c.reference, N, "position");
-      compare(in, c.reference + N, N, "velocity");
-      compare(in, c.reference + 2 * N, N, "acceleration");
-    } else if (word == "hold") {
-      core_->hold(next(in));
-    } else if (word == "wrench") {
-      const auto link = next<std::size_t>(in);
-      std::array<double, 6> wrench{};
-      fill(in, wrench);
-      core_->set_external_wrench(link, wrench, next(in));
-    } else if (word == "trajectory" || word == "point") {
-      follow(word == "trajectory", in);
-    } else if (word == "refused") {
-      const auto code = next<int>(in);
-      check(refused_ && code == refused_code_, "should be refused with " + std::to_string(code));
-      refused_ = false;
-    } else if (word == "goal") {
-      const auto goal = goals_.find(next<unsigned long>(in));
-      std::string status;
-      in >> status;
-      const std::string seen = goal == goals_.end() ? "waiting" : name_of(goal->second.status);
-      const auto code = next<int>(in), other = seen == "waiting" ? code : static_cast<int>(code_of(goal->second.reason));
-      check(status == seen && code == other, "a goal should be " + status + ", and is " + seen);
-    } else {
-      throw std::runtime_error("unknown word " + word);
-    }
-  }
-
-  void follow(bool trajectory, std::istream & in)
-  {
-    const auto id = trajectory ? next<unsigned long>(in) : 0;
-    const Time stamp = trajectory ? next(in) : 0, now = next(in);
-    std::vector<Point> points(trajectory ? next<std::size_t>(in) : 1);
-    std::vector<std::string> names;
-    for (std::string name; in >> name && name != ";";) {
-      names.push_back(name);
-    }
-    for (Point & point : points) {
-      point.time_from_start = next(in);
-      for (auto * field : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
-        field->resize(next<std::size_t>(in));
-        fill(in, *field);
-      }
-    }
-    refused_ = true;
-    refused_code_ = static_cast<int>(Code::invalid_goal);
-    if (!core_->follows()) {
-      return;
-    }
-    try {
-      auto motion = make_motion(names, points, stamp, now, core_->settings(), !trajectory);
-      motion->id = id;
-      refused_ = !(trajectory ? core_->adopt(motion.get(), now) : core_->stream(*motion, now));
-      if (trajectory && !refused_) {
-        (void)motion.release();  // the controller gives it back
-      }
-    } catch (const Rejected & error) {
-      refused_code_ = static_cast<int>(error.code);
-    }
-  }
-
-  void drain()
-  {
-    for (Event event; core_ && core_->reference.take(event);) {
-      if (event.status == Status::rejected) {
-        refused_code_ = static_cast<int>(code_of(event.reason));
+    const Time first = x.next();  // the time of most calls
+    if (word == "activate" || word == "state") {
+      const Vector q = x.next(Vector{}), v = x.next(Vector{});
+      const bool measured = x.more();
+      const Vector effort = measured ? x.next(Vector{}) : Vector{};
+      if (word == "state") {
+        core_->update(first, q, v, measured ? &effort : nullptr);
       } else {
-        goals_[event.id] = event;
+        check(core_->activate(first, q, v), "the first state is refused");
       }
-    }
-    while (const Motion * const motion = core_ ? core_->reference.take_back() : nullptr) {
-      delete motion;
+    } else if (word == "watch") {
+      core_->watch(first);
+    } else if (word == "hold") {
+      core_->hold(first);
+    } else if (word == "wrench") {
+      const auto link = x.next<std::size_t>();
+      core_->set_external_wrench(link, x.next(std::array<double, 6>{}), first);
+    } else if (word == "trajectory" || word == "point") {
+      follow(word == "point", first, x);
+    } else if (word == "refused") {
+      check(static_cast<int>(refused_) == first, "should be refused with " + std::to_string(first));
+    } else if (word == "goal") {
+      const auto event = events_.find(static_cast<unsigned long>(first));
+      const Time status = x.next() - 1;  // -1: it waits
+      const bool same = event == events_.end() ? status < 0 : static_cast<Time>(event->second.status) == status;
+      const bool code = status < 0 || static_cast<Time>(code_of(event->second.reason)) == x.next();
+      check(same && code, "another result of goal " + std::to_string(first));
+    } else {
+      expect(static_cast<Mode>(first), x);
     }
   }
 
-  void compare(std::istream & in, const double * got, std::size_t size, const char * what)
+  void follow(bool single, Time now, Numbers & x)
   {
-    std::vector<double> expected(size);
+    const auto id = x.next<unsigned long>();
+    const Time stamp = x.next();
+    std::vector<std::string> names(x.next<std::size_t>());
+    std::generate(names.begin(), names.end(), [&]() { return joint_names[x.next<std::size_t>()]; });
+    std::vector<Point> points(x.next<std::size_t>());
+    for (Point & point : points) {
+      point.time_from_start = x.next();
+      for (auto * field : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
+        *field = x.next(std::vector<double>(x.next<std::size_t>()));
+      }
+    }
+    refused_ = Code::successful;
+    try {
+      motions_.push_back(make_motion(names, points, stamp, now, core_->settings(), single));
+      motions_.back()->id = id;
+      single ? core_->stream(*motions_.back(), now) : core_->adopt(motions_.back().get(), now);
+    } catch (const Rejected & error) {
+      refused_ = core_->follows() ? error.code : Code::invalid_goal;
+    }
+  }
+
+  void expect(Mode mode, Numbers & x)
+  {
+    const auto & c = core_->cycle;
+    check(mode == core_->mode, std::string("mode is ") + name_of(core_->mode) + ", expected " + name_of(mode));
+    compare(x, c.command, N, "command");
+    compare(x, c.effort, N, "effort");
+    compare(x, c.wrenches, 6 * N, "wrenches");
+    compare(x, core_->observer.effort, N, "external");
+    compare(x, c.reference, N, "position");
+    compare(x, c.reference + N, N, "velocity");
+    compare(x, c.reference + 2 * N, N, "acceleration");
+  }
+
+  void compare(Numbers & x, const double * got, std::size_t size, const char * what)
+  {
+    const auto expected = x.next(std::vector<double>(size));
     double scale = 1.0, & worst = worst_[what];
-    for (const double x : fill(in, expected)) {
-      scale = std::fmax(scale, std::fabs(x));
+    for (const double y : expected) {
+      scale = std::fmax(scale, std::fabs(y));
     }
     for (std::size_t i = 0; i < size; ++i) {
       const double off = std::fabs(got[i] - expected[i]) / scale;
@@ -225,10 +213,11 @@ private:
   }
 
   std::unique_ptr<Core> core_;
+  std::vector<std::unique_ptr<Motion>> motions_;
   std::map<std::string, double> worst_;
-  std::map<unsigned long, Event> goals_;
-  bool refused_ = false;
-  int refused_code_ = 0, failures_ = 0;
+  std::map<unsigned long, Event> events_;
+  Code refused_ = Code::successful;
+  int failures_ = 0;
   long line_ = 0;
 };
 

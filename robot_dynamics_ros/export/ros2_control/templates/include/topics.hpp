@@ -1,0 +1,136 @@
+// The topics that the control cycle publishes on.
+
+#pragma once
+
+#include <deque>
+
+#include "@package@/core.hpp"
+#include "control_msgs/msg/joint_trajectory_controller_state.hpp"
+#include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "rclcpp_lifecycle/lifecycle_node.hpp"
+#include "realtime_tools/realtime_publisher.hpp"
+#include "sensor_msgs/msg/joint_state.hpp"
+
+namespace @package@
+{
+
+constexpr Time SECOND = 1000000000;
+
+/// A stamp or a duration, ns.
+template <typename Stamp>
+Time time_of(const Stamp & stamp)
+{
+  return static_cast<Time>(stamp.sec) * SECOND + static_cast<Time>(stamp.nanosec);
+}
+
+inline builtin_interfaces::msg::Time stamp_of(Time t)
+{
+  builtin_interfaces::msg::Time stamp;
+  stamp.sec = static_cast<std::int32_t>(t / SECOND);
+  stamp.nanosec = static_cast<std::uint32_t>(t % SECOND);
+  return stamp;
+}
+
+inline std::vector<std::string> all_joint_names() { return {joint_names.begin(), joint_names.end()}; }
+
+/// One number a joint; an array that has its size already keeps its memory.
+inline void assign(std::vector<double> & to, const double * from) { to.assign(from, from + N); }
+
+/// Where the arm should be, is, and how far that is.
+template <typename Points>
+void describe(const @prefix@_cycle_memory & cycle, Points & desired, Points & actual, Points & error)
+{
+  assign(desired.positions, cycle.reference);
+  assign(desired.velocities, cycle.reference + N);
+  assign(desired.accelerations, cycle.reference + 2 * N);
+  assign(actual.positions, cycle.q);
+  assign(actual.velocities, cycle.v);
+  assign(error.positions, cycle.error);
+  assign(error.velocities, cycle.error + N);
+}
+
+/// One topic.
+template <typename Message>
+struct Topic
+{
+  Topic(rclcpp_lifecycle::LifecycleNode & node, const std::string & name)
+  : realtime(node.create_publisher<Message>(name, rclcpp::SystemDefaultsQoS()))
+  {
+  }
+
+  void publish(const builtin_interfaces::msg::Time & stamp)
+  {
+    message.header.stamp = stamp;
+    static_cast<void>(realtime.try_publish(message));
+  }
+
+  realtime_tools::RealtimePublisher<Message> realtime;
+  Message message;  ///< filled in the cycle; its strings and arrays have their size from the start
+};
+
+/// All of them. Nothing here but the constructor allocates.
+class Topics
+{
+public:
+  Topics(rclcpp_lifecycle::LifecycleNode & node, const Core & core)
+  : reference_(node, "~/reference"), error_(node, "~/error"), external_efforts_(node, "~/external_efforts"),
+    state_(node, "~/controller_state")
+  {
+    for (std::size_t j = 0; j < N; ++j) {
+      wrenches_.emplace_back(node, std::string("~/joint_wrenches/") + TOPIC_NAMES[j]);
+      wrenches_[j].message.header.frame_id = child_links[j];
+    }
+    for (auto * topic : {&reference_, &error_, &external_efforts_}) {
+      topic->message.name = all_joint_names();
+    }
+    state_.message.joint_names = all_joint_names();
+    state_.message.speed_scaling_factor = 1.0;
+    fill(core);
+  }
+
+  void publish(const Core & core, const builtin_interfaces::msg::Time & stamp)
+  {
+    fill(core);
+    reference_.publish(stamp);
+    error_.publish(stamp);
+    state_.publish(stamp);
+    if (core.settings().observer_gain > 0.0) {
+      external_efforts_.publish(stamp);
+    }
+  }
+
+  void publish_wrenches(const Core & core, const builtin_interfaces::msg::Time & stamp)
+  {
+    const double * row = core.cycle.wrenches;
+    for (auto & topic : wrenches_) {
+      for (auto * const vector : {&topic.message.wrench.torque, &topic.message.wrench.force}) {
+        vector->x = *row++;
+        vector->y = *row++;
+        vector->z = *row++;
+      }
+      topic.publish(stamp);
+    }
+  }
+
+private:
+  void fill(const Core & core)
+  {
+    const auto & cycle = core.cycle;
+    assign(reference_.message.position, cycle.reference);
+    assign(reference_.message.velocity, cycle.reference + N);
+    assign(reference_.message.effort, cycle.effort);
+    assign(error_.message.position, cycle.error);
+    assign(error_.message.velocity, cycle.error + N);
+    assign(external_efforts_.message.effort, core.observer.effort);
+    auto & state = state_.message;
+    describe(cycle, state.reference, state.feedback, state.error);
+    assign(state.output.effort, cycle.command);
+  }
+
+  std::deque<Topic<geometry_msgs::msg::WrenchStamped>> wrenches_;
+  Topic<sensor_msgs::msg::JointState> reference_, error_, external_efforts_;
+  Topic<control_msgs::msg::JointTrajectoryControllerState> state_;
+};
+
+}  // namespace @package@

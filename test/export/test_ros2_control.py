@@ -456,7 +456,7 @@ def test_the_package_holds_together(tmp_path):
     cmake = code.files["CMakeLists.txt"]
     listed = set(re.search(r"set\(DEPENDENCIES(.*?)\)", cmake, re.DOTALL)[1].split())
     assert package.find("name").text == "arm_controller" and depends == listed
-    controller = "".join(text for name, text in code.files.items() if name.endswith("pp"))
+    controller = "".join(text for name, text in code.files.items() if re.match(r"(include|src)/.*pp$", name))
     included = {path.split("/")[0] for path in re.findall(r'#include "([^"]+)/', controller)}
     assert included - {"arm_controller"} <= depends
     for source in re.findall(r"(?:src|test)/[\w.]+", cmake):

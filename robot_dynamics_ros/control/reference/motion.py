@@ -76,7 +76,7 @@ class JointTable:
         return columns
 
 
-_FIELDS = ("", "velocities", "accelerations", "effort", "positions", "time_from_start")
+_FIELDS = ("", "positions", "velocities", "accelerations", "effort", "time_from_start")
 
 
 @dataclass(slots=True, eq=False)
@@ -146,7 +146,7 @@ class Motion:
         joint, value, bound = p.bad_joint[0], p.bad_value[0], p.bad_value[1]
         where = f"points[{p.bad_point[0]}].{_FIELDS[problem]}"
         name = table.names[joint]
-        if problem == 4:
+        if problem == 1:
             raise TrajectoryRejected(
                 f"joint {name!r} is sent to {value:.6g}, its limits are {table.lower[joint]:.6g} to "
                 f"{table.upper[joint]:.6g}",

@@ -82,6 +82,7 @@ class TracksMemory(Declared):
     # the active goal
     open: Integers = integers(1, meaning="1 while a goal is active")
     active: Integers = integers(1, meaning="its number")
+    active_slot: Integers = integers(1, meaning="its trajectory")
     goal_end: Integers = integers(1, unit="ns", meaning="when it is due")
     travel: Vector = numbers("nv", unit="rad or m", meaning="way of each of its joints; of others, infinite")
     # events, and what is wrong
@@ -336,7 +337,7 @@ def check_points(
     times: Integers,
     fields: Vector,
 ) -> int:
-    """0, or what is wrong in ``bad_…``: 1 a velocity, 2 acceleration, 3 effort, 4 position, 5 a time that is too short.
+    """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a time that is too short.
 
     Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of points
     that are over at ``start`` are not looked at.
@@ -360,13 +361,13 @@ def check_points(
                 largest = fastest if f == 1 else SHARPEST if f == 2 else STRONGEST
                 if abs(fields[f * size + at]) > largest:
                     refuse(p, m, i, fields[f * size + at], largest)
-                    return f
+                    return f + 1
             if p.continuous[i] == 0 and due and fields[at] > p.upper[i] + SLACK:
                 refuse(p, m, i, fields[at], p.upper[i])
-                return 4
+                return 1
             if p.continuous[i] == 0 and due and fields[at] < p.lower[i] - SLACK:
                 refuse(p, m, i, fields[at], p.lower[i])
-                return 4
+                return 1
             if m > 0 and begin + times[m - 1] > start:
                 way = abs(fields[at] - fields[at - k])
                 T = (times[m] - times[m - 1]) / NANOSECONDS
@@ -483,7 +484,7 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
     if p.goal_waits[slot] == 1:
         if p.open[0] == 1:
             end_goal(p, PREEMPTED, REPLACED)
-        p.open[0], p.active[0], p.goal_end[0] = 1, p.goal[slot], max(start, end)
+        p.open[0], p.active[0], p.active_slot[0], p.goal_end[0] = 1, p.goal[slot], slot, max(start, end)
         p.streaming[0] = 0
         tell(p, p.active[0], ACTIVE, 0)
     anew = True

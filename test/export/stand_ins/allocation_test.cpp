@@ -41,11 +41,11 @@ int main()
     std::vector<Point> points(5);
     for (std::size_t i = 0; i < points.size(); ++i) {
       points[i].time_from_start = static_cast<Time>(i + 1) * 10000000;
-      points[i].positions.assign(N, 0.01 * static_cast<double>(i));
+      points[i].fields[0].assign(N, 0.01 * static_cast<double>(i));
     }
     motions.push_back(make_motion(names, points, k % 3 == 2 ? 1000000000 + k * 20000000 : 0, 0, settings));
   }
-  const auto point = make_motion(names, {{0, std::vector<double>(N, 0.0), {}, {}, {}}}, 0, 0, settings, true);
+  const auto point = make_motion(names, {{0, {std::vector<double>(N, 0.0)}}}, 0, 0, settings, true);
   Settings other = settings;
   other.p.fill(50.0);
   other.payload.link = 0;

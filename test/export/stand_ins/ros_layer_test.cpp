@@ -174,7 +174,7 @@ void commands_are_those_of_the_core()
     bench.cycle();
     if (k == 3) {
       auto motion = make_motion(
-        {joint_names.begin(), joint_names.end()}, {{30000000, std::vector<double>(N, 0.01), std::vector<double>(N, 0.0), {}, {}}},
+        {joint_names.begin(), joint_names.end()}, {{30000000, {std::vector<double>(N, 0.01), std::vector<double>(N, 0.0)}}},
         0, bench.t, settings);
       CHECK(core.adopt(motion.get(), bench.t));
       motions.push_back(std::move(motion));

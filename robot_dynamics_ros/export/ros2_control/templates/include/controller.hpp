@@ -6,11 +6,9 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 
 #include "@package@/@package@_parameters.hpp"
-#include "@package@/goals.hpp"
-#include "@package@/report.hpp"
+#include "@package@/requests.hpp"
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "controller_interface/helpers.hpp"
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
@@ -368,7 +366,7 @@ private:
     }
     std::vector<Point> points;
     for (const auto & x : messages) {
-      points.push_back({time_of(x.time_from_start), x.positions, x.velocities, x.accelerations, x.effort});
+      points.push_back({time_of(x.time_from_start), {x.positions, x.velocities, x.accelerations, x.effort}});
     }
     stamp = stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_;
     return make_motion(names, points, stamp, cycle_time_, settings_, single);

@@ -12,6 +12,7 @@ namespace @package@
 
 using Tracks = @prefix@_tracks_memory;
 
+constexpr std::array<const char *, 5> FIELDS = {"positions", "velocities", "accelerations", "effort", "time_from_start"};
 constexpr double REST_SPEED = 1.2e-7;  // a speed at the last point that still counts as rest
 
 /// A trajectory that the controller will not follow; what() says why.
@@ -31,7 +32,7 @@ public:
 struct Point
 {
   Time time_from_start = 0;
-  std::vector<double> positions, velocities, accelerations, effort;
+  std::array<std::vector<double>, 4> fields;  ///< positions, velocities, accelerations, effort
 };
 
 /// Limits and settings for the routines, nothing followed yet.
@@ -78,26 +79,23 @@ struct Motion
       if (point.time_from_start < 0 || (p > 0 && point.time_from_start <= times.back())) {
         refuse(p, "time_from_start", "times must be positive and increasing");
       }
-      std::size_t at = p * k;
-      for (const auto & [field, values] : {
-             std::pair("positions", &point.positions), std::pair("velocities", &point.velocities),
-             std::pair("accelerations", &point.accelerations), std::pair("effort", &point.effort)}) {
-        if (!values->empty() && values->size() != k) {
-          refuse(p, field, std::to_string(values->size()) + " values for " + std::to_string(k) + " joints");
+      for (std::size_t f = 0; f < 4; ++f) {
+        const auto & values = point.fields[f];
+        if (!values.empty() && values.size() != k) {
+          refuse(p, FIELDS[f], std::to_string(values.size()) + " values for " + std::to_string(k) + " joints");
         }
-        const auto bad = std::find_if(values->begin(), values->end(), [](double x) { return !std::isfinite(x); });
-        if (bad != values->end()) {
-          refuse(p, field, "the value of joint '" + names[static_cast<std::size_t>(bad - values->begin())] + "' is not finite");
+        const auto bad = std::find_if(values.begin(), values.end(), [](double x) { return !std::isfinite(x); });
+        if (bad != values.end()) {
+          refuse(p, FIELDS[f], "the value of joint '" + names[static_cast<std::size_t>(bad - values.begin())] + "' is not finite");
         }
-        std::copy(values->begin(), values->end(), fields.data() + at);
-        at += count * k;
+        std::copy(values.begin(), values.end(), &fields[(f * count + p) * k]);
       }
-      if (point.positions.empty()) {
+      if (point.fields[0].empty()) {
         refuse(p, "positions", "positions are needed");
       }
       times.push_back(point.time_from_start);
-      degree.push_back(point.velocities.empty() ? 1 : point.accelerations.empty() ? 3 : 5);
-      with_effort = with_effort || !point.effort.empty();
+      degree.push_back(point.fields[1].empty() ? 1 : point.fields[2].empty() ? 3 : 5);
+      with_effort = with_effort || !point.fields[3].empty();
     }
   }
 
@@ -126,16 +124,15 @@ struct Motion
   /// @throws Rejected for what is beyond the limits, or cannot be meant.
   void check(Tracks & tracks, Time now) const
   {
-    static const char * const names[] = {"", "velocities", "accelerations", "effort", "positions", "time_from_start"};
     const Time begin = stamp != 0 ? stamp : now;
     const auto problem =
       @prefix@_tracks_check_points(&tracks, 0, begin, std::max(now, begin), times.data(), fields.data());
-    if (problem != 0) {
+    if (const bool far = problem == 5; problem != 0) {
       refuse(
-        static_cast<std::size_t>(tracks.bad_point[0]), names[problem],
+        static_cast<std::size_t>(tracks.bad_point[0]), FIELDS[static_cast<std::size_t>(problem - 1)],
         std::string("joint '") + joint_names[tracks.bad_joint[0]] + "' would have to " +
-          (problem == 5 ? "move by " : "reach ") + text_of(tracks.bad_value[0]) +
-          (problem == 5 ? " in s " : ", the most that is accepted is ") + text_of(tracks.bad_value[1]));
+          (far ? "move by " : "reach ") + text_of(tracks.bad_value[0]) +
+          (far ? " in s " : ", the most that is accepted is ") + text_of(tracks.bad_value[1]));
     }
   }
 };
@@ -161,7 +158,7 @@ inline std::unique_ptr<Motion> make_motion(
   motion->stamp = stamp;
   motion->tolerances = settings.tolerances;
   motion->read(names, points);
-  const auto & last = points.back().velocities;
+  const auto & last = points.back().fields[1];
   const auto moves = std::find_if(last.begin(), last.end(), [](double v) { return std::abs(v) > REST_SPEED; });
   if (moves != last.end() && !single && !settings.allow_nonzero_end_velocity) {
     throw Rejected(

@@ -115,12 +115,7 @@ public:
   const Tolerances & tolerances() const
   {
     static const Tolerances none;
-    for (std::size_t slot = 0; slot < motions_.size(); ++slot) {
-      if (memory.state[slot] == 1 && memory.goal[slot] == memory.active[0]) {
-        return motions_[slot]->tolerances;
-      }
-    }
-    return none;
+    return memory.open[0] != 0 ? motions_[static_cast<std::size_t>(memory.active_slot[0])]->tolerances : none;
   }
 
   void end_goal(Status status, Reason reason)

@@ -1,17 +1,23 @@
-// What other threads want of the control cycle.
+// What other threads want of the control cycle: requests, trajectories, and the goals of the action.
 
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 
-#include "@package@/core.hpp"
+#include "@package@/outputs.hpp"
+#include "control_msgs/action/follow_joint_trajectory.hpp"
+#include "rclcpp_action/rclcpp_action.hpp"
 #include "realtime_tools/lock_free_queue.hpp"
 
 namespace @package@
 {
+
+using Action = control_msgs::action::FollowJointTrajectory;
+using GoalHandle = rclcpp_action::ServerGoalHandle<Action>;
 
 /// Other threads put requests in, and delete them later; the cycle takes them out, and waits for nobody.
 class Requests
@@ -58,6 +64,107 @@ private:
   std::mutex mutex_;  // of those who put requests in
   std::atomic<unsigned long> taken_{0};
   unsigned long deleted_ = 0;
+};
+
+/// A tolerance as an action goal asks for it: 0 keeps the default, -1 lifts it, more sets it.
+/// @throws Rejected for any other value.
+inline double resolved(double asked, double by_default)
+{
+  if (asked != -1.0 && !(std::isfinite(asked) && asked >= 0.0)) {
+    throw Rejected(Code::invalid_goal, "a tolerance is " + text_of(asked));
+  }
+  return asked == 0.0 ? by_default : std::max(asked, 0.0);
+}
+
+/// The tolerances of a goal. @throws Rejected for a value or a name that is wrong.
+inline Tolerances tolerances_of(const Action::Goal & goal, const Tolerances & by_default)
+{
+  Tolerances t = by_default;
+  for (const auto & [rows, requests] : {std::pair(&t.path, &goal.path_tolerance), std::pair(&t.goal, &goal.goal_tolerance)}) {
+    for (const auto & asked : *requests) {
+      const std::size_t i = index_of(joint_names, asked.name);
+      if (i == N) {
+        throw Rejected(Code::invalid_goal, "a tolerance names the unknown joint '" + asked.name + "'");
+      }
+      (*rows)[i] = resolved(asked.position, (*rows)[i]);
+      (*rows)[N + i] = resolved(asked.velocity, (*rows)[N + i]);
+    }
+  }
+  t.goal_time = resolved(1e-9 * static_cast<double>(time_of(goal.goal_time_tolerance)), t.goal_time);
+  return t;
+}
+
+/// Keeps each trajectory until the core has released it, and its goal until it has ended. Not for the cycle.
+class Goals
+{
+public:
+  Goals(const rclcpp::Logger & logger, Requests & requests) : logger_(logger), requests_(requests) {}
+
+  /// Have the core follow a trajectory, the goal's if there is one.
+  void follow(std::unique_ptr<Motion> motion, const std::shared_ptr<GoalHandle> & handle = nullptr)
+  {
+    motion->id = next_++;
+    const Motion * const followed = motion.get();
+    entries_[followed->id] = {std::move(motion), handle};
+    if (!requests_.push([followed](Core & core, Time t) { core.adopt(followed, t); })) {
+      finish({followed->id, Status::rejected, Reason::busy});
+    }
+  }
+
+  void finish(const Event & event)
+  {
+    const bool rejected = event.status == Status::rejected;
+    const std::string text = text_of(event);
+    if (event.status == Status::aborted || rejected) {
+      RCLCPP_WARN(logger_, "trajectory %s: %s", rejected ? "refused" : "aborted", text.c_str());
+    }
+    const auto entry = entries_.find(event.id);
+    if (entry == entries_.end() || event.status == Status::active) {
+      return;
+    }
+    if (const auto handle = std::exchange(entry->second.handle, nullptr); handle && handle->is_active()) {
+      const auto result = std::make_shared<Action::Result>();
+      result->error_code = static_cast<std::int32_t>(code_of(event.reason));
+      result->error_string = text;
+      if (event.status == Status::succeeded) {
+        handle->succeed(result);
+      } else if (handle->is_canceling()) {
+        handle->canceled(result);
+      } else {
+        handle->abort(result);
+      }
+    }
+    if (rejected || event.status == Status::released) {
+      entries_.erase(entry);
+    }
+  }
+
+  void publish_feedback(const @prefix@_cycle_memory & cycle, Time now)
+  {
+    const auto feedback = std::make_shared<Action::Feedback>();
+    feedback->header.stamp = stamp_of(now);
+    feedback->joint_names = all_joint_names();
+    describe(cycle, feedback->desired, feedback->actual, feedback->error);
+    for (const auto & [id, entry] : entries_) {
+      if (entry.handle && entry.handle->is_active()) {
+        entry.handle->publish_feedback(feedback);
+      }
+    }
+  }
+
+  void clear() { entries_.clear(); }
+
+private:
+  struct Entry
+  {
+    std::unique_ptr<Motion> motion;
+    std::shared_ptr<GoalHandle> handle;
+  };
+
+  rclcpp::Logger logger_;
+  Requests & requests_;
+  std::map<unsigned long, Entry> entries_;
+  unsigned long next_ = 1;
 };
 
 }  // namespace @package@

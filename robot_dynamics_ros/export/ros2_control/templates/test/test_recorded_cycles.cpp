@@ -161,8 +161,8 @@ private:
     std::vector<Point> points(x.next<std::size_t>());
     for (Point & point : points) {
       point.time_from_start = x.next();
-      for (auto * field : {&point.positions, &point.velocities, &point.accelerations, &point.effort}) {
-        *field = x.next(std::vector<double>(x.next<std::size_t>()));
+      for (auto & field : point.fields) {
+        field = x.next(std::vector<double>(x.next<std::size_t>()));
       }
     }
     refused_ = Code::successful;

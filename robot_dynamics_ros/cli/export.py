@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         many=True,
     )
     add("--friction-file", "FILE", "with ros2_control: friction that is compensated (default: the URDF's)")
+    add("--inverse-dynamics-solver", None, "with ros2_control: add a plugin of the package inverse_dynamics_solver")
     add("--report", None, "print operation counts of each function")
 
 
@@ -57,9 +58,10 @@ def run(options: argparse.Namespace) -> int:
     """Emit the files, print the report."""
     if not options.output and not options.report:
         raise ArgumentError("no directory is given", where="--output", remedy="Give --output DIRECTORY, or --report.")
-    if options.lang != "ros2_control" and (options.payload_link or options.friction_file):
-        which = "--payload-link" if options.payload_link else "--friction-file"
-        raise ArgumentError("is about the controller package", where=which, remedy="Add --lang ros2_control.")
+    for name in ("payload_link", "friction_file", "inverse_dynamics_solver"):
+        if options.lang != "ros2_control" and getattr(options, name):
+            which = f"--{name.replace('_', '-')}"
+            raise ArgumentError("is about the controller package", where=which, remedy="Add --lang ros2_control.")
     code = _controller(options) if options.lang == "ros2_control" else _functions(options)
     files = [str(path) for path in code.write(options.output)] if options.output else []
     lines, data = list(files), {"name": code.plan.model.name, "language": options.lang, "files": files}
@@ -94,6 +96,7 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
         friction=friction,
         rename=_renamed(options.rename),
         max_operations=options.max_operations,
+        inverse_dynamics_solver=options.inverse_dynamics_solver,
     )
 
 

@@ -31,6 +31,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 __all__ = ["export_controller"]
 
 TEMPLATES = Path(__file__).parent / "templates"
+SOLVER = "inverse_dynamics_solver"
 
 
 def export_controller(
@@ -42,6 +43,7 @@ def export_controller(
     friction: Friction | None = None,
     rename: Mapping[str, str] | None = None,
     max_operations: int = MAX_OPERATIONS,
+    inverse_dynamics_solver: bool = False,
 ) -> ExportedCode:
     """An ament_cmake package with a ros2_control controller for this robot.
 
@@ -57,6 +59,7 @@ def export_controller(
         friction: what the law compensates; the URDF's if not given.
         rename: joint or link → identifier, where the one made of its name clashes.
         max_operations: refuse functions that take more.
+        inverse_dynamics_solver: add a plugin of the package of that name, with the robot's dynamics.
 
     Returns:
         the files.
@@ -90,10 +93,11 @@ def export_controller(
             "max_operations": max_operations,
         },
     )
-    return ExportedCode(_files(plan, friction if friction is not None else Friction.of(model), bodies), plan)
+    friction = friction if friction is not None else Friction.of(model)
+    return ExportedCode(_files(plan, friction, bodies, solver=inverse_dynamics_solver), plan)
 
 
-def _files(plan: Plan, friction: Friction, bodies: Sequence[int]) -> dict[str, str]:
+def _files(plan: Plan, friction: Friction, bodies: Sequence[int], *, solver: bool) -> dict[str, str]:
     """Path → text, generated and from templates."""
     model = plan.model
     package = f"{plan.prefix}_controller"
@@ -106,6 +110,7 @@ def _files(plan: Plan, friction: Friction, bodies: Sequence[int]) -> dict[str, s
         "joint": model.joint_names[0],
         "payload_links": ", ".join(links_on(model, bodies)),
         "external_links": ", ".join(plan.external),
+        "solver_depend": f"  <depend>{SOLVER}</depend>\n" if solver else "",
     }
     include = f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
     files = {
@@ -120,7 +125,7 @@ def _files(plan: Plan, friction: Friction, bodies: Sequence[int]) -> dict[str, s
         "test/recorded_cycles.txt": example_cycles(model, friction, plan.external, links_on(model, bodies)[-1]),
     }
     for path in sorted(TEMPLATES.rglob("*")):
-        if path.is_file():
+        if path.is_file() and (solver or path.stem != SOLVER):
             name = path.relative_to(TEMPLATES).as_posix()
             if name.startswith("include/"):
                 name = f"include/{package}/{name[len('include/') :]}"

@@ -19,7 +19,7 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, GravityCompensation
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
-from robot_dynamics_ros.control.payload import Payload
+from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
@@ -398,9 +398,9 @@ def stand_in_headers(directory, where, joints):
 def test_the_ros_layer_on_stand_ins(arm, tmp_path):
     """Topics, action, service, parameters, chained references, faults; compiled with every warning an error."""
     stand_in_headers(arm, tmp_path, rd.load_robot("three_link").joint_names)
-    sources = [str(arm / "src" / "controller.cpp"), str(STAND_INS / "ros_layer_test.cpp")]
-    flags = ["-O0", f"-I{arm / 'include'}", f"-I{tmp_path}", f"-I{STAND_INS}"]
-    compile_cpp(tmp_path, [*sources, *(str(arm / x) for x in OBJECTS)], "ros_layer", *flags)
+    flags = ["-O0", *(f"-I{x}" for x in (arm / "include", arm / "src", tmp_path, STAND_INS))]
+    sources = [str(STAND_INS / "ros_layer_test.cpp"), *(str(arm / x) for x in OBJECTS)]
+    compile_cpp(tmp_path, sources, "ros_layer", *flags)
     assert run_program(tmp_path / "ros_layer") == "ok\n"
 
 
@@ -410,6 +410,31 @@ def test_a_cycle_allocates_nothing(arm, tmp_path):
     sources = [str(STAND_INS / "allocation_test.cpp"), *(str(arm / x) for x in OBJECTS)]
     compile_cpp(tmp_path, sources, "allocation", "-O0", f"-I{arm / 'include'}")
     assert run_program(tmp_path / "allocation") == "ok\n"
+
+
+@needs_cpp
+@pytest.mark.skipif(not Path("/usr/include/eigen3/Eigen/Core").exists(), reason="Eigen is not installed")
+def test_the_solver_gives_the_robots_dynamics(tmp_path):
+    """The plugin of inverse_dynamics_solver on a stand-in for its interface; a payload, and what it refuses."""
+    model = rd.load_robot("two_link")
+    friction = some_friction(model)
+    emit(model, tmp_path, friction=friction, inverse_dynamics_solver=True)
+    for include in re.findall(r'#include "([^"@]+)"', (tmp_path / "src/inverse_dynamics_solver.cpp").read_text()):
+        path = tmp_path / "stand_in" / include
+        if not include.startswith("arm_controller/"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text('#include "solver_stand_in.hpp"\n', encoding="utf-8")
+    sources = ["src/arm.c", "src/arm_cycle.c", str(STAND_INS / "solver_test.cpp")]
+    flags = [f"-I{x}" for x in (tmp_path / "include", tmp_path / "src", tmp_path / "stand_in", STAND_INS)]
+    compile_cpp(tmp_path, sources, "solver", "-O0", *flags, "-isystem", "/usr/include/eigen3")
+    q, v, a = np.random.default_rng(4).normal(size=(3, 2))
+    load = Payload(model.link_names[-1], 0.7, np.array([0.1, 0.0, 0.05]), 0.01 * np.eye(3))
+    given = [f"{x:.17g}" for x in (*q, *v, *a)]
+    for loaded, robot in (("", model), (load.link, carrying(model, load))):
+        out = iter(map(float, run_program(tmp_path / "solver", loaded, *given).split()))
+        expected = [rd.mass_matrix(robot, q), rd.coriolis_matrix(robot, q, v) @ v, rd.gravity_forces(robot, q)]
+        for x in (*expected, friction.effort(v), rd.inverse_dynamics(robot, q, v, a)):
+            np.testing.assert_allclose([next(out) for _ in range(x.size)], x.ravel(), rtol=0, atol=1e-10)
 
 
 # -- the package ----------------------------------------------------------------------------------------------------

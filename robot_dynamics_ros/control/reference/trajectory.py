@@ -114,19 +114,25 @@ class Trajectory:
                 positions (alone with velocities or effort included), a negative or not increasing time, a last point
                 that moves although ``allow_nonzero_end_velocity`` is false.
         """
-        names = _checked_names(joint_names)
         rows = list(points)
-        _check_stamp(stamp)
-        if rows and not names:
-            raise TrajectoryRejected(
-                "the trajectory has points and no joint names",
-                where="joint_names",
-                code=ResultCode.INVALID_JOINTS,
-                remedy="Name the joints that the columns of each point belong to.",
-            )
-        gathered = _gather(rows, len(names)) if len(rows) >= FEW else None
-        times, fields, given = gathered or _one_by_one(rows, names)
-        return cls._of(names, times, fields, given, stamp, allow_nonzero_end_velocity)
+        names = _checked_names(joint_names, needed=bool(rows))
+        n, k = len(rows), len(names)
+        times, fields, given = np.zeros(n, dtype=np.int64), np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
+        for i, point in enumerate(rows):
+            time = point.time_from_start
+            if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
+                raise TrajectoryRejected(
+                    f"expected an integer number of nanoseconds, got {time!r}",
+                    where=f"points[{i}].time_from_start",
+                    got=time,
+                    remedy="Convert seconds with nanoseconds().",
+                )
+            times[i] = time
+            for f, name in enumerate(_FIELDS):
+                given[f, i] = _fill(fields[f, i], getattr(point, name), f"points[{i}].{name}")
+        return cls.from_arrays(
+            names, times, fields, given, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
+        )
 
     @classmethod
     def from_arrays(
@@ -150,28 +156,15 @@ class Trajectory:
         Raises:
             TrajectoryRejected: as :meth:`from_points`.
         """
-        names = _checked_names(joint_names)
-        if not (len(names) and _sound(times, fields, given)):  # find out what is wrong, and where
-            rows = [
-                TrajectoryPoint(int(t), *(tuple(fields[f, i].tolist()) if given[f, i] else () for f in range(4)))
-                for i, t in enumerate(times)
-            ]
-            return cls.from_points(
-                joint_names, rows, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
+        names = _checked_names(joint_names, needed=len(times) > 0)
+        if not isinstance(stamp, (int, np.integer)) or stamp < 0:
+            raise TrajectoryRejected(
+                f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
+                where="header.stamp",
+                got=stamp,
+                remedy="Zero means: start when accepted.",
             )
-        _check_stamp(stamp)
-        return cls._of(names, times, fields, given, stamp, allow_nonzero_end_velocity)
-
-    @classmethod
-    def _of(
-        cls,
-        names: tuple[str, ...],
-        times: np.ndarray,
-        fields: Array,
-        given: np.ndarray,
-        stamp: int,
-        allow_nonzero_end_velocity: bool,
-    ) -> Trajectory:
+        _check(names, times, fields, given)
         n = len(times)
         degree = np.where(given[1], np.where(given[2], 5, 3), 1).astype(np.int8)
         if n and not allow_nonzero_end_velocity:
@@ -264,79 +257,53 @@ class Trajectory:
         return replace(self, velocities=velocities, accelerations=zeros, degree=degree)
 
 
-#: Below this many points a loop is faster than arrays.
-FEW = 16
-
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
-def _check_stamp(stamp: object) -> None:
-    if not isinstance(stamp, (int, np.integer)) or stamp < 0:
-        raise TrajectoryRejected(
-            f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
-            where="header.stamp",
-            got=stamp,
-            remedy="Zero means: start when accepted.",
-        )
-
-
-def _sound(times: np.ndarray, fields: Array, given: np.ndarray) -> bool:
-    """Whether :func:`_one_by_one` would find nothing wrong."""
-    return bool(
-        given[0].all()
-        and (times[:1] >= 0).all()
-        and (np.diff(times) > 0).all()
-        and all(np.isfinite(fields[:, rows].sum()) for rows in slices(len(times)))
-    )
-
-
-def _gather(rows: Sequence[TrajectoryPoint], k: int) -> tuple[np.ndarray, Array, np.ndarray] | None:
-    """Times, fields and which are given of many points at once; ``None`` if anything is out of the ordinary."""
-    n = len(rows)
-    fields, given = np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
-    try:
-        times = np.array([row.time_from_start for row in rows])
-        if times.dtype != np.int64:
-            return None
-        for f, name in enumerate(_FIELDS):
-            values = [getattr(row, name) for row in rows]
-            lengths = np.array([len(x) for x in values])
-            given[f] = lengths == k
-            if not (given[f] | (lengths == 0)).all():
-                return None
-            if given[f].any():
-                fields[f, given[f]] = np.array([x for x in values if len(x)], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return (times, fields, given) if _sound(times, fields, given) else None
-
-
-def _one_by_one(rows: Sequence[TrajectoryPoint], names: tuple[str, ...]) -> tuple[np.ndarray, Array, np.ndarray]:
-    """The same, point by point.
+def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, given: np.ndarray) -> None:
+    """Check the arrays of :meth:`Trajectory.from_arrays`.
 
     Raises:
         TrajectoryRejected: says which point, which field, which joint.
     """
-    n, k = len(rows), len(names)
-    times = np.zeros(n, dtype=np.int64)
-    fields, given = np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
-    for i, point in enumerate(rows):
-        where = f"points[{i}]"
-        times[i] = _checked_time(point.time_from_start, where, previous=int(times[i - 1]) if i else None)
-        for f, name in enumerate(_FIELDS):
-            given[f, i] = _fill(fields[f, i], getattr(point, name), f"{where}.{name}", names)
-        if not given[0, i]:
-            what = "effort only" if given[3, i] and not (given[1, i] or given[2, i]) else "no positions"
-            raise TrajectoryRejected(
-                f"the point has {what}",
-                where=where,
-                remedy="Give every point positions; velocities and accelerations are not integrated.",
-            )
-    return times, fields, given
+    if not given[0].all():
+        i = int(np.argmin(given[0]))
+        what = "effort only" if given[3, i] and not (given[1, i] or given[2, i]) else "no positions"
+        raise TrajectoryRejected(
+            f"the point has {what}",
+            where=f"points[{i}]",
+            remedy="Give every point positions; velocities and accelerations are not integrated.",
+        )
+    steps = np.diff(times, prepend=-1)
+    if (steps <= 0).any():
+        i = int(np.argmax(steps <= 0))
+        before = f"does not come after the point before ({times[i - 1] / NANOSECONDS:.9g} s)"
+        raise TrajectoryRejected(
+            f"{times[i] / NANOSECONDS:.9g} s {before if i else 'is negative'}",
+            where=f"points[{i}].time_from_start",
+            got=int(times[i]),
+            remedy="Times count from the start of the trajectory and must be strictly increasing.",
+        )
+    for rows in slices(len(times)):
+        if not np.isfinite(fields[:, rows].sum()):
+            for i, f, j in np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[:1]:
+                raise TrajectoryRejected(
+                    f"the value of joint {names[j]!r} is {fields[f, rows.start + i, j]}",
+                    where=f"points[{rows.start + i}].{_FIELDS[f]}",
+                    got=float(fields[f, rows.start + i, j]),
+                    remedy="Give finite numbers; leave the field empty if it is not specified.",
+                )
 
 
-def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
+def _checked_names(joint_names: Sequence[str], *, needed: bool) -> tuple[str, ...]:
     names = tuple(joint_names)
+    if needed and not names:
+        raise TrajectoryRejected(
+            "the trajectory has points and no joint names",
+            where="joint_names",
+            code=ResultCode.INVALID_JOINTS,
+            remedy="Name the joints that the columns of each point belong to.",
+        )
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name:
@@ -359,39 +326,13 @@ def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _checked_time(time: object, where: str, previous: int | None) -> int:
-    where = f"{where}.time_from_start"
-    if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
-        raise TrajectoryRejected(
-            f"expected an integer number of nanoseconds, got {time!r}",
-            where=where,
-            got=time,
-            remedy="Convert seconds with nanoseconds().",
-        )
-    if time < 0:
-        raise TrajectoryRejected(
-            f"the time is negative ({time / NANOSECONDS:g} s)",
-            where=where,
-            got=int(time),
-            remedy="Times count from the start of the trajectory.",
-        )
-    if previous is not None and time <= previous:
-        raise TrajectoryRejected(
-            f"{time / NANOSECONDS:.9g} s does not come after the point before ({previous / NANOSECONDS:.9g} s)",
-            where=where,
-            got=int(time),
-            remedy="Times must be strictly increasing.",
-        )
-    return int(time)
-
-
-def _fill(out: Array, values: Sequence[float], where: str, names: tuple[str, ...]) -> bool:
+def _fill(out: Array, values: Sequence[float], where: str) -> bool:
     """Copy one field of a point into ``out``; False if it is empty, i.e. not given."""
     if len(values) == 0:
         return False
-    if len(values) != len(names):
+    if len(values) != len(out):
         raise TrajectoryRejected(
-            f"{len(values)} values for {len(names)} joints",
+            f"{len(values)} values for {len(out)} joints",
             where=where,
             got=len(values),
             remedy="Give one value for each of joint_names, or leave the field empty.",
@@ -400,12 +341,4 @@ def _fill(out: Array, values: Sequence[float], where: str, names: tuple[str, ...
         out[:] = values
     except (TypeError, ValueError):
         raise TrajectoryRejected(f"not numbers: {values!r}", where=where, got=values, remedy="Give floats.") from None
-    for name, value in zip(names, out, strict=True):
-        if not math.isfinite(value):
-            raise TrajectoryRejected(
-                f"the value of joint {name!r} is {value}",
-                where=where,
-                got=float(value),
-                remedy="Give finite numbers; leave the field empty if it is not specified.",
-            )
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from itertools import product
 from math import isfinite
@@ -98,8 +99,8 @@ def _law(kind: type[Law], friction: Friction, way: str) -> Law:
     return kind(**gains, **options)
 
 
-def _routines(plan: Plan) -> tuple[CText, ...]:
-    nv, nb, prefix = plan.model.nv, plan.model.nb, plan.prefix
+@functools.lru_cache(maxsize=4)
+def _routines(nv: int, nb: int, prefix: str) -> tuple[CText, ...]:
     return (
         routines_in_c(
             read_routines(CycleMemory, {"nv": nv, "nb": nb}, (cycle, begin_afresh, find_safe_command)),
@@ -161,7 +162,7 @@ def _payload(prefix: str) -> list[str]:
 def cycle_header(plan: Plan, package: str) -> str:
     """The memory of cycle, observer and reference, their steps and verdicts, and the table of laws."""
     prefix, upper = plan.prefix, plan.prefix.upper()
-    texts = _routines(plan)
+    texts = _routines(plan.model.nv, plan.model.nb, plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})
     arrays = ", ".join(f"const double *{name}" for name in law_input_shapes(plan.model.nv))
     words = [f"    {upper}_{name} = {number}" for name, number in vars(verdicts).items() if isinstance(number, int)]
@@ -229,7 +230,7 @@ def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
         package: the folder of the headers.
         friction: what the laws compensate.
     """
-    texts = _routines(plan)
+    texts = _routines(plan.model.nv, plan.model.nb, plan.prefix)
     halves, rows = _laws(plan, friction)
     return "\n".join(
         [

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "arm_controller/controller.hpp"
+#include "controller.cpp"
 
 using namespace arm_controller;  // NOLINT
 using controller_interface::CallbackReturn;

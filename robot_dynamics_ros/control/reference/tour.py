@@ -136,11 +136,12 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
             got=visits[-1].tolist(),
             remedy=f"Leave it at {visits[0, i]:g}, or correct its limits in the URDF.",
         )
-    for share in (*_SHARES, _MOST):
-        motion = _slow_enough(model, visits, 1.0 * (len(visits) - 1), share)
+    way = _motion(model, visits, 1.0).at(np.linspace(0.0, 1.0, 200))
+    inside = ((way >= model.lower - 1e-9) & (way <= model.upper + 1e-9)).all()
+    for share in (*_SHARES, _MOST) if inside else ():
+        motion = _within_limits(model, visits, np.zeros_like(visits), 1.0 * (len(visits) - 1), share, math.inf)
         if motion is not None:
             return motion
-    way = _motion(model, visits, 1.0).at(np.linspace(0.0, 1.0, 50))
     raise _too_weak(model, way[int(np.argmax(_burden(model, way)))], "on the way", _MOST)
 
 
@@ -269,8 +270,13 @@ def _inside(way: Array, low: float, high: float) -> bool:
     return bool(x.min() >= low - 1e-9 and x.max() <= high + 1e-9)
 
 
-def _within_limits(model: RobotModel, base: Array, away: Array, duration: float, share: float) -> Motion | None:
-    """The motion with as much of ``away`` as velocity and effort limits allow; None if they allow none."""
+def _within_limits(
+    model: RobotModel, base: Array, away: Array, duration: float, share: float, longest: float = _LONGEST
+) -> Motion | None:
+    """The motion with as much of ``away`` as velocity and effort limits allow; None if they allow none.
+
+    It takes ``longest`` s at most; rather than more, it goes less far away.
+    """
     reach = np.ones(model.nq)
     for _ in range(80):
         motion = _motion(model, base + reach * away, duration)
@@ -282,25 +288,10 @@ def _within_limits(model: RobotModel, base: Array, away: Array, duration: float,
                 return None
         elif (use := float(max(speed.max(initial=0.0), load.max(initial=0.0))) / share) <= 1.0:
             return motion
-        elif duration < _LONGEST:
-            duration = min(_LONGEST, duration * min(1.5, max(1.05, use)))
+        elif duration < longest:
+            duration = min(longest, duration * min(1.5, max(1.05, use)))
         else:
             reach *= np.clip(0.95 * share / np.maximum(np.maximum(speed, load), 1e-9), 0.2, 1.0)
-    return None
-
-
-def _slow_enough(model: RobotModel, visits: Array, duration: float, share: float) -> Motion | None:
-    for _ in range(40):
-        motion = _motion(model, visits, duration)
-        t = np.linspace(0.0, motion.duration, 200)
-        q = motion.at(t)
-        if (q < model.lower - 1e-9).any() or (q > model.upper + 1e-9).any():
-            return None
-        speed, load, _ = _limits_used(model, motion)
-        use = float(max(speed.max(initial=0.0), load.max(initial=0.0))) / share
-        if use <= 1.0:
-            return motion
-        duration *= min(1.5, max(1.05, use))
     return None
 
 

@@ -45,11 +45,10 @@ class RoutinesInC:
         text = f"{head}\n{self.text.declarations}\n\n{self.text.definitions}\n"
         (directory / "it.c").write_text(text)
         (directory / "it.cpp").write_text(f'extern "C" {{\n{text}}}\n')
-        flags = ["-O2", "-ffp-contract=off", "-c"]
-        run_compiler([COMPILERS[0], *FLAGS, *flags, "-fPIC", "it.c", "-o", "it.o"], directory)
-        run_compiler([COMPILERS[0], "-shared", "it.o", "-o", "it.so", "-lm"], directory)
+        flags = ["-O1", "-ffp-contract=off", "-fPIC", "-shared"]
+        run_compiler([COMPILERS[0], *FLAGS, *flags, "it.c", "-o", "it.so", "-lm"], directory)
         if CPP_COMPILERS:
-            run_compiler([CPP_COMPILERS[0], *CPP_FLAGS, *flags, "it.cpp", "-o", "cpp.o"], directory)
+            run_compiler([CPP_COMPILERS[0], *CPP_FLAGS, "-fsyntax-only", "it.cpp"], directory)
         self._library = ctypes.CDLL(str(directory / "it.so"))
         self._functions = {f.__name__: f for f in functions}
         self._arrays = {name: slot.shape for name, slot in memory.layout.slots}

@@ -160,11 +160,10 @@ def _payload(prefix: str) -> list[str]:
 
 
 def cycle_header(plan: Plan, package: str) -> str:
-    """The memory of cycle, observer and reference, their steps and verdicts, and the table of laws."""
+    """The memory of cycle, observer and reference, their steps and verdicts, and the laws."""
     prefix, upper = plan.prefix, plan.prefix.upper()
     texts = _routines(plan.model.nv, plan.model.nb, plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})
-    arrays = ", ".join(f"const double *{name}" for name in law_input_shapes(plan.model.nv))
     words = [f"    {upper}_{name} = {number}" for name, number in vars(verdicts).items() if isinstance(number, int)]
     return "\n".join(
         [
@@ -199,19 +198,9 @@ def cycle_header(plan: Plan, package: str) -> str:
             " * placement: rotation by rows and position of the payload's frame in the body's. */",
             f"void {prefix}_attach(double body[10], const double placement[12], const double payload[10]);",
             "",
-            "/* One half of a law; inputs that it does not use may hold anything. */",
-            f"typedef void {prefix}_law_half(const {prefix}_robot *robot, {arrays}, double *out);",
-            "",
-            "/* A law: its two halves, what it asks of the robot, and the rows of its gains p, i, d; -1: it has none. */",
-            "typedef struct {",
-            f"    {prefix}_law_half *before, *after;",
-            "    int uses_gravity, uses_inertia, uses_motion, uses_motion_of_reference;",
-            "    int p, i, d;",
-            "    int tracks, inverts; /* drives the arm to its reference; is M (a_d + feedback) + C v + g */",
-            f"}} {prefix}_law;",
-            "",
-            f"/* By law ({', '.join(row[0] for row in LAW_NAMES.values())}), then by friction ({', '.join(FRICTION)}). */",
-            f"extern const {prefix}_law {prefix}_laws[{len(LAW_NAMES)}][{len(FRICTION)}];",
+            f"/* Evaluate a law ({', '.join(row[0] for row in LAW_NAMES.values())}), friction compensated at a speed ({', '.join(FRICTION)}),",
+            " * with gains p, i, d of the joints. Returns whether it is M (a_d + feedback) + C v + g. */",
+            f"int {prefix}_use_law({prefix}_cycle_memory *p, int law, int friction, const double *const gains[3]);",
             "",
             "#ifdef __cplusplus",
             "}",
@@ -241,12 +230,46 @@ def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
             *_memories(plan, friction),
             *_payload(plan.prefix),
             *halves,
-            f"const {plan.prefix}_law {plan.prefix}_laws[{len(LAW_NAMES)}][{len(FRICTION)}] = {{",
-            *(f"    {{{', '.join(rows[3 * k : 3 * k + 3])}}}," for k in range(len(LAW_NAMES))),
-            "};",
-            "",
+            *_use_law(plan, rows),
         ]
     )
+
+
+def _use_law(plan: Plan, rows: Sequence[str]) -> list[str]:
+    """The function that puts a law into the memory, and the table it takes it from."""
+    prefix, n = plan.prefix, plan.model.nv
+    arrays = ", ".join(f"const double *{name}" for name in law_input_shapes(n))
+    flags = ("uses_gravity", "uses_inertia", "uses_motion", "uses_motion_of_reference", "tracks")
+    return [
+        "static const struct { /* a law: its halves, the rows of its gains p, i, d, -1: it has none, and what it asks for */",
+        f"    void (*before)(const {prefix}_robot *robot, {arrays}, double *out);",
+        f"    void (*after)(const {prefix}_robot *robot, {arrays}, double *out);",
+        "    int rows[3];",
+        f"    int {', '.join(flags)}, inverts;",
+        f"}} laws[{len(LAW_NAMES)}][{len(FRICTION)}] = {{",
+        *(f"    {{{', '.join(rows[3 * k : 3 * k + 3])}}}," for k in range(len(LAW_NAMES))),
+        "};",
+        "",
+        f"int {prefix}_use_law({prefix}_cycle_memory *p, int law, int friction, const double *const gains[3])",
+        "{",
+        "    const int *const rows = laws[law][friction].rows;",
+        "    p->law_before = laws[law][friction].before;",
+        "    p->law_after = laws[law][friction].after;",
+        *(f"    p->{x}[0] = laws[law][friction].{x};" for x in flags),
+        "    p->integrates[0] = 0;",
+        f"    for (int i = 0; i < {n}; ++i) {{",
+        "        for (int k = 0; k < 3; ++k) {",
+        "            if (rows[k] >= 0) {",
+        f"                p->gains[{n} * rows[k] + i] = gains[k][i];",
+        "            }",
+        "        }",
+        "        p->integrates[0] |= rows[1] >= 0 && gains[1][i] > 0.0;",
+        "        p->integral_bound[i] = gains[1][i] > 0.0 ? HUGE_VAL : 0.0;",
+        "    }",
+        "    return laws[law][friction].inverts;",
+        "}",
+        "",
+    ]
 
 
 def _laws(plan: Plan, friction: Friction) -> tuple[list[str], list[str]]:
@@ -266,7 +289,7 @@ def _laws(plan: Plan, friction: Friction) -> tuple[list[str], list[str]]:
         used = [str(int(x in traced.used)) for x in ("gravity", "inertia", "motion", "motion_of_reference")]
         places = [str(law.gain_names.index(x) if x else -1) for x in gains]
         flags = [str(int(x)) for x in (kind.tracks, kind.inverts_dynamics)]
-        rows.append("{" + ", ".join([*names, *used, *places, *flags]) + "}")
+        rows.append("{" + ", ".join([*names, "{" + ", ".join(places) + "}", *used, *flags]) + "}")
     return functions, rows
 
 

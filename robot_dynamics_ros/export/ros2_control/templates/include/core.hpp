@@ -269,24 +269,9 @@ private:
   void load_law()
   {
     const Settings & s = settings_;
-    const @prefix@_law & law = @prefix@_laws[static_cast<std::size_t>(s.law)][static_cast<std::size_t>(s.friction)];
-    cycle.law_before = law.before;
-    cycle.law_after = law.after;
-    cycle.uses_gravity[0] = law.uses_gravity;
-    cycle.uses_inertia[0] = law.uses_inertia;
-    cycle.uses_motion[0] = law.uses_motion;
-    cycle.uses_motion_of_reference[0] = law.uses_motion_of_reference;
-    cycle.tracks[0] = law.tracks;
-    cycle.integrates[0] = law.i >= 0 && s.i != Vector{};
-    for (const auto & [row, gain] : {std::pair(law.p, &s.p), std::pair(law.i, &s.i), std::pair(law.d, &s.d)}) {
-      if (row >= 0) {
-        copy(*gain, cycle.gains + static_cast<std::size_t>(row) * N);
-      }
-    }
-    for (std::size_t i = 0; i < N; ++i) {
-      cycle.integral_bound[i] = s.i[i] > 0.0 ? INFINITE : 0.0;
-    }
-    const bool robust = s.robust && law.inverts != 0;
+    const double * const gains[] = {s.p.data(), s.i.data(), s.d.data()};
+    const int inverts = @prefix@_use_law(&cycle, static_cast<int>(s.law), static_cast<int>(s.friction), gains);
+    const bool robust = s.robust && inverts != 0;
     if (cycle.robust[0] != robust) {
       cycle.steady[0] = 0;
       std::fill_n(cycle.trust, N, s.robust ? s.friction_trust : 0.0);

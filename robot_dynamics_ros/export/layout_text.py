@@ -48,6 +48,6 @@ def head_lines(plan: Plan) -> list[str]:
     ]
 
 
-def argument_lines(arguments: tuple[Argument, ...], shapes: dict[str, str] | None = None) -> list[str]:
+def argument_lines(arguments: tuple[Argument, ...]) -> list[str]:
     """One line an argument: shape and meaning."""
     return [f"{a.name}: {'x'.join(map(str, a.shape)) or 'one number'}, {a.meaning}" for a in arguments]

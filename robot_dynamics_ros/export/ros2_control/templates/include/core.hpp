@@ -189,13 +189,13 @@ public:
   /// Follow a trajectory, which must stay until an event says that it is refused or released. Whether it is followed.
   bool adopt(const Motion * motion, Time t)
   {
-    return follow(Mode::trajectory, admits(*motion) && reference.adopt(motion, t));
+    return follow(*motion, Mode::trajectory, follows() ? reference.adopt(motion, t) : NOT_FOLLOWING);
   }
 
   /// Follow one streamed set-point, which is needed no longer then.
   bool stream(const Motion & point, Time t)
   {
-    return follow(Mode::stream, admits(point) && reference.admit(point, reference.stream(point, t)));
+    return follow(point, Mode::stream, follows() ? reference.stream(point, t) : NOT_FOLLOWING);
   }
 
   /// Come to a stop and stay. Open goals are cancelled.
@@ -244,6 +244,7 @@ public:
 
 private:
   static constexpr std::int64_t DROPPED = -1;
+  static constexpr Time NOT_FOLLOWING = static_cast<Time>(Reason::not_following);
 
   // -- what a cycle works on ----------------------------------------------------------------------------------------
 
@@ -359,19 +360,16 @@ private:
     cycle.safe[0] = wanted == Mode::safe;
   }
 
-  bool admits(const Motion & motion)
+  /// What is followed is another motion, unless there is a reason not to, which an event tells.
+  bool follow(const Motion & motion, Mode wanted, Time reason)
   {
-    return reference.admit(motion, static_cast<Time>(follows() ? Reason::none : Reason::not_following));
-  }
-
-  /// What is followed is another motion, if it was taken.
-  bool follow(Mode wanted, bool taken)
-  {
-    if (taken) {
+    if (reason != 0) {
+      reference.tell(motion, Status::rejected, reason);
+    } else {
       set_mode(wanted);
       reference_changed();
     }
-    return taken;
+    return reason == 0;
   }
 
   // -- reactions ----------------------------------------------------------------------------------------------------

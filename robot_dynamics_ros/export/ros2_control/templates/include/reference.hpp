@@ -52,8 +52,8 @@ public:
     @prefix@_tracks_stop_all(&memory, t, static_cast<Time>(status), static_cast<Time>(reason));
   }
 
-  /// Follow a motion from its stamp on. False: it is not taken, and an event says why.
-  bool adopt(const Motion * motion, Time now)
+  /// Follow a motion from its stamp on. @returns the reason not to, 0: it is followed.
+  Time adopt(const Motion * motion, Time now)
   {
     begin_due(now);
     auto reason = static_cast<Time>(Reason::busy);
@@ -75,11 +75,11 @@ public:
       motions_[static_cast<std::size_t>(slot)] = motion;
       begin_due(now);
     }
-    return admit(*motion, reason);
+    return reason;
   }
 
   /// Follow one set-point of `motion` (one point), go on with its velocity, stop if no other follows in time.
-  /// @returns the reason not to, 0: it is followed.
+  /// @returns as `adopt`.
   Time stream(const Motion & motion, Time now)
   {
     begin_due(now);
@@ -88,13 +88,9 @@ public:
     return @prefix@_tracks_stream(&memory, now, motion.times[0], motion.degree[0], motion.fields.data());
   }
 
-  /// Refuse a motion for a reason, unless it is none; an event says so. @returns whether it is none.
-  bool admit(const Motion & motion, Time reason)
+  void tell(const Motion & motion, Status status, Time reason)
   {
-    if (reason != 0) {
-      @prefix@_tracks_tell(&memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
-    }
-    return reason == 0;
+    @prefix@_tracks_tell(&memory, static_cast<Time>(motion.id), static_cast<Time>(status), reason);
   }
 
   /// The polynomials that the joints follow at t, in powers of the time since t: (8, N) in `memory.now`, the last two of the

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.control.per_joint import expect
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import free_joint_rate
@@ -77,26 +78,20 @@ class Coordinates:
         return out
 
 
-def per_joint(value: object, model: RobotModel, where: str, *, low: float = 0.0, default: float | Array = 0.0) -> Array:
-    """(nv,) array from a number, an array, or a mapping of joint names (the rest get ``default``)."""
+def per_joint(
+    value: Values, model: RobotModel, where: str, *, signed: bool = False, default: float | Array = 0.0
+) -> Array:
+    """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get ``default``); not negative unless ``signed``."""
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
-    try:
-        if isinstance(value, Mapping):
-            for name, entry in value.items():
-                if name not in model.joint_names:
-                    raise UnknownNameError("joint", name, model.joint_names, where=where)
-                out[model.v_slice(name)] = real_array(entry)
-        else:
-            out[:] = np.broadcast_to(real_array(value), (model.nv,))
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"expected one number, {model.nv} numbers, or a mapping of joint names", where=where, got=value
-        ) from None
-    if np.isnan(out).any() or (out < low).any():
-        bad = int(np.flatnonzero(np.isnan(out) | (out < low))[0])
-        raise ArgumentError(
-            f"entry {bad} is {out[bad]}; it must be a number of at least {low:g}", where=where, got=value
-        )
+    kind = "number" if signed else "non-negative number"
+    for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
+        if name and name not in model.joint_names:
+            raise UnknownNameError("joint", name, model.joint_names, where=where)
+        block, of = (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
+        array, size = real_array_or_nan(entry), block.stop - block.start
+        good = array.shape in ((), (size,)) and not np.isnan(array).any() and bool(signed or (array >= 0.0).all())
+        expect(good, f"one {kind} or {size} of them, or a mapping of joint names", entry, where + of)
+        out[block] = array
     return out
 
 

@@ -188,7 +188,9 @@ def test_wrong_friction_is_refused():
     with pytest.raises(UnknownNameError, match="rail"):
         JointFriction(coulomb={"rial": 1.0}).table(model)
     for values in ("much", "1.0", {"rail": "much"}, {"rail": [1.0, 2.0]}):
-        with pytest.raises(ArgumentError, match=r"Coulomb friction: expected one number.*mapping of joint names"):
+        with pytest.raises(
+            ArgumentError, match=r"Coulomb friction.*: expected one non-negative number.*mapping of joint names"
+        ):
             JointFriction(coulomb=values).table(model)
     with pytest.raises(ArgumentError, match="friction"):
         Plant(model, friction=3.0)  # type: ignore[arg-type]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Vector, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -70,5 +68,5 @@ class JointPD:
             )
         signed = {"rest": self.position, "rate": self.velocity, "constant": self.effort}
         words = {"rest": "position", "rate": "velocity", "constant": "effort"}
-        others = {k: per_joint(x, model, f"spring {words[k]}", low=-np.inf) for k, x in signed.items()}
+        others = {k: per_joint(x, model, f"spring {words[k]}", signed=True) for k, x in signed.items()}
         return {f"spring_{name}": values for name, values in {"p": p, "d": d, **others}.items()}

@@ -89,8 +89,8 @@ def without_noise(table: Array, largest: float | None = None) -> Array:
         largest: what they are compared with; the largest of the table if not given.
     """
     table = np.asarray(table, dtype=float)
-    top = float(np.abs(table).max(initial=0.0)) if largest is None else largest
-    return np.where(np.abs(table) > 1e-9 * top, table, 0.0)
+    top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0)) if largest is None else largest
+    return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)  # what is not known stays so
 
 
 def thinned(n: int) -> slice:

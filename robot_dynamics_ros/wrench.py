@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array, Pose, frozen_array
+from robot_dynamics_ros.model.description import Array, Pose, Rebuilt, frozen_array
 
 POINT_TOLERANCE = 1e-9
 """Metres within which two points count as the same."""
@@ -34,7 +34,7 @@ def _three(values: ArrayLike, name: str) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wrench:
+class Wrench(Rebuilt):
     """Force and moment on a body.
 
     Two wrenches are equal if their frames have the same name and force, moment and point agree to rounding (see
@@ -65,9 +65,6 @@ class Wrench:
     def __post_init__(self) -> None:
         for name in ("force", "moment", "point"):
             object.__setattr__(self, name, _three(getattr(self, name), name))
-
-    def __reduce__(self) -> tuple[object, ...]:  # copies are read-only again
-        return Wrench, (*(np.array(x) for x in (self.force, self.moment, self.point)), self.frame)
 
     @classmethod
     def from_vector(cls, vector: ArrayLike, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world") -> Wrench:

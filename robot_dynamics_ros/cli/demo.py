@@ -25,12 +25,16 @@ from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named
 from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.control.reference.tour import Motion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.ros.arm_parameters import vendor_description, write_parameter_files
+from robot_dynamics_ros.simulation.plant import Plant
+from robot_dynamics_ros.simulation.plots import plot_run
+from robot_dynamics_ros.simulation.simulate import SimulationResult
 
 _DEFAULT = "six_axis"
 _LEAD = 0.5  # s from sending the trajectory to its start
@@ -113,8 +117,9 @@ def run(options: argparse.Namespace) -> int:
         print(gap)
     if not options.no_picture:
         print("drawing     the picture and the page to replay; this takes some seconds", flush=True)
-        _picture(model, motion, recording, options.output / "demo.png")
-        write_page(model, motion, recording, options.output / "replay.html")
+        recorded = _as_run(model, recording)
+        _picture(recorded, motion, options.output / "demo.png")
+        write_page(recorded, motion, options.output / "replay.html")
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
@@ -346,11 +351,24 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, reco
     print()
 
 
-def _picture(model: RobotModel, motion: Motion, recording, path: Path) -> None:
+def _as_run(model: RobotModel, recording) -> SimulationResult:
+    """The recording as a run, for pictures and pages: wrenches at the times of the joint states."""
+    good = np.concatenate([[True], np.diff(recording.t) > 0.0])
+    t, q, v, effort = (table[good] for table in (recording.t, recording.q, recording.v, recording.effort))
+    wrenches = None
+    if all(map(len, recording.wrench_t)):
+        columns = [
+            [np.interp(t, times, component) for component in rows.T]
+            for times, rows in zip(recording.wrench_t, recording.wrenches, strict=True)
+        ]
+        wrenches = np.moveaxis(np.array(columns), 2, 0)
+    kinetic, potential = np.asarray(kinetic_energy(model, q, v)), np.asarray(potential_energy(model, q))
+    return SimulationResult(t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model))
+
+
+def _picture(run: SimulationResult, motion: Motion, path: Path) -> None:
     if find_spec("matplotlib") is None:
         print("no picture: matplotlib is not installed (pip install 'robot_dynamics_ros[viz]')")
         return
-    from robot_dynamics_ros.cli.demo_picture import draw
-
-    draw(model, motion, recording, path)
+    plot_run(run, path, motion.at(run.t))
     print(f"picture     {path.resolve()}")

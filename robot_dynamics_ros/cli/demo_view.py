@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli.processes import NodeProcess
 from robot_dynamics_ros.control.reference.tour import Motion as PlannedMotion
-from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.simulate import SimulationResult
 
 _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
 
@@ -73,22 +74,16 @@ class LiveView:
             self._process.stop()
 
 
-def write_page(model: RobotModel, planned: PlannedMotion, recording, path: Path) -> None:
-    """A page that replays what was heard, beside what was planned.
-
-    Args:
-        recording: a :class:`~robot_dynamics_ros.ros.demo_client.Recording`.
-    """
+def write_page(run: SimulationResult, planned: PlannedMotion, path: Path) -> None:
+    """A page that replays what was heard, beside what was planned."""
     if find_spec("viser") is None:
         print(f"no replay: {_INSTALL}")
         return
     from robot_dynamics_ros.view.motion import Motion
     from robot_dynamics_ros.view.replay import write_replay
 
-    good = np.concatenate([[True], np.diff(recording.t) > 0.0])
-    t, q, v, efforts = (table[good] for table in (recording.t, recording.q, recording.v, recording.effort))
-    efforts = efforts if np.isfinite(efforts).all() else None
-    a = np.gradient(v, t, axis=0)
-    motion = Motion(model, t, q, v, a, efforts, planned.at(t), source="demonstration")
-    write_replay(motion, path, title=f"{model.name}: the demonstration")
+    motion = Motion.of(run.model, run, reference=planned.at(run.t))
+    if not np.isfinite(run.tau).all():  # the arm measures no efforts
+        motion = dataclasses.replace(motion, efforts=None)
+    write_replay(motion, path, title=f"{run.model.name}: the demonstration")
     print(f"replay      {path.resolve()}   (opens in any browser, without a server)")

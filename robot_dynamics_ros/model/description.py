@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -41,6 +41,16 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
     return array
 
 
+class Rebuilt:
+    """A dataclass whose copies and pickles are built anew: their arrays and mappings are read-only again."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        values = [getattr(self, f.name) for f in fields(self)]  # type: ignore[arg-type]
+        return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+
+
 class JointType(enum.IntEnum):
     """The joint types of URDF."""
 
@@ -63,7 +73,7 @@ class JointType(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pose:
+class Pose(Rebuilt):
     """A rigid placement of a child frame in a parent frame.
 
     Attributes:
@@ -77,9 +87,6 @@ class Pose:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rotation", frozen_array(self.rotation, (3, 3)))
         object.__setattr__(self, "position", frozen_array(self.position, (3,)))
-
-    def __reduce__(self) -> tuple[object, ...]:  # so that copies are read-only again
-        return Pose, (np.array(self.rotation), np.array(self.position))
 
     @classmethod
     def from_rpy(cls, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Pose:
@@ -155,7 +162,7 @@ class Pose:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inertia:
+class Inertia(Rebuilt):
     """Mass properties of one rigid body, in the frame of its link.
 
     Attributes:
@@ -172,9 +179,6 @@ class Inertia:
         object.__setattr__(self, "mass", float(self.mass))
         object.__setattr__(self, "com", frozen_array(self.com, (3,)))
         object.__setattr__(self, "rotational", frozen_array(self.rotational, (3, 3)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Inertia, (self.mass, np.array(self.com), np.array(self.rotational))
 
     def in_parent(self, pose: Pose) -> Inertia:
         """The same body described in the parent frame of ``pose`` (I → R I Rᵀ, c → R c + p)."""
@@ -237,7 +241,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class Joint(Rebuilt):
     """One joint.
 
     Attributes:
@@ -266,13 +270,9 @@ class Joint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,)))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        values = [getattr(self, f) for f in self.__dataclass_fields__]
-        return Joint, tuple(np.array(v) if isinstance(v, np.ndarray) else v for v in values)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RobotDescription:
+class RobotDescription(Rebuilt):
     """The content of a robot description.
 
     Attributes:
@@ -317,16 +317,3 @@ class RobotDescription:
             for joint in self.joints
         )
         return replace(self, joints=joints, source="")
-
-    def __reduce__(self) -> tuple[object, ...]:  # mapping proxies do not pickle
-        return RobotDescription, (
-            self.name,
-            self.links,
-            self.joints,
-            dict(self.initial_positions),
-            self.source,
-            self.findings,
-            self.inertia_check,
-            self.path,
-            dict(self.configurations),
-        )

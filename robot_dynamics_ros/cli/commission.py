@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import option, output_directory
-from robot_dynamics_ros.cli.output import remark, result
+from robot_dynamics_ros.cli.output import remark, result, table
 from robot_dynamics_ros.cli.robots import add_robot, load_named
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn, StepReport
 from robot_dynamics_ros.commissioning.release import with_rotors
 from robot_dynamics_ros.control.reference.tour import bearable_start

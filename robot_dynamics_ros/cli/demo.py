@@ -19,11 +19,10 @@ import numpy as np
 from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
 from robot_dynamics_ros.cli.demo_all import by_reason
 from robot_dynamics_ros.cli.demo_view import LiveView, write_page
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data
+from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.control.reference.tour import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError

@@ -19,20 +19,20 @@ from robot_dynamics_ros.cli.arguments import (
     positive,
     refuse_to_replace,
 )
-from robot_dynamics_ros.cli.output import Figure, print_table
+from robot_dynamics_ros.cli.output import Figure, print_table, table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
     add_recordings,
+    add_workers,
     bad_row_lines,
     given_recordings,
     is_bag,
     meaning_of_efforts,
     output_directories,
     read_recording,
+    workers_of,
 )
-from robot_dynamics_ros.cli.table import table
-from robot_dynamics_ros.cli.workers import add_workers, workers_of
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification import (

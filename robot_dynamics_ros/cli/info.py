@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.cli.output import result
+from robot_dynamics_ros.cli.output import result, table
 from robot_dynamics_ros.cli.robots import add_robot, load_named
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -15,7 +15,6 @@ from typing import Any, TextIO
 
 from robot_dynamics_ros.cli import progress
 from robot_dynamics_ros.cli.arguments import option
-from robot_dynamics_ros.cli.table import table
 
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
@@ -143,3 +142,21 @@ def _number(cell: Any) -> Any:
 def print_table(options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any) -> None:
     """Print one table as the result; ``more`` goes into the JSON document beside its ``rows``."""
     result(options, {**more, "rows": rows_as_data(head, rows)}, table(head, rows))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as they need to be; numbers to the right, words to the left."""
+    cells = [list(head), *map(list, rows)]
+    columns = range(len(head))
+    widths = [max(len(row[i]) for row in cells) for i in columns]
+    right = [i > 0 and any(_starts_as_number(row[i]) for row in rows) for i in columns]
+
+    def line(row: Sequence[str]) -> str:
+        return "  ".join(row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns).rstrip()
+
+    return "\n".join([line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])])
+
+
+def _starts_as_number(cell: str) -> bool:
+    """Whether it is a number, or several, with or without a unit."""
+    return cell.lstrip("+-.")[:1].isdigit()

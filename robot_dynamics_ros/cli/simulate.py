@@ -20,12 +20,11 @@ from robot_dynamics_ros.cli.arguments import (
     positive,
     seed,
 )
-from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data
+from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data, table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
-from robot_dynamics_ros.cli.table import table
 from robot_dynamics_ros.control.reference.tour import (
     Motion,
     bearable_start,

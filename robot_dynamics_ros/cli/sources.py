@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import input_path, option
+from robot_dynamics_ros.cli.arguments import at_least_one, input_path, option
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
@@ -26,6 +26,7 @@ from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import CHOICES, TIME_UNITS, BadRow, Recording
 from robot_dynamics_ros.recordings.times import REPAIRS
+from robot_dynamics_ros.workers import Workers, on_cluster, on_processes
 
 _SHOWN = 10
 
@@ -182,3 +183,21 @@ def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit:
     if bag:
         return read_bag_wrench(path, model, link, source, frame=placed, sign=sign)
     return read_csv_wrench(path, link, source, frame=placed, sign=sign, time_unit=time_unit)
+
+
+def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
+    """The options ``--processes`` and ``--scheduler``."""
+    group = parser.add_mutually_exclusive_group()
+    option(group, "--processes", at_least_one, f"processes to spread the {what} over (default: one, this one)", 1)
+    option(group, "--scheduler", "ADDRESS", f"scheduler of a Dask cluster to spread the {what} over", "")
+
+
+def workers_of(options: argparse.Namespace) -> Workers:
+    """The workers asked for.
+
+    Raises:
+        BackendError: a cluster is wanted, and its package is not installed.
+    """
+    if options.scheduler:
+        return on_cluster(options.scheduler)
+    return on_processes(options.processes) if options.processes > 1 else None

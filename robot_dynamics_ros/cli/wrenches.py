@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, positive, refuse_to_replace
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data
+from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
     add_recordings,
+    add_workers,
     bad_row_lines,
     frame_argument,
     given_recordings,
@@ -25,9 +26,8 @@ from robot_dynamics_ros.cli.sources import (
     output_directories,
     read_external,
     read_recording,
+    workers_of,
 )
-from robot_dynamics_ros.cli.table import table
-from robot_dynamics_ros.cli.workers import add_workers, workers_of
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel

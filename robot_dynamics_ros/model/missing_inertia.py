@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,13 @@ _PIECE: dict[str, dict[str, Any]] = {
     "geometry": {w: {} for w in ("box", "cylinder", "sphere", "capsule", "mesh")},
 }
 _SCHEMA: dict[str, Any] = {"robot": {"link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
+
+
+_ROUND: dict[str, Callable[..., Inertia]] = {
+    "sphere": inertia_of_sphere,
+    "cylinder": inertia_of_cylinder,
+    "capsule": inertia_of_capsule,
+}
 
 
 def check_missing_inertia(policy: object, density: object) -> None:
@@ -101,17 +109,10 @@ def _body(piece: Node, density: float, directory: Path | None, version: tuple[in
 
 def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
     attributes = node.attributes
+    if node.tag == "mesh":
+        path, scale = path_of_address(attributes["filename"], directory), numbers(attributes.get("scale", "1 1 1"), 3)
+        return inertia_of_mesh_file(path, scale=scale, density=density)
     if node.tag == "box":
         return inertia_of_cuboid(numbers(attributes["size"], 3), density=density)
-    if node.tag == "sphere":
-        return inertia_of_sphere(numbers(attributes["radius"], 1)[0], density=density)
-    if node.tag == "cylinder":
-        return inertia_of_cylinder(
-            numbers(attributes["radius"], 1)[0], numbers(attributes["length"], 1)[0], density=density
-        )
-    if node.tag == "capsule":
-        return inertia_of_capsule(
-            numbers(attributes["radius"], 1)[0], numbers(attributes["length"], 1)[0], density=density
-        )
-    path = path_of_address(attributes["filename"], directory)
-    return inertia_of_mesh_file(path, scale=numbers(attributes.get("scale", "1 1 1"), 3), density=density)
+    words = ("radius",) if node.tag == "sphere" else ("radius", "length")
+    return _ROUND[node.tag](*(numbers(attributes[word], 1)[0] for word in words), density=density)

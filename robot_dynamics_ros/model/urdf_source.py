@@ -6,8 +6,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
@@ -95,7 +94,7 @@ def with_arguments(path: Path, arguments: Mapping[str, str]) -> str:
 
 def _read_file(path: Path, max_bytes: int) -> bytes:
     where = f"file {str(path)!r}"
-    with _file_errors_told(path, where):
+    try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
@@ -108,12 +107,6 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
             )
         with path.open("rb") as file:
             return file.read(max_bytes + 1)
-
-
-@contextmanager
-def _file_errors_told(path: Path, where: str) -> Iterator[None]:
-    try:
-        yield
     except UrdfError:
         raise
     except FileNotFoundError:

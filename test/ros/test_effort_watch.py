@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import ControllerOptions, JointController
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
-from robot_dynamics_ros.ros.controller.effort_watch import EffortWatch
+from robot_dynamics_ros.ros.controller.control_loop import EffortWatch
 
 
 @pytest.fixture(scope="module")

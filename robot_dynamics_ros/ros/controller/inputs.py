@@ -44,7 +44,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
+from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
@@ -250,7 +250,7 @@ class ControllerInputs:
         if loop is None:
             return
         try:
-            wrench = sensible_wrench(spatial_wrench(message))
+            wrench = spatial_wrench(message)
             loop.controller.set_external_wrench(message.header.frame_id, wrench.tolist(), loop.now())
         except RobotDynamicsError as error:
             self._rejections.report("external_wrench", f"external wrench refused: {error}")

@@ -14,7 +14,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.wrench_topics import sensible_wrench, spatial_wrench
+from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
 
 
 class Pushes:
@@ -35,7 +35,7 @@ class Pushes:
     def _on_wrench(self, message: WrenchStamped) -> None:
         link = message.header.frame_id
         try:
-            wrench = sensible_wrench(spatial_wrench(message))
+            wrench = spatial_wrench(message)
             self._model.link(link)
         except RobotDynamicsError as error:
             self._rejections.report("external_wrench", f"external wrench refused: {error}")

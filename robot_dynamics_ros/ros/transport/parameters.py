@@ -138,18 +138,13 @@ class Param:
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
         if isinstance(value, int | float) and not isinstance(value, bool):
-            if self.lower is not None and value < self.lower:
-                raise ArgumentError(
-                    f"is {value}, less than {self.lower}",
-                    where=where,
-                    remedy=f"Give at least {self.lower} {self.unit}".rstrip() + ".",
-                )
-            if self.upper is not None and value > self.upper:
-                raise ArgumentError(
-                    f"is {value}, more than {self.upper}",
-                    where=where,
-                    remedy=f"Give at most {self.upper} {self.unit}".rstrip() + ".",
-                )
+            for bound, beyond, comparison, remedy in (
+                (self.lower, self.lower is not None and value < self.lower, "less", "Give at least"),
+                (self.upper, self.upper is not None and value > self.upper, "more", "Give at most"),
+            ):
+                if beyond:
+                    remedy = f"{remedy} {bound} {self.unit}".rstrip() + "."
+                    raise ArgumentError(f"is {value}, {comparison} than {bound}", where=where, remedy=remedy)
         return value
 
 

@@ -20,39 +20,24 @@ from robot_dynamics_ros.ros.transport.cdr import marks
 from robot_dynamics_ros.ros.transport.outputs import Output, TemplatePublisher
 from robot_dynamics_ros.topic_names import topic_token
 
+#: Largest force, N, and moment, N m, that is taken for a measurement of something.
+LARGEST = 1e6
+
 
 def spatial_wrench(message: WrenchStamped) -> Array:
     """(6,) [moment; force] of a message.
 
     Raises:
-        ArgumentError: a component is not finite.
+        ArgumentError: a component is not finite, or beyond what anything on Earth could exert on a robot.
     """
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
-    if not np.isfinite(wrench).all():
+    largest = np.abs(wrench).max()
+    if not largest <= LARGEST:
         raise ArgumentError(
-            f"the wrench has a component that is not finite: {wrench.tolist()}",
+            f"the wrench has a component of {largest:.3g}",
             where="external_wrench",
-            remedy="Send finite numbers.",
-        )
-    return wrench
-
-
-#: Largest force, N, and moment, N m, that is taken for a measurement of something.
-LARGEST = 1e6
-
-
-def sensible_wrench(wrench: Array) -> Array:
-    """The wrench, if anything on Earth could exert it on a robot.
-
-    Raises:
-        ArgumentError: a component beyond 1e6 N or N m.
-    """
-    if np.abs(wrench).max() > LARGEST:
-        raise ArgumentError(
-            f"the wrench has a component of {np.abs(wrench).max():.3g}",
-            where="external_wrench",
-            remedy=f"Forces in N and moments in N m, up to {LARGEST:g}.",
+            remedy=f"Finite forces in N and moments in N m, up to {LARGEST:g}.",
         )
     return wrench
 

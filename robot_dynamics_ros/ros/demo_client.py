@@ -40,7 +40,6 @@ class Recording:
         q, v, effort: (k, n) in model order.
         wrench_t: one (m,) array a joint.
         wrenches: one (m, 6) array a joint, [moment; force].
-        wrench_frames: the frame_id of each joint's wrenches.
     """
 
     t: Array
@@ -49,7 +48,6 @@ class Recording:
     effort: Array
     wrench_t: list[Array]
     wrenches: list[Array]
-    wrench_frames: list[str]
 
 
 def trajectory_message(
@@ -94,7 +92,6 @@ class DemoClient:
         self._reader = JointStateReader(model.joint_names)
         self._states: list[tuple[int, Array, Array, Array]] = []
         self._wrenches: list[list[tuple[float, ...]]] = [[] for _ in model.joint_names]
-        self._frames = [""] * model.nv
         self._commands = 0
         self._recording = False
         node = self._node
@@ -165,7 +162,6 @@ class DemoClient:
             effort=np.array([effort for *_, effort in self._states]).reshape(-1, n),
             wrench_t=[rows[:, 0] - start * 1e-9 for rows in wrenches],
             wrenches=[rows[:, 1:] for rows in wrenches],
-            wrench_frames=list(self._frames),
         )
 
     def _on_state(self, raw: bytes) -> None:
@@ -183,5 +179,4 @@ class DemoClient:
     def _on_wrench(self, i: int, message: WrenchStamped) -> None:
         if self._recording:
             f, m = message.wrench.force, message.wrench.torque
-            self._frames[i] = message.header.frame_id
             self._wrenches[i].append((to_nanoseconds(message.header.stamp) * 1e-9, m.x, m.y, m.z, f.x, f.y, f.z))

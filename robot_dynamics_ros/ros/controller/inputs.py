@@ -41,6 +41,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     point_from_message,
     trajectory_from_bytes,
 )
+from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -73,8 +74,9 @@ class ControllerInputs:
     ) -> None:
         self._node, self._values, self._loop = node, values, loop
         self._rejections, self._report = rejections, report
-        self._trajectories: deque[bytes] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
+        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
+        self._trajectory_input: ApartSubscription | None = None
         self._subscriptions: list[Subscription] = []
         self._hold: Service | None = None
         self._action = self._offer_action(load_action_type())
@@ -102,12 +104,14 @@ class ControllerInputs:
         """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
         node = self._node
         self._trajectories.clear()
+        self._trajectory_input = ApartSubscription(
+            node, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
+        )
         self._subscriptions = [
-            node.create_subscription(kind, topic, callback, qos, raw=raw, event_callbacks=QUIET_SUBSCRIPTION)
-            for kind, topic, callback, qos, raw in (
-                (JointTrajectory, "~/joint_trajectory", self._on_trajectory_bytes, EVENT, True),
-                (JointTrajectoryPoint, "~/joint_references", self._on_reference, NEWEST, False),
-                (WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, False),
+            node.create_subscription(kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION)
+            for kind, topic, callback in (
+                (JointTrajectoryPoint, "~/joint_references", self._on_reference),
+                (WrenchStamped, "~/external_wrench", self._on_wrench),
             )
         ]
         self._hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
@@ -115,6 +119,9 @@ class ControllerInputs:
 
     def close(self) -> None:
         """Take down what :meth:`open` has made."""
+        if self._trajectory_input is not None:
+            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
+            self._trajectory_input = None
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions = []
@@ -158,11 +165,12 @@ class ControllerInputs:
         )
         return None
 
-    def _on_trajectory_bytes(self, raw: bytes) -> None:
+    def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
+        """A trajectory arrives, in a thread of its own."""
         self._trajectories.append(raw)
         self._trajectories_arrived += 1
 
-    def _on_trajectory(self, raw: bytes) -> None:
+    def _on_trajectory(self, raw: bytes | memoryview) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
             return

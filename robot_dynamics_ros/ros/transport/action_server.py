@@ -7,10 +7,7 @@ need no lock, and hands long ones over in serialized form.  Everything else happ
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import functools
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,15 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from action_msgs.msg import GoalInfo
 from rclpy.action import ActionServer, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.task import Future
 from rclpy.type_support import check_for_type_support
-from rclpy.waitable import Waitable
 
+from robot_dynamics_ros.ros.transport.apart import Nobody, WaitingThread
 from robot_dynamics_ros.ros.transport.client_library import GoalRequests
-from robot_dynamics_ros.ros.transport.realtime import step_back
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
@@ -35,7 +30,6 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.ros.transport.client_library import RequestHeader
 
-_RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
 _UNSPUN = 0.05  # s between two looks whether the node is spun by now
 _PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
 
@@ -50,19 +44,6 @@ class _Request:
 
     goal_id: UUID
     goal: object
-
-
-class _Nobody(CallbackGroup):
-    """Keeps an entity from executors."""
-
-    def can_execute(self, entity: Waitable) -> bool:
-        return False
-
-    def beginning_execution(self, entity: Waitable) -> bool:
-        return False
-
-    def ending_execution(self, entity: Waitable) -> None:
-        pass
 
 
 class ApartActionServer(ActionServer):
@@ -90,43 +71,23 @@ class ApartActionServer(ActionServer):
         read: ReadGoal,
         **options: object,
     ) -> None:
-        super().__init__(node, action_type, action_name, execute_callback, callback_group=_Nobody(), **options)
+        super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
         self._requests, self._long, self._read = requests, long, read
-        self._closed = False
-        n, context = self.get_num_entities(), node.context.handle
-        with context:
-            self._wake = _rclpy.GuardCondition(context)
-            counts = (n.num_timers, n.num_clients, n.num_services, n.num_events)
-            self._wait_set = _rclpy.WaitSet(n.num_subscriptions, n.num_guard_conditions + 1, *counts, context)
-        self._thread = threading.Thread(target=self._work, name=f"requests of {action_name}", daemon=True)
-        self._thread.start()
-        atexit.register(self._end)  # a thread inside the middleware when the interpreter goes would end with a crash
-
-    def _end(self) -> None:
-        self._closed = True
-        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError):
-            self._wake.trigger_guard_condition()
-        self._thread.join()
+        self._taker = WaitingThread(
+            node,
+            f"requests of {action_name}",
+            self.get_num_entities(),
+            self._handle,
+            self.add_to_wait_set,
+            self._take_ready,
+        )
 
     def destroy(self) -> None:
         """End the thread and take the server down."""
-        if not self._closed:
-            atexit.unregister(self._end)
-            self._end()
+        if self._taker.end():
             super().destroy()
 
-    def _work(self) -> None:
-        step_back()
-        wait_set = self._wait_set
-        with contextlib.suppress(_rclpy.InvalidHandle, _rclpy.RCLError), self._handle, self._wake:
-            while not self._closed:
-                wait_set.clear_entities()
-                self.add_to_wait_set(wait_set)
-                wait_set.add_guard_condition(self._wake)
-                wait_set.wait(_RETRY)
-                self._take_ready(wait_set)
-
-    def _take_ready(self, wait_set: _rclpy.WaitSet) -> None:
+    def _take_ready(self, wait_set: _rclpy.WaitSet, closed: Callable[[], bool]) -> None:
         taken: dict[str, Any] = {}
         try:
             if not self.is_ready(wait_set):
@@ -141,7 +102,7 @@ class ApartActionServer(ActionServer):
             raise  # the server is being taken down
         except Exception as error:  # noqa: BLE001 (it goes to the executor, as with rclpy's own server)
             taken = {"error": error}
-        while taken and not self._closed:
+        while taken and not closed():
             executor = self._node.executor
             if executor is not None:
                 executor.create_task(self._answer_all, taken)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
@@ -46,6 +47,8 @@ class ClientLibrary:
         pointer = ctypes.POINTER(SerializedMessage)
         self._allocator = rcutils.rcutils_get_default_allocator
         self._allocator.restype, self._allocator.argtypes = Allocator, []
+        self._take = rcl.rcl_take_serialized_message
+        self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
         # of the middleware that the client library is linked with, whichever that is
         self._serialize = rcl.rmw_serialize
         self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
@@ -55,8 +58,23 @@ class ClientLibrary:
         self.forget_error = rcutils.rcutils_reset_error
         self.forget_error.restype, self.forget_error.argtypes = None, []
 
+    def take(self, subscription: int) -> memoryview | None:
+        """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
+        given back with the last view of it."""
+        message = SerializedMessage(allocator=self._allocator())
+        if self._take(subscription, message, None, None) or not message.length:
+            self.forget_error()
+            self._free(message)
+            return None
+        return self._view(message)
+
+    def _view(self, message: SerializedMessage) -> memoryview:
+        data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
+        weakref.finalize(data, self._free, message).atexit = False
+        return memoryview(data).cast("B")
+
     def serialize(self, message_type: MessageType, message: int) -> memoryview:
-        """The C message at that address, serialized: a view, whose memory is given back with the last one.
+        """The C message at that address, serialized; as a view as of :meth:`take`.
 
         Raises:
             ValueError: the middleware cannot serialize it.
@@ -66,9 +84,7 @@ class ClientLibrary:
             self.forget_error()
             self._free(serialized)
             raise ValueError("the middleware cannot serialize this message")
-        data = (ctypes.c_ubyte * serialized.length).from_address(serialized.buffer)
-        weakref.finalize(data, self._free, serialized).atexit = False
-        return memoryview(data).cast("B")
+        return self._view(serialized)
 
 
 class MessageClass(Protocol):
@@ -143,7 +159,10 @@ class GoalRequests:
     """
 
     def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
-        self._library, actions = ClientLibrary(), ctypes.CDLL("librcl_action.so")
+        library = client_library()
+        if library is None:
+            raise OSError("the client library is not found")
+        self._library, actions = library, ctypes.CDLL("librcl_action.so")
         service = action_type.Impl.SendGoalService
         self.request, self._response = MessageType(service.Request), MessageType(service.Response)
         self._take, self._answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
@@ -173,3 +192,12 @@ class GoalRequests:
         if failed:
             self._library.forget_error()
         return not failed
+
+
+@functools.cache
+def client_library() -> ClientLibrary | None:
+    """``None`` where the C functions are not found; rclpy's own are used then."""
+    try:
+        return ClientLibrary()
+    except (OSError, AttributeError):
+        return None

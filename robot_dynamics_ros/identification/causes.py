@@ -211,8 +211,10 @@ class _Problem:
         known = self._of_motion(j, W, rows, brakes)
         effort = rows.effort[rows.use[:, j], j] - known.columns @ start
         part = known.Q.T @ effort
-        both = known.columns.T @ effort - known.parts.T @ part
-        products = np.block([[known.products, both[:, None]], [both, effort @ effort - part @ part]])
+        products = np.empty((W.shape[2] + 1, W.shape[2] + 1))
+        products[:-1, :-1] = known.products
+        products[-1, :-1] = products[:-1, -1] = known.columns.T @ effort - known.parts.T @ part
+        products[-1, -1] = effort @ effort - part @ part
         error = 2.0 * float(np.linalg.norm(known.speed)) / math.sqrt(self.worth)
         return products, np.append(known.speed @ known.parts, known.speed @ part), error
 
@@ -441,7 +443,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
 
 def _briefly(model: RobotModel) -> RobotModel:
     """A robot of which some hundreds of states are computed: compiling would take longer."""
-    return model.with_backend("numpy") if model.backend == "auto" else model
+    return model.with_backend("interpreted") if model.backend == "auto" else model
 
 
 def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:

@@ -17,7 +17,7 @@ from support.mujoco_bridge import MujocoTwin
 
 __all__ = ["DAMAGES", "Damage", "Log", "mujoco_recording"]
 
-DT, EVERY = 1e-3, 4  # s of a simulation step, and steps of a row of the recording
+DT, EVERY = 2e-3, 2  # s of a simulation step, and steps of a row of the recording
 _FRICTION = 0.02  # of the effort limit
 
 

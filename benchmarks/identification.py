@@ -141,9 +141,18 @@ def filtered(t: np.ndarray, q: np.ndarray, effort: np.ndarray) -> tuple[np.ndarr
 
 
 def plain_least_squares(
-    arm: rd.RobotModel, rows: tuple[np.ndarray, ...], training: slice, *, rotors: bool = False
+    arm: rd.RobotModel,
+    rows: tuple[np.ndarray, ...],
+    training: slice,
+    *,
+    rotors: bool = False,
+    use: np.ndarray | float = 1.0,
 ) -> np.ndarray:
-    """(n, nv) efforts by base parameters, weighted joint by joint, from the training rows."""
+    """(n, nv) efforts by base parameters, weighted joint by joint, from the training rows.
+
+    Args:
+        use: (n, nv) 0 where a joint's effort does not count.
+    """
     q, v, a, effort = rows
     base, nv, kinds = rd.base_parameters(arm).independent, arm.nv, 4 if rotors else 3
     Y = np.zeros((len(q), nv, len(base) + kinds * nv))
@@ -153,18 +162,19 @@ def plain_least_squares(
             Y[:, j, len(base) + kinds * j + k] = x
     weight = np.ones(nv)
     for _ in range(4):
-        A, b = Y[training][::5] * weight[:, None], effort[training][::5] * weight
+        w = (use * np.ones_like(effort))[training] * weight
+        A, b = (Y[training] * w[..., None])[::5], (effort[training] * w)[::5]
         x = np.linalg.lstsq(A.reshape(-1, A.shape[-1]), b.ravel(), rcond=1e-10)[0]
-        weight = 1.0 / np.sqrt(np.mean((effort - Y @ x)[training] ** 2, axis=0))
+        weight = 1.0 / np.sqrt(np.mean((use * (effort - Y @ x))[training] ** 2, axis=0))
     return np.asarray(Y @ x)
 
 
 def row(name: str, left: np.ndarray, more: str = "") -> dict[str, list[float]]:
-    """One line of rms per joint and in all, one of peaks; the same returned."""
-    rms, peak = np.sqrt(np.mean(left**2, axis=0)), np.abs(left).max(axis=0)
-    print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.mean(left**2)))) + f"  {more}")
+    """One line of rms per joint and in all, one of peaks; the same returned.  NaN does not count."""
+    rms, peak = np.sqrt(np.nanmean(left**2, axis=0)), np.nanmax(np.abs(left), axis=0)
+    print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.nanmean(left**2)))) + f"  {more}")
     print(f"{'  peak':<26}" + "".join(f"{x:7.2f}" for x in peak), flush=True)
-    return {"rms, N m": [*rms.tolist(), float(np.sqrt(np.mean(left**2)))], "largest, N m": peak.tolist()}
+    return {"rms, N m": [*rms.tolist(), float(np.sqrt(np.nanmean(left**2)))], "largest, N m": peak.tolist()}
 
 
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.M)

@@ -6,9 +6,9 @@
 - Stäubli TX40: FOLDER is a clone of github.com/thanhndv212/figaroh-examples.  Its last motor turns with the sum of the
   speeds of joints 5 and 6.  The first 70 % of the rows are identified, the last 30 % predicted.
 
-Nothing of either is part of this package.  The URDFs are those of the recordings.  Measured and predicted efforts are compared
-as in ``benchmarks.identification``: both filtered at 10 Hz, by velocities and accelerations of the filtered positions.  Plain
-least squares have a rotor on every joint.
+Nothing of either is part of this package.  The URDFs are those of the recordings.  Measured and predicted efforts are averaged
+over 0.05 s; those of a joint that stands are left out, because what holds it then no model of motion tells.  Plain least
+squares have a rotor on every joint.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._results import write
-from benchmarks.identification import EDGE, STEP, filtered, plain_least_squares, row
+from benchmarks.identification import plain_least_squares, row
 from robot_dynamics_ros.identification import IdentificationSettings, identify_recordings
+from robot_dynamics_ros.identification.samples import Motion, blocks
 from robot_dynamics_ros.recordings import Recording
 
 GAINS = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])
@@ -71,23 +72,26 @@ def compare(
         training, test: times, positions and efforts.
         unit: N m for one unit of the efforts.
     """
-    recordings = [Recording.of(arm, t, q, None, e) for t, q, e in training]
+    recordings = [Recording.of(arm, t, q, None, effort) for t, q, effort in training]
     clock = time.process_time()
     found = identify_recordings(arm, recordings, IdentificationSettings(**settings))  # type: ignore[arg-type]
     took = time.process_time() - clock
-    edge = round(EDGE / STEP)
-    rows = [tuple(x[edge:-edge] for x in filtered(*one)) for one in (*training, test)]
-    whole = tuple(np.concatenate(x) for x in zip(*rows, strict=True))
-    count = len(rows[-1][0])
-    q, v, a, measured = (x[-count:] for x in whole)
-    constants = 1.0 if found.torque_constants is None else np.abs(found.torque_constants.values)
-    plain = plain_least_squares(arm, whole, slice(0, -count), rotors=True)[-count:]
-    signs = 1.0 if found.torque_constants is None else np.sign(found.torque_constants.values)
-    left = {
-        "URDF": (rd.inverse_dynamics(arm, q, v, a) / constants * signs - measured) * unit,
-        "`identify`": (found.predict(q, v, a) / constants * signs - measured) * unit,
-        "plain least squares with rotors": (plain - measured) * unit,
+    constants = 1.0 if found.torque_constants is None else found.torque_constants.values
+    motions = [
+        Motion.of_recordings(arm, [recording])
+        for recording in (*recordings, Recording.of(arm, *test[:2], None, test[2]))
+    ]
+    rows = tuple(np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort"))
+    last = motions[-1]
+    count, slow = len(last.t), 0.2 * found.parameters.smoothing
+    use = blocks(found.parameters, last, slow=slow).use
+    plain = plain_least_squares(arm, rows, slice(0, -count), rotors=True, use=np.abs(rows[1]) > slow)[-count:]
+    predictions = {
+        "URDF": rd.inverse_dynamics(arm, last.q, last.v, last.a) / constants,
+        "`identify`": found.predict(last.q, last.v, last.a) / constants,
+        "plain least squares with rotors": plain,
     }
+    left = {name: np.where(use, last.mean((x - last.effort) * unit, 0.05), np.nan) for name, x in predictions.items()}
     for note in found.notes:
         print(f"  {note}")
     more = {"`identify`": f"{took:.1f} s of processor time"}

@@ -170,7 +170,11 @@ class _Problem:
         hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
         nv = rows.effort.shape[1]
-        grams, friction, least = np.empty((nv, W.shape[2] + 1, W.shape[2] + 1)), np.zeros((nv, W.shape[2] + 1)), np.zeros(nv)
+        grams, friction, least = (
+            np.empty((nv, W.shape[2] + 1, W.shape[2] + 1)),
+            np.zeros((nv, W.shape[2] + 1)),
+            np.zeros(nv),
+        )
         brakes, changed = np.ones(nv, dtype=bool), np.ones(nv, dtype=bool)
         for _ in range(2):
             for j in np.flatnonzero(changed):
@@ -410,7 +414,10 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     across = np.linalg.svd(up[None])[2][1:]
     G = [
         own,
-        *(np.asarray(joint_torque_regressor(_briefly(model.replace(gravity=tuple(g * d))), rows.q, zero, zero)) for d in across),
+        *(
+            np.asarray(joint_torque_regressor(_briefly(model.replace(gravity=tuple(g * d))), rows.q, zero, zero))
+            for d in across
+        ),
     ]
     ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):

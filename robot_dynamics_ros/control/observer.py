@@ -55,14 +55,15 @@ class ObserverMemory(Declared):
     v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity")
     tau: Vector = numbers("nv", unit="N m or N", meaning="motor effort since the step before")
     friction: Matrix = numbers("nv", COLUMNS, meaning="parameters of joint_friction, a row a joint")
-    rubs: Integers = integers(1, meaning="1 where friction is known, 2 if a motor couples joints")
+    rubs: Integers = integers(1, meaning="1 where friction is known")
+    coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
     started: Integers = integers(1, meaning="1 after the first step")
 
 
 def friction_of(p: ObserverMemory, i: int) -> float:
     """Friction of joint ``i`` at the speeds ``p.v``."""
     own = joint_friction(p.v[i], row(p.friction, i))
-    if p.rubs[0] < 2:
+    if p.coupled[0] == 0:
         return own
     before = 0.0
     after = 0.0
@@ -83,7 +84,7 @@ def observe(p: ObserverMemory, x: Vector) -> int:
     dt = x[0]
     for i in range(p.nv):
         known = p.known[i]
-        if p.rubs[0] > 0:
+        if p.rubs[0] == 1:
             known = known - friction_of(p, i)
         if p.started[0] == 0:
             p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
@@ -100,7 +101,7 @@ def observe(p: ObserverMemory, x: Vector) -> int:
 
 def without_friction(p: ObserverMemory, efforts: Vector) -> None:
     """Take friction at the speeds ``p.v`` off the motor efforts."""
-    if p.rubs[0] > 0:
+    if p.rubs[0] == 1:
         for i in range(p.nv):
             efforts[i] -= friction_of(p, i)
 
@@ -145,7 +146,8 @@ class MomentumObserver:
     @friction.setter
     def friction(self, friction: Friction | None) -> None:
         self._friction = friction
-        self.memory["rubs"][0] = 0 if friction is None else 1 if friction.coupling is None else 2
+        self.memory["rubs"][0] = friction is not None
+        self.memory["coupled"][0] = friction is not None and friction.coupling is not None
         if friction is not None:
             self.memory["friction"].T[:] = friction.rows
 

@@ -177,7 +177,7 @@ class _Problem:
         )
         brakes, changed = np.ones(nv, dtype=bool), np.ones(nv, dtype=bool)
         for _ in range(2):
-            for j in np.flatnonzero(changed):
+            for j in np.flatnonzero(changed).tolist():
                 grams[j], friction[j], least[j] = self._products(j, W, start, rows, bool(brakes[j]))
             x, N, sigma = self._solve(grams, rows, hold)
             changed = brakes & (friction @ np.append(-x, 1.0) < -least * sigma)
@@ -190,7 +190,7 @@ class _Problem:
         return _Fit(score, start[:p] + x[:p], x[p:], error[p:])
 
     def _of_motion(self, j: int, W: Array, rows: _Rows, brakes: bool) -> _JointProducts:
-        """What does not depend on efforts, kept for the motion that most hypotheses share."""
+        """Products that do not depend on efforts, kept for the motion that most hypotheses share."""
         shared = W is self.shared and rows.use is self.rows.use
         key = (j, brakes)
         if shared and key in self.kept:

@@ -117,12 +117,10 @@ class IdentificationSettings:
                 raise ArgumentError(
                     f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value
                 )
-        if self.unseen not in ("refuse", "keep"):
-            raise ArgumentError(f"expected 'refuse' or 'keep', got {self.unseen!r}", where="unseen", got=self.unseen)
-        if self.plausibility not in ("refuse", "accept"):
-            raise ArgumentError(
-                f"expected 'refuse' or 'accept', got {self.plausibility!r}", where="plausibility", got=self.plausibility
-            )
+        for name, other in (("unseen", "keep"), ("plausibility", "accept")):
+            value = getattr(self, name)
+            if value not in ("refuse", other):
+                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name, got=value)
         for name in self.forms:
             if name not in ("presliding", *EFFECTS):
                 known = ("presliding", *EFFECTS, "auto", "simple")

@@ -143,7 +143,7 @@ class _Problem:
         self.prior = inertial_parameters(model)
         Y = self.regressor(rows)
         expected = np.sqrt(np.mean((Y @ self.prior) ** 2, axis=0))
-        expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
+        self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
         self.hold = np.sqrt(np.mean((Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
         self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))  # what no effort shows stays as it is
@@ -389,8 +389,8 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
 def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
     fit = problem.fit(problem.regressor(rows), rows)
     # bodies that weigh next to nothing are farther from the prior than the distance says that the scores are made of
-    lighter = max(math.log(float(np.min(_usual(rows) / _usual(problem.rows)))), 0.0)
-    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (lighter / _LIGHTER) ** 2)
+    plainly, now = (max(math.log(float(np.min(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
+    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2)
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:

@@ -241,4 +241,5 @@ DAMAGES = (
     Damage("N mm", "scale", _each("effort", None, lambda x, rng: 1e3 * x)),
     Damage("effort of joint 2 eight times too large", "scale", _each("effort", 1, lambda x, rng: 8.0 * x)),
     Damage("pushed for two seconds", "stretch|pushed|contact", _push),
+    Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
 )

@@ -13,8 +13,6 @@ from robot_dynamics_ros.friction_law import COUPLING, coupled_friction, joint_fr
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Friction"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Friction:

@@ -27,8 +27,6 @@ from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["FrictionFile"]
-
 _NUMBERS = (
     "viscous",
     "coulomb",

@@ -28,8 +28,6 @@ from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import runs
 
-__all__ = ["Cause", "Diagnosis", "diagnose"]
-
 _ROWS = 400
 _WINDOW = 0.12  # s, of the polynomials that motion and efforts are smoothed by at least
 _APART = 0.15  # s between rows that tell something new

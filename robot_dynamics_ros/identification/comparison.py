@@ -14,8 +14,6 @@ from robot_dynamics_ros.identification.samples import Motion, blocks
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["Comparison", "Validation", "compare", "validate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Validation:

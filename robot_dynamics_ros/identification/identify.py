@@ -47,8 +47,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Identification", "IdentificationSettings", "identify", "identify_each", "identify_recordings"]
-
 _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint

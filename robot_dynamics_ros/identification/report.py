@@ -20,8 +20,6 @@ from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["friction_file", "report_json", "report_text"]
-
 
 def report_text(
     found: Identification,

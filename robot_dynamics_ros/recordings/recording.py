@@ -19,8 +19,6 @@ from robot_dynamics_ros.recordings.damage import frozen_positions, spikes
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 
-__all__ = ["TIME_UNITS", "BadRow", "Recording", "RowCollector", "in_seconds"]
-
 #: what to do with rows that cannot be used
 CHOICES = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers

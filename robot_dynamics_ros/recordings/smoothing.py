@@ -16,8 +16,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["choose_window", "derivatives", "require_increasing", "segments"]
-
 GAP = 5.0
 """Steps longer than this many median ones are gaps."""
 _CHUNK = 500

@@ -15,8 +15,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["REPAIRS", "RepairedTimes", "frozen_rows", "repair_times"]
-
 #: what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
 _FEWEST = 50  # rows from which a rate can be told

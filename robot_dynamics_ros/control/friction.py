@@ -79,7 +79,7 @@ class Friction:
 
         Raises:
             ArgumentError: a value negative or not finite, of the wrong length, a breakaway below the Coulomb friction,
-                or a speed that is not positive.
+                or a speed that is not positive; a coupling of another number of joints, or with negative friction.
         """
         n = model.nv
 
@@ -100,7 +100,7 @@ class Friction:
             per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
             per_joint(smoothing, n, "friction smoothing", positive=True),
             _offset(offset, n),
-            _coupling(coupling),
+            _coupling(coupling, n),
         )
 
     @property
@@ -136,12 +136,19 @@ def _uncoupled(n: int) -> Array:
     return np.tile([[0.0], [0.0], [1.0], [0.0], [0.0]], n)
 
 
-def _coupling(joints: Sequence[Mapping[str, float]]) -> Array | None:
-    """(5, n) coupling of joints, or ``None`` if no joint has any."""
-    out = _uncoupled(len(joints))
+def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
+    """(5, n) coupling of joints, or ``None`` if no joint has any.
+
+    Raises:
+        ArgumentError: another number of joints, not finite, or negative friction.
+    """
+    out = _uncoupled(n)
+    expect(len(joints) in (0, n), f"numbers of {n} joints", joints, "friction coupling", "Give one mapping a joint.")
     for j, numbers in enumerate(joints):
         if any(numbers.get(name) for name in COUPLING[3:]):
             out[:, j] = [max(float(numbers.get(n, 0.0)), 1e-6 if n == "coupled_width" else -np.inf) for n in COUPLING]
+    good = bool(np.isfinite(out).all() and (out[2:] >= 0.0).all())
+    expect(good, "finite shares, and friction of at least 0", joints, "friction coupling", "A motor's friction brakes.")
     return frozen_array(out, out.shape) if out[3:].any() else None
 
 

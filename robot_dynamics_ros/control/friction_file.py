@@ -118,17 +118,20 @@ class FrictionFile:
         Raises:
             ArgumentError: a breakaway below the Coulomb friction.
         """
-        nv, known = model.nv, ("rise", "rotor", *(COUPLING[3:] if coupled else ()))
-        rows = [self.joints.get(name, {}) for name in model.joint_names]
+        known = ("rise", "rotor", *(COUPLING[3:] if coupled else ()))
         out: dict[str, list[str]] = {}
-        for name, row in zip(model.joint_names, rows, strict=True):
-            for effect, value in row.get("effects", {}).items():
+        for name in model.joint_names:
+            for effect, value in self.joints.get(name, {}).get("effects", {}).items():
                 if value and effect not in known:
                     out.setdefault(effect, []).append(name)
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
             who = "controllers do not compensate" if coupled else "the simulator does not have"
             warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
+        return self._of_speeds(model, coupled)
+
+    def _of_speeds(self, model: RobotModel, coupled: bool) -> Friction:
+        nv, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
         coulomb = self._column(model, "coulomb", model.friction)
         return Friction.of(
             model,
@@ -148,9 +151,7 @@ class FrictionFile:
             q, v, a: (n, nv).
             parts: stretches in order of time, along which presliding is followed.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # nothing is left out here
-            friction, out = self.friction(model), np.zeros(v.shape)
+        friction, out = self._of_speeds(model, coupled=False), np.zeros(v.shape)
         effect_of, forms, values = _parameters(), [], []
         for j, name in enumerate(model.joint_names):
             row = self.joints.get(name, {})

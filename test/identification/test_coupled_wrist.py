@@ -95,6 +95,13 @@ def test_controllers_compensate_the_motor_s_friction(coupled, backend, tmp_path)
     np.testing.assert_allclose(friction.scaled(0.5).effort(v), 0.5 * by_hand, atol=1e-12)
 
 
+def test_a_coupling_that_no_robot_has_is_refused():
+    model = rd.load_robot("two_link")
+    for coupling in ([{}], [{}, {"coupled_before": 1.0, "coupled_coulomb": -1.0}], [{}, {"coupled_viscous": np.inf}]):
+        with pytest.raises(rd.ArgumentError, match="friction coupling"):
+            rd.Friction.of(model, coupling=coupling)
+
+
 def test_the_friction_for_control_is_that_of_the_motors(coupled):
     _, found = coupled
     v = np.random.default_rng(3).uniform(-1.5, 1.5, (200, 3))

@@ -11,7 +11,8 @@ velocities and accelerations are central differences of the filtered positions. 
 - the URDF without its hand (example-robot-data);
 - ``identify`` with default options, from the rows as recorded;
 - the authors' model;
-- plain least squares for base parameters, Coulomb and viscous friction and offset, from the filtered rows.
+- plain least squares for base parameters, Coulomb and viscous friction and offset, from the filtered rows; the same with a
+  rotor on every joint.
 
 The same with the log's times repaired (:meth:`Recording.repaired`), as ``robot_dynamics identify`` does by default: the
 logger polled at a rate of its own.
@@ -139,29 +140,41 @@ def filtered(t: np.ndarray, q: np.ndarray, effort: np.ndarray) -> tuple[np.ndarr
     return position, velocity, np.gradient(velocity, STEP, axis=0), smooth(effort)
 
 
-def plain_least_squares(arm: rd.RobotModel, rows: tuple[np.ndarray, ...], training: slice) -> np.ndarray:
-    """(n, 7) efforts by base parameters, weighted joint by joint, from the training rows."""
+def plain_least_squares(
+    arm: rd.RobotModel,
+    rows: tuple[np.ndarray, ...],
+    training: slice,
+    *,
+    rotors: bool = False,
+    use: np.ndarray | float = 1.0,
+) -> np.ndarray:
+    """(n, nv) efforts by base parameters, weighted joint by joint, from the training rows.
+
+    Args:
+        use: (n, nv) 0 where a joint's effort does not count.
+    """
     q, v, a, effort = rows
-    base = rd.base_parameters(arm).independent
-    Y = np.zeros((len(q), 7, len(base) + 21))
+    base, nv, kinds = rd.base_parameters(arm).independent, arm.nv, 4 if rotors else 3
+    Y = np.zeros((len(q), nv, len(base) + kinds * nv))
     Y[..., : len(base)] = rd.joint_torque_regressor(arm, q, v, a)[..., base]
-    for j in range(7):
-        for k, x in enumerate((np.sign(v[:, j]), v[:, j], np.ones(len(q)))):
-            Y[:, j, len(base) + 3 * j + k] = x
-    weight = np.ones(7)
+    for j in range(nv):
+        for k, x in enumerate((np.sign(v[:, j]), v[:, j], np.ones(len(q)), a[:, j])[:kinds]):
+            Y[:, j, len(base) + kinds * j + k] = x
+    weight = np.ones(nv)
     for _ in range(4):
-        A, b = Y[training][::5] * weight[:, None], effort[training][::5] * weight
+        w = (use * np.ones_like(effort))[training] * weight
+        A, b = (Y[training] * w[..., None])[::5], (effort[training] * w)[::5]
         x = np.linalg.lstsq(A.reshape(-1, A.shape[-1]), b.ravel(), rcond=1e-10)[0]
-        weight = 1.0 / np.sqrt(np.mean((effort - Y @ x)[training] ** 2, axis=0))
+        weight = 1.0 / np.sqrt(np.mean((use * (effort - Y @ x))[training] ** 2, axis=0))
     return np.asarray(Y @ x)
 
 
 def row(name: str, left: np.ndarray, more: str = "") -> dict[str, list[float]]:
-    """One line of rms per joint and in all, one of peaks; the same returned."""
-    rms, peak = np.sqrt(np.mean(left**2, axis=0)), np.abs(left).max(axis=0)
-    print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.mean(left**2)))) + f"  {more}")
+    """One line of rms per joint and in all, one of peaks; the same returned.  NaN does not count."""
+    rms, peak = np.sqrt(np.nanmean(left**2, axis=0)), np.nanmax(np.abs(left), axis=0)
+    print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.nanmean(left**2)))) + f"  {more}")
     print(f"{'  peak':<26}" + "".join(f"{x:7.2f}" for x in peak), flush=True)
-    return {"rms, N m": [*rms.tolist(), float(np.sqrt(np.mean(left**2)))], "largest, N m": peak.tolist()}
+    return {"rms, N m": [*rms.tolist(), float(np.sqrt(np.nanmean(left**2)))], "largest, N m": peak.tolist()}
 
 
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.M)
@@ -201,6 +214,7 @@ def compare(
         "`identify`": found.predict(qt, vt, at) - measured,
         "published model": published.efforts(qt, vt, at) - measured,
         "plain least squares": (plain_least_squares(arm, rows, training) - rows[3])[test],
+        "the same with rotors": (plain_least_squares(arm, rows, training, rotors=True) - rows[3])[test],
     }
     more = {"`identify`": f"{took:.1f} s, {used:.0f} MB"}
     return last, {name: row(name, difference, more.get(name, "")) for name, difference in left.items()}

@@ -37,8 +37,10 @@ class Vector(Protocol):
 
 VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, OFFSET = range(6)
 """Parameters of :func:`joint_friction`, in order."""
-COLUMNS = 6
-"""How many there are."""
+COUPLING = ("coupled_before", "coupled_after", "coupled_width", "coupled_coulomb", "coupled_viscous")
+"""Parameters of :func:`coupled_friction`, in order, after those."""
+COLUMNS = 11
+"""How many there are in all."""
 
 
 def stribeck(v: S, speed: Scalar, exponent: Scalar) -> S:
@@ -56,6 +58,23 @@ def joint_friction(v: S, f: Vector) -> S:
     """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of :data:`VISCOUS` … :data:`OFFSET`."""
     size = dry_friction(v, f[COULOMB], f[RISE], f[STRIBECK_SPEED], 2.0)
     return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[OFFSET]
+
+
+def motor_speed(own: S, before: S, after: S, share_before: Scalar, share_after: Scalar) -> S:
+    """Speed of a motor that turns with a joint and with shares of its neighbours; accelerations alike."""
+    return own + share_before * before + share_after * after
+
+
+def coupled_friction(v: S, before: S, after: S, f: Vector) -> S:
+    """D u + C tanh(u/w), N m or N: what a joint feels of a motor of speed u that turns with its neighbours, too.
+
+    Args:
+        v, before, after: velocities of the joint, of the one before it and of the one after it.
+        f: parameters of friction; those of :data:`COUPLING` follow the ones of :func:`joint_friction`.
+    """
+    n = OFFSET + 1
+    u = motor_speed(v, before, after, f[n], f[n + 1])
+    return f[n + 4] * u + f[n + 3] * tanh(u / f[n + 2])
 
 
 def secant_slope(v: S, viscous: Scalar, coulomb: Scalar, width: Scalar) -> S:
@@ -145,8 +164,8 @@ def _waves(k: int) -> dict[str, Column]:
 
 def _of_motor(x: JointMotion, n: Numbers) -> Array:
     """(..., 2) velocity and acceleration of the motor of a coupled joint, at the joint."""
-    own = np.stack([x.v, x.a], axis=-1)
-    return np.asarray(own + n["coupled_before"] * x.beside[..., 0, :] + n["coupled_after"] * x.beside[..., 1, :])
+    own, before, after = np.stack([x.v, x.a], axis=-1), x.beside[..., 0, :], x.beside[..., 1, :]
+    return motor_speed(own, before, after, n["coupled_before"], n["coupled_after"])
 
 
 def _couplings(smoothing: float, _: float) -> Iterable[Numbers]:

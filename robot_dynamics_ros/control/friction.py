@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.friction_law import joint_friction
+from robot_dynamics_ros.friction_law import COUPLING, coupled_friction, joint_friction
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
-
-__all__ = ["Friction"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Friction:
     """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
-    Stated in :func:`~robot_dynamics_ros.friction_law.joint_friction`.  F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
+    Beside it, where a motor turns with a joint and its neighbours, what the joint feels of this motor.  Stated in
+    :func:`~robot_dynamics_ros.friction_law.joint_friction` and ``coupled_friction``.  F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
     zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  F must stay
     below the true friction at all speeds, otherwise it drives the joint; ``scaled`` makes it smaller.
 
@@ -31,7 +30,8 @@ class Friction:
         stribeck_speed: (n,) rad/s or m/s, over which the breakaway friction decays.
         smoothing: (n,) rad/s or m/s.
         offset: (n,) constant effort, N m or N, or ``None``.
-        rows: (6, n) the parameters in the order of :mod:`~robot_dynamics_ros.friction_law`.
+        coupling: (5, n) parameters of :data:`~robot_dynamics_ros.friction_law.COUPLING`, or ``None``.
+        rows: (11, n) all parameters in the order of :mod:`~robot_dynamics_ros.friction_law`.
 
     Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
     """
@@ -42,6 +42,7 @@ class Friction:
     stribeck_speed: Array
     smoothing: Array
     offset: Array | None = None
+    coupling: Array | None = None
     rows: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +55,8 @@ class Friction:
             self.smoothing,
             offset,
         )
-        object.__setattr__(self, "rows", np.stack(parameters))
+        coupling = _uncoupled(len(self.viscous)) if self.coupling is None else self.coupling
+        object.__setattr__(self, "rows", np.concatenate([np.stack(parameters), coupling]))
 
     @classmethod
     def of(
@@ -67,12 +69,17 @@ class Friction:
         stribeck_speed: float | Sequence[float] = 0.1,
         smoothing: float | Sequence[float] = 0.02,
         offset: Sequence[float] | None = None,
+        coupling: Sequence[Mapping[str, float]] = (),
     ) -> Friction:
         """Friction of a model: the URDF's ``<dynamics damping friction>``, or what is given instead.
 
+        Args:
+            coupling: for each joint, numbers by the names of :data:`~robot_dynamics_ros.friction_law.COUPLING`; other names
+                are passed over.
+
         Raises:
             ArgumentError: a value negative or not finite, of the wrong length, a breakaway below the Coulomb friction,
-                or a speed that is not positive.
+                or a speed that is not positive; a coupling of another number of joints, or with negative friction.
         """
         n = model.nv
 
@@ -93,12 +100,14 @@ class Friction:
             per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
             per_joint(smoothing, n, "friction smoothing", positive=True),
             _offset(offset, n),
+            _coupling(coupling, n),
         )
 
     @property
     def is_zero(self) -> bool:
         """Whether there is nothing to compensate."""
-        return not (self.viscous.any() or self.breakaway.any() or (self.offset is not None and self.offset.any()))
+        others = (self.viscous, self.breakaway, self.offset, None if self.coupling is None else self.coupling[3:])
+        return not any(x is not None and x.any() for x in others)
 
     def scaled(self, factor: float) -> Friction:
         """All of friction times ``factor``; speeds and offset as they are."""
@@ -109,11 +118,38 @@ class Friction:
             self.stribeck_speed,
             self.smoothing,
             self.offset,
+            None if self.coupling is None else self.coupling * np.array([[1.0], [1.0], [1.0], [factor], [factor]]),
         )
 
     def effort(self, v: Array) -> Array:
         """(..., n) F(v) for velocities ``v`` (..., n)."""
-        return np.asarray(joint_friction(v, self.rows))
+        own = np.asarray(joint_friction(v, self.rows))
+        if self.coupling is None:
+            return own
+        none = 0.0 * v[..., :1]
+        before, after = (np.concatenate(x, axis=-1) for x in ((none, v[..., :-1]), (v[..., 1:], none)))
+        return own + np.asarray(coupled_friction(v, before, after, self.rows))
+
+
+def _uncoupled(n: int) -> Array:
+    """(5, n) coupling of joints that have none."""
+    return np.tile([[0.0], [0.0], [1.0], [0.0], [0.0]], n)
+
+
+def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
+    """(5, n) coupling of joints, or ``None`` if no joint has any.
+
+    Raises:
+        ArgumentError: another number of joints, not finite, or negative friction.
+    """
+    out = _uncoupled(n)
+    expect(len(joints) in (0, n), f"numbers of {n} joints", joints, "friction coupling", "Give one mapping a joint.")
+    for j, numbers in enumerate(joints):
+        if any(numbers.get(name) for name in COUPLING[3:]):
+            out[:, j] = [max(float(numbers.get(n, 0.0)), 1e-6 if n == "coupled_width" else -np.inf) for n in COUPLING]
+    good = bool(np.isfinite(out).all() and (out[2:] >= 0.0).all())
+    expect(good, "finite shares, and friction of at least 0", joints, "friction coupling", "A motor's friction brakes.")
+    return frozen_array(out, out.shape) if out[3:].any() else None
 
 
 def _offset(given: Sequence[float] | None, n: int) -> Array | None:

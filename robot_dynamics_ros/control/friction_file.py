@@ -3,15 +3,16 @@
 ``{"joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
 "presliding": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
 :class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
-writes such a file; controllers compensate the part that is a function of speed, and the offset; the simulator has
-viscous and dry friction of it; ``wrenches`` takes all of it, along the motion.  Crosstalk (``crosstalk1``, ``crosstalk2``)
-is an error of torque sensors: neither controllers nor the simulator have it.
+writes such a file; controllers compensate the part that is a function of speeds (coupled motors' too), and the offset; the
+simulator has viscous and dry friction of single joints; ``wrenches`` takes all of it, along the motion.  Crosstalk
+(``crosstalk1``, ``crosstalk2``) is an error of torque sensors: neither controllers nor the simulator have it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +22,10 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, UnknownNameError
+from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-
-__all__ = ["FrictionFile"]
 
 _NUMBERS = (
     "viscous",
@@ -108,13 +107,31 @@ class FrictionFile:
         values = [float(self.joints.get(n, {}).get(key, d)) for n, d in zip(model.joint_names, default, strict=True)]
         return np.array(values)
 
-    def friction(self, model: RobotModel) -> Friction:
-        """The friction that controllers compensate: the part that is a function of speed, and the offset.
+    def friction(self, model: RobotModel, *, coupled: bool = True) -> Friction:
+        """The friction that controllers compensate: the part that is a function of speeds, and the offset.
+
+        A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out.
+
+        Args:
+            coupled: whether motors are included that turn with several joints; the simulator's joints have their own.
 
         Raises:
             ArgumentError: a breakaway below the Coulomb friction.
         """
-        nv = model.nv
+        known = ("rise", "rotor", *(COUPLING[3:] if coupled else ()))
+        out: dict[str, list[str]] = {}
+        for name in model.joint_names:
+            for effect, value in self.joints.get(name, {}).get("effects", {}).items():
+                if value and effect not in known:
+                    out.setdefault(effect, []).append(name)
+        if out:
+            text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
+            who = "controllers do not compensate" if coupled else "the simulator does not have"
+            warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
+        return self._of_speeds(model, coupled)
+
+    def _of_speeds(self, model: RobotModel, coupled: bool) -> Friction:
+        nv, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
         coulomb = self._column(model, "coulomb", model.friction)
         return Friction.of(
             model,
@@ -124,6 +141,7 @@ class FrictionFile:
             stribeck_speed=self._column(model, "stribeck_speed", np.full(nv, 0.1)).tolist(),
             smoothing=self._column(model, "smoothing", np.full(nv, 0.02)).tolist(),
             offset=self._column(model, "offset", np.zeros(nv)).tolist(),
+            coupling=[{**row, **row.get("effects", {})} for row in rows] if coupled else (),
         )
 
     def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
@@ -133,7 +151,7 @@ class FrictionFile:
             q, v, a: (n, nv).
             parts: stretches in order of time, along which presliding is followed.
         """
-        friction, out = self.friction(model), np.zeros(v.shape)
+        friction, out = self._of_speeds(model, coupled=False), np.zeros(v.shape)
         effect_of, forms, values = _parameters(), [], []
         for j, name in enumerate(model.joint_names):
             row = self.joints.get(name, {})

@@ -21,8 +21,6 @@ from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["JointEffects", "direction", "joint_loads", "presliding"]
-
 _ROUNDING = 1e-10  # of a state's largest moment or force; a smaller moment is zero
 
 

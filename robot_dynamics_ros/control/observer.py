@@ -27,7 +27,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     numbers,
     row,
 )
-from robot_dynamics_ros.friction_law import COLUMNS, joint_friction
+from robot_dynamics_ros.friction_law import COLUMNS, coupled_friction, joint_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -56,7 +56,22 @@ class ObserverMemory(Declared):
     tau: Vector = numbers("nv", unit="N m or N", meaning="motor effort since the step before")
     friction: Matrix = numbers("nv", COLUMNS, meaning="parameters of joint_friction, a row a joint")
     rubs: Integers = integers(1, meaning="1 where friction is known")
+    coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
     started: Integers = integers(1, meaning="1 after the first step")
+
+
+def friction_of(p: ObserverMemory, i: int) -> float:
+    """Friction of joint ``i`` at the speeds ``p.v``."""
+    own = joint_friction(p.v[i], row(p.friction, i))
+    if p.coupled[0] == 0:
+        return own
+    before = 0.0
+    after = 0.0
+    if i > 0:
+        before = p.v[i - 1]
+    if i + 1 < p.nv:
+        after = p.v[i + 1]
+    return own + coupled_friction(p.v[i], before, after, row(p.friction, i))
 
 
 def observe(p: ObserverMemory, x: Vector) -> int:
@@ -70,7 +85,7 @@ def observe(p: ObserverMemory, x: Vector) -> int:
     for i in range(p.nv):
         known = p.known[i]
         if p.rubs[0] == 1:
-            known = known - joint_friction(p.v[i], row(p.friction, i))
+            known = known - friction_of(p, i)
         if p.started[0] == 0:
             p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
         elif dt > 0.0:
@@ -88,7 +103,7 @@ def without_friction(p: ObserverMemory, efforts: Vector) -> None:
     """Take friction at the speeds ``p.v`` off the motor efforts."""
     if p.rubs[0] == 1:
         for i in range(p.nv):
-            efforts[i] -= joint_friction(p.v[i], row(p.friction, i))
+            efforts[i] -= friction_of(p, i)
 
 
 class MomentumObserver:
@@ -132,6 +147,7 @@ class MomentumObserver:
     def friction(self, friction: Friction | None) -> None:
         self._friction = friction
         self.memory["rubs"][0] = friction is not None
+        self.memory["coupled"][0] = friction is not None and friction.coupling is not None
         if friction is not None:
             self.memory["friction"].T[:] = friction.rows
 

@@ -1,6 +1,6 @@
 """Identification: from recorded motion to inertias that can exist, friction, and how sure of them one may be."""
 
-from robot_dynamics_ros.identification.comparison import Comparison, compare
+from robot_dynamics_ros.identification.comparison import Comparison, Validation, compare, validate
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
@@ -26,7 +26,6 @@ from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
-from robot_dynamics_ros.identification.validate import Validation, validate
 from robot_dynamics_ros.model.published import publish
 
 __all__ = [

@@ -14,6 +14,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,6 @@ from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import runs
-
-__all__ = ["Cause", "Diagnosis", "diagnose"]
 
 _ROWS = 400
 _WINDOW = 0.12  # s, of the polynomials that motion and efforts are smoothed by at least
@@ -100,7 +99,7 @@ class _Rows:
         order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
         fields = (*(("q", "v", "a") if mistake.of_positions else ()), *(("effort",) if mistake.of_efforts else ()))
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
-        use = self.use if mistake.of_positions else self.use[:, order]
+        use = self.use[:, order] if mistake.exchanged and not mistake.of_positions else self.use
         return dataclasses.replace(self, use=use, **changes)
 
 
@@ -110,6 +109,17 @@ class _Fit:
     bodies: Array
     extra: Array
     extra_error: Array
+
+
+class _JointProducts(NamedTuple):
+    """Of a joint's columns (k, p): an orthonormal basis of friction, rotor and offset (k, m), the columns' parts in it, their
+    products without these, and (m,) what the power of friction is of such parts."""
+
+    columns: Array
+    Q: Array
+    parts: Array
+    products: Array
+    speed: Array
 
 
 def _usual(rows: _Rows) -> Array:
@@ -127,15 +137,21 @@ class _Problem:
     """
 
     def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
-        self.model, self.rows, self.worth = model, rows, worth
+        self.model, self.worth = model, worth
         self.prior = inertial_parameters(model)
         Y = self.regressor(rows)
         expected = np.sqrt(np.mean((Y @ self.prior) ** 2, axis=0))
-        expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
+        self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
         self.hold = np.sqrt(np.mean((Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
         self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))  # what no effort shows stays as it is
         self.width = 0.02 * np.maximum(np.abs(rows.v).max(axis=0), 1e-9)
+        self.share(Y, rows)
+
+    def share(self, Y: Array, rows: _Rows) -> None:
+        """Take regressor (k, nv, p) and rows as those that most hypotheses have."""
+        self.rows, self.shared = rows, Y
+        self.kept: dict[tuple[int, bool], _JointProducts] = {}
 
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
@@ -151,48 +167,69 @@ class _Problem:
         W = Y if extra is None else np.concatenate([Y, extra], axis=2)
         hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
-        brakes = np.ones(rows.effort.shape[1], dtype=bool)
+        nv = rows.effort.shape[1]
+        grams, friction, least = (
+            np.empty((nv, W.shape[2] + 1, W.shape[2] + 1)),
+            np.zeros((nv, W.shape[2] + 1)),
+            np.zeros(nv),
+        )
+        brakes, changed = np.ones(nv, dtype=bool), np.ones(nv, dtype=bool)
         for _ in range(2):
-            joints = [self._products(j, W, start, rows, bool(brakes[j])) for j in range(len(brakes))]
-            x, N, sigma = self._solve([G for G, _, _ in joints], rows, hold)
-            power = np.array([friction @ np.append(-x, 1.0) for _, friction, _ in joints])
-            least = np.array([worth for _, _, worth in joints]) * sigma
-            if not (brakes & (power < -least)).any():
+            for j in np.flatnonzero(changed).tolist():
+                grams[j], friction[j], least[j] = self._products(j, W, start, rows, bool(brakes[j]))
+            x, N, sigma = self._solve(grams, rows, hold)
+            changed = brakes & (friction @ np.append(-x, 1.0) < -least * sigma)
+            if not changed.any():
                 break
-            brakes &= power >= -least  # friction that would drive is none
+            brakes &= ~changed  # friction that would drive is none
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
         return _Fit(score, start[:p] + x[:p], x[p:], error[p:])
 
-    def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
-        """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
-        of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
+    def _of_motion(self, j: int, W: Array, rows: _Rows, brakes: bool) -> _JointProducts:
+        """Products that do not depend on efforts, kept for the motion that most hypotheses share."""
+        shared = W is self.shared and rows.use is self.rows.use
+        key = (j, brakes)
+        if shared and key in self.kept:
+            return self.kept[key]
         use, v, a = rows.use[:, j], rows.v[:, j], rows.a[:, j]
         own = np.column_stack([a, np.ones(len(v)), *((v, np.tanh(v / self.width[j])) if brakes else ())])[use]
         Q, R = np.linalg.qr(own)
         R[np.diag_indices_from(R)] += 1e-12 * max(float(np.abs(R).max(initial=0.0)), 1e-300)
-        both = np.column_stack([W[use, j], rows.effort[use, j] - W[use, j] @ start])
-        parts = Q.T @ both
-        products = both.T @ both - parts.T @ parts
-        if not brakes or len(own) < _FEWEST:
-            return products, np.zeros(both.shape[1]), 0.0
-        speed = np.linalg.solve(R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)])
-        return products, speed @ parts, 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
+        speed = np.zeros(R.shape[0])
+        if brakes and len(own) >= _FEWEST:
+            speed = np.linalg.solve(R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)])
+        columns = W[use, j]
+        parts = Q.T @ columns
+        out = _JointProducts(columns, Q, parts, columns.T @ columns - parts.T @ parts, speed)
+        if shared:
+            self.kept[key] = out
+        return out
 
-    def _solve(self, grams: list[Array], rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
+    def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
+        """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
+        of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
+        known = self._of_motion(j, W, rows, brakes)
+        effort = rows.effort[rows.use[:, j], j] - known.columns @ start
+        part = known.Q.T @ effort
+        products = np.empty((W.shape[2] + 1, W.shape[2] + 1))
+        products[:-1, :-1] = known.products
+        products[-1, :-1] = products[:-1, -1] = known.columns.T @ effort - known.parts.T @ part
+        products[-1, -1] = effort @ effort - part @ part
+        error = 2.0 * float(np.linalg.norm(known.speed)) / math.sqrt(self.worth)
+        return products, np.append(known.speed @ known.parts, known.speed @ part), error
+
+    def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Estimates, their information, and the noise of each joint."""
         counts, usual = np.maximum(rows.use.sum(axis=0), 1), _usual(rows)
         sigma, floor = 0.1 * usual, (_FLOOR * usual) ** 2
         for _ in range(6):
-            N, b = np.diag(hold**2), np.zeros(len(hold))
-            for G, noise in zip(grams, sigma, strict=True):
-                N += self.worth / noise**2 * G[:-1, :-1]
-                b += self.worth / noise**2 * G[:-1, -1]
-            x = np.linalg.solve(N, b)
+            M = np.tensordot(self.worth / sigma**2, grams, 1)
+            N = M[:-1, :-1] + np.diag(hold**2)
+            x = np.linalg.solve(N, M[:-1, -1])
             y = np.append(x, -1.0)
-            squares = np.array([max(float(y @ G @ y), 0.0) for G in grams])
-            sigma = np.sqrt(squares / counts + floor)
+            sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
     def left(self, Y: Array, rows: _Rows, fit: _Fit) -> Array:
@@ -232,7 +269,7 @@ def diagnose(
     q, v, a = motion.smoothed(motion.q, _WINDOW, 2)
     rows = _Rows(q[at], v[at], a[at], effort[at], use)
     problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(at)))
-    Y = problem.regressor(rows)
+    Y = problem.shared
     late, rows = _delay(problem, Y, motion.t, effort, at, delay)
     notes = []
     if delay is None and abs(late) > _NAMED:
@@ -247,7 +284,7 @@ def diagnose(
             f"from {motion.t[at[first]]:.1f} to {motion.t[at[last - 1]]:.1f} s the effort of joint {model.joint_names[j]} is far from "
             "what explains the rest of the recording: contact, a load, or a fault? This stretch is not used for this joint"
         )
-    problem.rows = rows
+    problem.share(Y, rows)
     plain = problem.fit(Y, rows)
     hypotheses = list(_hypotheses(model, rows, currents))
     causes = []
@@ -350,8 +387,8 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
 def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
     fit = problem.fit(problem.regressor(rows), rows)
     # bodies that weigh next to nothing are farther from the prior than the distance says that the scores are made of
-    lighter = max(math.log(float(np.min(_usual(rows) / _usual(problem.rows)))), 0.0)
-    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (lighter / _LIGHTER) ** 2)
+    plainly, now = (max(math.log(float(np.min(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
+    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2)
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -375,7 +412,10 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     across = np.linalg.svd(up[None])[2][1:]
     G = [
         own,
-        *(np.asarray(joint_torque_regressor(model.replace(gravity=tuple(g * d)), rows.q, zero, zero)) for d in across),
+        *(
+            np.asarray(joint_torque_regressor(_briefly(model.replace(gravity=tuple(g * d))), rows.q, zero, zero))
+            for d in across
+        ),
     ]
     ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
@@ -404,6 +444,11 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             )
         )
     return max(causes, key=lambda cause: cause.gain)
+
+
+def _briefly(model: RobotModel) -> RobotModel:
+    """A robot of which some hundreds of states are computed: compiling would take longer."""
+    return model.with_backend("interpreted") if model.backend == "auto" else model
 
 
 def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -447,7 +492,7 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             else j
             for j in d.joints
         )
-        longer = model.replace(description=dataclasses.replace(d, joints=joints, source=""))
+        longer = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
         columns.append(
             (np.asarray(joint_torque_regressor(longer, rows.q, rows.v, rows.a)) - Y) @ plain.bodies / _LENGTH
         )

@@ -20,8 +20,6 @@ from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ConsistentEstimate", "consistent_parameters"]
-
 _MASS_SHARE = 1e-4
 _SPREAD, _SHARE = 0.5, 0.1  # where the search for the evidence begins
 _HOLD = 2.0  # observations that these beginnings are worth

@@ -26,8 +26,6 @@ from robot_dynamics_ros.identification.identifiable import Identifiable, identif
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["DesignSettings", "design_excitation"]
-
 _MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes
 # Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most

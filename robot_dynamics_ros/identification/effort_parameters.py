@@ -18,8 +18,6 @@ from robot_dynamics_ros.friction_law import EFFECTS, Effect, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["BodyParameters", "EffortParameters", "FrictionTerms", "effort_regressor"]
-
 KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
 

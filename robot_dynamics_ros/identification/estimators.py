@@ -38,8 +38,6 @@ from robot_dynamics_ros.recordings.recording import Recording
 if TYPE_CHECKING:
     from robot_dynamics_ros.simulation import JointPD
 
-__all__ = ["Estimates", "compare_estimators"]
-
 _STEP = 1e-3  # s, of the simulation
 _BANDWIDTH = 50.0  # rad/s, of a controller that is not known
 _ROUNDS = 2  # of the output error: each simulates the robot that the one before has found

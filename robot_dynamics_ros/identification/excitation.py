@@ -22,8 +22,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Excitation", "at_rest"]
-
 
 def at_rest(raw: Array) -> Array:
     """(2, n, L) coefficients a, b nearest to ``raw`` for which speed and acceleration vanish at the start of a

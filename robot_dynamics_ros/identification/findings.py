@@ -9,8 +9,6 @@ import numpy as np
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.identify import Identification
 
-__all__ = ["findings"]
-
 _EXPLAINED, _MOSTLY = 0.1, 0.3  # of a joint's efforts that may be left
 _UNSEEN_WORSE = 1.5  # times as much may be left of a recording that was not identified from
 _FAR = 1.5  # Riemannian distance of a body from the URDF's

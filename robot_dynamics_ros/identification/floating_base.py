@@ -34,8 +34,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing, segments
 
-__all__ = ["SegmentIdentification", "identify_segments"]
-
 _ORDER = 4  # of the local polynomials
 
 

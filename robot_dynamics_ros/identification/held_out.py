@@ -17,19 +17,6 @@ from robot_dynamics_ros.identification.least_squares import BaseEstimate
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = [
-    "FOLDS",
-    "GAIN",
-    "LEAST",
-    "better",
-    "held_out_bodies",
-    "held_out_least_squares",
-    "root_mean_square",
-    "share_of",
-    "stretch_squares",
-    "stretches",
-]
-
 FOLDS = 12
 GAIN = 0.02  # of a joint's squared error of prediction that more parameters must explain
 LEAST = 2e-3  # of the usual efforts; less is not worth a parameter

@@ -11,8 +11,6 @@ from robot_dynamics_ros.dynamics.parameters import BaseParameters, independent_c
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Identifiable", "identifiable_parameters"]
-
 _SPEED_SHARE = 0.5  # of the velocity limits, in a fast motion
 _RATE = 3.0  # 1/s: its accelerations over its speeds
 _SILENT = 1e-12  # of the largest column

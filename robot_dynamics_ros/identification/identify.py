@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.friction_law import EFFECTS
+from robot_dynamics_ros.friction_law import COUPLING, EFFECTS
 from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -47,14 +47,14 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Identification", "IdentificationSettings", "identify", "identify_each", "identify_recordings"]
-
 _STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
-_ONLY_PREDICTED = {
-    "crosstalk": "its torque sensor reads moments across its axis (crosstalk)",
-    "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too",
+_LIMITED = {
+    "crosstalk": "its torque sensor reads moments across its axis (crosstalk). Predictions and `wrenches` have this, controllers and "
+    "the simulator do not",
+    "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have this; "
+    "controllers compensate its friction, not its rotor; the simulator does not have it",
 }
 _ROWS = 1000  # of the regressor at a time
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
@@ -115,12 +115,10 @@ class IdentificationSettings:
                 raise ArgumentError(
                     f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value
                 )
-        if self.unseen not in ("refuse", "keep"):
-            raise ArgumentError(f"expected 'refuse' or 'keep', got {self.unseen!r}", where="unseen", got=self.unseen)
-        if self.plausibility not in ("refuse", "accept"):
-            raise ArgumentError(
-                f"expected 'refuse' or 'accept', got {self.plausibility!r}", where="plausibility", got=self.plausibility
-            )
+        for name, other in (("unseen", "keep"), ("plausibility", "accept")):
+            value = getattr(self, name)
+            if value not in ("refuse", other):
+                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name, got=value)
         for name in self.forms:
             if name not in ("presliding", *EFFECTS):
                 known = ("presliding", *EFFECTS, "auto", "simple")
@@ -582,11 +580,7 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
                 f"base parameters predict the efforts of joint {name} better than bodies that can exist: predictions have a share of "
                 f"{x:.0%} of them; the URDF and the friction file do not"
             )
-        for effect, what in _ONLY_PREDICTED.items():
-            if effect in form.effects:
-                notes.append(
-                    f"joint {name}: {what}. Predictions and `wrenches` have this, controllers and the simulator do not"
-                )
+        notes += [f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects]
     return tuple(notes)
 
 
@@ -606,15 +600,16 @@ def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) 
 
 
 def _friction_power(known: Identifiable, base: BaseEstimate, data: Blocks) -> Array:
-    """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W."""
+    """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W; of coupled joints their sum."""
     parameters, independent = known.parameters, known.base.independent
     out = np.zeros(parameters.model.nv)
     for j in range(parameters.model.nv):
-        columns = [at for kind in ("viscous", "coulomb") if (at := parameters.at(j, kind)) >= 0]
+        columns = [at for kind in ("viscous", "coulomb", *COUPLING[3:]) if (at := parameters.at(j, kind)) >= 0]
         values = [base.values[np.flatnonzero(independent == at)[0]] if at in independent else 0.0 for at in columns]
         if columns:
             out[j] = float(np.mean(data.Y[:, j, columns] @ values * data.v[:, j]))
-    return out
+    coupled = ["coupled" in form.effects for form in parameters.effects]
+    return np.where(coupled, out[coupled].sum(), out)  # a motor takes power from one joint and gives some to the other
 
 
 def _few(base: BaseEstimate, data: Blocks) -> float:
@@ -647,4 +642,8 @@ def _friction(parameters: EffortParameters, model: RobotModel, values: Array) ->
         breakaway=(model.friction + rise).tolist(),
         stribeck_speed=[e.numbers.get("stribeck_speed", 0.1) for e in parameters.effects],
         smoothing=parameters.smoothing.tolist(),
+        coupling=[
+            {**form.all_numbers, **{n: max(values[parameters.at(j, n)], 0.0) for n in form.parameters}}
+            for j, form in enumerate(parameters.effects)
+        ],
     )

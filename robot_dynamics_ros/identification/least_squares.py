@@ -16,8 +16,6 @@ from robot_dynamics_ros.identification.identifiable import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["BaseEstimate", "PoorExcitation", "excitation_of", "inflation", "weighted_least_squares"]
-
 _LAGS = 40
 _REMEDY = (
     "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."

@@ -27,8 +27,6 @@ from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["PayloadEstimate", "estimate_payload", "estimate_payload_at_rest", "payload_motion"]
-
 _LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])  # kg, kg m, kg m²: of which size payloads may well be
 _ARM_ERROR = 0.05  # share by which masses of arms may well be off
 _ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)  # shares that are compared with the data

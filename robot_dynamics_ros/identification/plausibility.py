@@ -15,8 +15,6 @@ from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Implausible", "check_positions", "check_prediction", "check_result", "one_way_joints"]
-
 _OUTSIDE = 0.1  # of the range: how far outside its limits a position may be
 _SHARE = 0.05  # of the rows
 _OVER = 10  # rows over which speed is taken

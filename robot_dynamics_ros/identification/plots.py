@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["plot_identification", "plot_joint"]
-
 _MOST_ROWS = 40
 _MOST_POINTS = 4000
 _BEFORE, _AFTER = SERIES[1], SERIES[0]

@@ -15,8 +15,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["BodyShape", "from_pseudo_inertia", "is_consistent", "pseudo_inertia"]
-
 _UPPER = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 _ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T  # of the free entries of U
 

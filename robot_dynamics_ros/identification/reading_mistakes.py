@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ReadingMistake", "reading_mistakes"]
-
 _COLUMNS = ("efforts", "positions", "positions and efforts")
 
 

@@ -20,8 +20,6 @@ from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["friction_file", "report_json", "report_text"]
-
 
 def report_text(
     found: Identification,
@@ -73,15 +71,13 @@ def _unexplained(found: Identification) -> list[str]:
             strict=True,
         )
     ]
-    return [
-        "## What remains unexplained",
-        "",
+    return _section(
+        "What remains unexplained",
         'Root mean squares over blocks, N m or N; "share": of base parameters in predictions, where bodies predict worse; '
         '"used": share of the time in which the joint was fast enough.',
-        "",
-        *_table(["joint", "effort", "before", "identified", "base parameters", "share", "used"], rows),
-        "",
-    ]
+        "joint,effort,before,identified,base parameters,share,used",
+        rows,
+    )
 
 
 def _torque_constants(found: Identification) -> list[str]:
@@ -94,14 +90,8 @@ def _torque_constants(found: Identification) -> list[str]:
             found.prior.joint_names, constants.values, constants.error, constants.given, constants.known, strict=True
         )
     ]
-    return [
-        "## Torque constants",
-        "",
-        "N m or N at the joint for one unit of the recorded currents.",
-        "",
-        *_table(["joint", "torque constant", "± (standard error)"], rows),
-        "",
-    ]
+    text = "N m or N at the joint for one unit of the recorded currents."
+    return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
 
 
 def _friction_forms(found: Identification) -> list[str]:
@@ -123,27 +113,13 @@ def _friction_forms(found: Identification) -> list[str]:
                 f"{found.simple_rms[j]:.4g}",
             ]
         )
-    head = [
-        "joint",
-        "viscous",
-        "Coulomb",
-        "presliding",
-        "smoothing",
-        "offset",
-        "rotor inertia",
-        "more",
-        "error",
-        "simple",
-    ]
-    return [
-        "## Friction",
-        "",
+    return _section(
+        "Friction",
         'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square of the '
         'error of these predictions; "simple": the same with Coulomb and viscous friction alone.',
-        "",
-        *_table(head, rows),
-        "",
-    ]
+        "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,error,simple",
+        rows,
+    )
 
 
 def _base_parameters(found: Identification) -> list[str]:
@@ -159,16 +135,14 @@ def _base_parameters(found: Identification) -> list[str]:
         ]
         for k in range(len(base.names))
     ]
-    unseen = ["", f"Not shown by this motion and kept as before: {', '.join(base.unseen)}."] if base.unseen else []
-    return [
-        f"## Base parameters with {base.confidence:.0%} confidence intervals",
-        "",
+    unseen = [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""] if base.unseen else []
+    section = _section(
+        f"Base parameters with {base.confidence:.0%} confidence intervals",
         "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
-        "",
-        *_table(["parameter", "before", "identified", "±", "t-value", "stands for"], rows),
-        *unseen,
-        "",
-    ]
+        "parameter,before,identified,±,t-value,stands for",
+        rows,
+    )
+    return section + unseen
 
 
 def _estimators(found: Identification, e: Estimates) -> list[str]:
@@ -187,14 +161,14 @@ def _estimators(found: Identification, e: Estimates) -> list[str]:
         for k, name in enumerate(e.parameters)
     ]
     return [
-        "## Estimators side by side",
-        "",
-        "Root mean square error of prediction of each twelfth of the recording from the others, N m or N. Output error predicts along "
-        'its simulated motion, the others along the recorded one. "change": root mean square difference of the base parameters from '
-        "weighted least squares, in their standard errors.",
-        "",
-        *_table(["estimator", *joints, "change", "condition"], by_estimator),
-        "",
+        *_section(
+            "Estimators side by side",
+            "Root mean square error of prediction of each twelfth of the recording from the others, N m or N. Output error predicts along "
+            'its simulated motion, the others along the recorded one. "change": root mean square difference of the base parameters '
+            "from weighted least squares, in their standard errors.",
+            ["estimator", *joints, "change", "condition"],
+            by_estimator,
+        ),
         "Weighted least squares without one kind of parameters:",
         "",
         *_table(
@@ -223,13 +197,9 @@ def _bodies(found: Identification) -> list[str]:
         ]
         for b, joint in enumerate(found.prior.moving_joint_names)
     ]
+    text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
     return [
-        "## Bodies",
-        "",
-        'Physically consistent; "moved" is the Riemannian distance from what was known.',
-        "",
-        *_table(["link", "mass before", "mass", "±", "centre before", "centre", "moved"], rows),
-        "",
+        *_section("Bodies", text, "link,mass before,mass,±,centre before,centre,moved", rows),
         "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters. The intervals "
         "of masses include what the efforts do not tell, as far as bodies may well be from what was known.",
     ]
@@ -369,6 +339,11 @@ def _t_value(x: float, error: float) -> str:
 
 def _vector(p: np.ndarray) -> str:
     return " ".join(f"{x:.3f}" for x in p[1:4] / p[0]) if p[0] > 0.0 else "-"
+
+
+def _section(title: str, text: str, head: str | Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    words = head.split(",") if isinstance(head, str) else head
+    return [f"## {title}", "", text, "", *_table(words, rows), ""]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -19,8 +19,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.urdf import load_urdf
 
-__all__ = ["released", "urdf_of", "with_parameters"]
-
 
 def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
     """The robot of ``parameters`` with these values.

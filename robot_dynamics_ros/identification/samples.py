@@ -25,8 +25,6 @@ from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Blocks", "Motion", "blocks"]
-
 _CHUNK = 1000
 
 

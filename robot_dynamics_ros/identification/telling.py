@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Tell", "part", "silent"]
-
 Tell = Callable[[float, str], None]
 """Called with the share that is done, from 0 to 1, and what is done next."""
 

@@ -26,8 +26,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 
-__all__ = ["KnownLoad", "TorqueConstants", "find_torque_constants"]
-
 _SPREAD, _OFFSET = 0.25, 0.05  # share of a mass, and m of a centre, by which they may well differ from the prior
 _STEPS = 30
 _SETTLED, _STEADY = 1e-8, 1e-2  # shares by which constants change in the last step

@@ -34,8 +34,6 @@ from robot_dynamics_ros.simulation.paths import center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-__all__ = ["Settings", "WrenchHistory", "compute", "compute_each", "of_run"]
-
 ACCELERATIONS = ("differentiated", "model")
 _CHUNK = 4096
 

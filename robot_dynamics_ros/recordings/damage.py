@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["frozen_positions", "runs", "spikes", "unusable_efforts"]
-
 _WIDTH = 7  # rows of the running median
 _FAR = 12.0  # of the usual distance from the running median
 _OF_RANGE, _OF_EFFORTS = 2e-3, 0.3  # of the range of positions and efforts: less is no spike

@@ -16,8 +16,6 @@ from robot_dynamics_ros.recordings.read_bag import Stamped, messages_on, stamp_o
 from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of
 from robot_dynamics_ros.recordings.recording import in_seconds
 
-__all__ = ["read_bag_wrench", "read_csv_wrench"]
-
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
 _FORCE = tuple(tuple(w.format(c) for w in ("force.{}", "force_{}", "f{}", "F{}")) for c in "xyz")
 _MOMENT = tuple(

@@ -12,8 +12,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ExternalWrench", "frame_name"]
-
 _LONGEST = 5.0  # usual steps: nothing is interpolated across longer gaps
 
 

@@ -10,8 +10,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation.model_error import robot_model_error
 
-__all__ = ["robot_of_efforts", "with_motor_efforts"]
-
 
 def robot_of_efforts(model: RobotModel, kind: MeasuredEffort) -> RobotModel:
     """The robot that measured efforts move: a sensor at the link sees neither rotors nor friction."""

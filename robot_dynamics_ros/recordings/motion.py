@@ -11,8 +11,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.smoothing import choose_window, derivatives, segments
 
-__all__ = ["ORDER", "VELOCITIES", "SmoothMotion", "smooth_motion"]
-
 VELOCITIES = ("auto", "recorded", "positions")
 ORDER = 4
 """Usual order of the local polynomials."""

@@ -14,8 +14,6 @@ from robot_dynamics_ros.recordings.compute import WrenchHistory
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_parts", "draw_paths", "draw_wrenches"]
-
 _AXES = "xyz"
 _FORCE, _MOMENT = slice(3, 6), slice(0, 3)
 

@@ -15,8 +15,6 @@ from robot_dynamics_ros.recordings.recording import Recording, RowCollector
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
-__all__ = ["messages_on", "need_rosbags", "read_bag", "read_messages", "stamp_of"]
-
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 

@@ -11,8 +11,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording, RowCollector
 
-__all__ = ["read_csv"]
-
 TIMES = ("t", "time", "stamp", "timestamp", "__time")
 FIELDS = ("position", "velocity", "effort")
 SHORT = {"position": ("q", "pos"), "velocity": ("v", "vel", "qd"), "effort": ("tau", "eff")}

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,6 @@ from robot_dynamics_ros.recordings.damage import frozen_positions, spikes
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 
-__all__ = ["TIME_UNITS", "BadRow", "Recording", "RowCollector", "in_seconds"]
-
 #: what to do with rows that cannot be used
 CHOICES = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers
@@ -30,6 +28,9 @@ _MOST = 0.5  # of the rows must have a velocity or effort for it to count as rec
 _LATEST = 1e20  # in any unit: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-9  # s between two rows
 _FEWEST = 20  # rows from which the step tells the unit of the times
+
+
+_Rows: TypeAlias = list[list[float]]
 
 
 class BadRow(NamedTuple):
@@ -144,12 +145,10 @@ class Recording:
             notes.append(f"{int(twice.sum())} rows that repeat the one before them left out")
         found = repair_times(self.t[keep], self.q[keep])
         if found.steady:
-            late = (
-                f"stamps jittered by {1e3 * found.jitter:.2g} ms (root mean square) and were replaced by steady times"
-            )
             lost = f", {found.lost} samples were not recorded" if found.lost else ""
             notes.append(
-                f"{late}, {1e3 * found.step:.4g} ms apart{lost}: positions are {found.smoother:.3g} times smoother on these"
+                f"stamps jittered by {1e3 * found.jitter:.2g} ms (root mean square) and were replaced by steady times, "
+                f"{1e3 * found.step:.4g} ms apart{lost}: positions are {found.smoother:.3g} times smoother on these"
             )
         t = self.t.copy()
         t[keep] = found.t
@@ -219,13 +218,7 @@ class RowCollector:
                     got=name,
                     remedy="Lock the joint, or cut out the subtree.",
                 )
-        self._columns: tuple[list[float], list[list[float]], list[list[float]], list[list[float]], list[int]] = (
-            [],
-            [],
-            [],
-            [],
-            [],
-        )
+        self._columns: tuple[list[float], _Rows, _Rows, _Rows, list[int]] = ([], [], [], [], [])
         self._last = -math.inf
 
     @property
@@ -330,13 +323,8 @@ class RowCollector:
                 remedy=f"It has to hold the joints {', '.join(self.model.joint_names)}.",
             )
         shape = (len(times), len(self.model.joint_names))
-        t, q, v, effort, rows = (
-            np.array(times),
-            np.array(positions).reshape(shape),
-            np.array(velocities).reshape(shape),
-            np.array(efforts).reshape(shape),
-            np.array(numbers),
-        )
+        t, rows = np.array(times), np.array(numbers)
+        q, v, effort = (np.array(x).reshape(shape) for x in (positions, velocities, efforts))
         good = np.ones(len(t), dtype=bool)
         recorded = {}
         for what, table in (("velocity", v), ("effort", effort)):

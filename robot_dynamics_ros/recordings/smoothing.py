@@ -6,14 +6,15 @@ polynomial is fitted to the times as they are.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-
-__all__ = ["choose_window", "derivatives", "require_increasing", "segments"]
 
 GAP = 5.0
 """Steps longer than this many median ones are gaps."""
@@ -95,23 +96,21 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
 
 def _fit(t: Array, x: Array, window: int, order: int, up_to: int, at: np.ndarray | None = None) -> Array:
     """Values and derivatives at the samples ``at`` (all if not given) of a stretch without gaps."""
-    n = len(t)
-    wanted = np.arange(n) if at is None else at
-    out = np.empty((up_to + 1, len(wanted), *x.shape[1:]))
-    factorial = np.cumprod([1.0, *range(1, up_to + 1)])
-    powers = np.arange(order + 1)
-    for start in range(0, len(wanted), _CHUNK):
-        i = wanted[start : start + _CHUNK]
-        rows = slice(start, start + len(i))
-        first = np.clip(i - window // 2, 0, n - window)
-        near = first[:, None] + np.arange(window)
-        dt = t[near] - t[i][:, None]
+    rows = np.arange(len(t)) if at is None else at
+    out = np.empty((up_to + 1, len(rows), *x.shape[1:]))
+    times, signals = (sliding_window_view(y, window, axis=0) for y in (t, x))
+    for start in range(0, len(rows), _CHUNK):
+        i = rows[start : start + _CHUNK]
+        first = np.clip(i - window // 2, 0, len(t) - window)
+        dt = times[first] - t[i][:, None]
         scale = np.abs(dt).max(axis=1)
-        A = (dt / scale[:, None])[..., None] ** powers
-        At = A.transpose(0, 2, 1)
-        found = np.linalg.solve(At @ A, At @ x[near])[:, : up_to + 1].transpose(1, 0, 2)  # coefficients of the powers
+        dt /= scale[:, None]
+        A = np.ones((len(i), order + 1, window))
+        for k in range(order):
+            np.multiply(A[:, k], dt, out=A[:, k + 1])
+        powers = np.linalg.solve(A @ A.transpose(0, 2, 1), A @ signals[first].transpose(0, 2, 1))
         for k in range(up_to + 1):
-            out[k, rows] = found[k] * (factorial[k] / scale[:, None] ** k)
+            out[k, start : start + len(i)] = powers[:, k] * (math.factorial(k) / scale[:, None] ** k)
     return out
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["REPAIRS", "RepairedTimes", "frozen_rows", "repair_times"]
-
 #: what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
 _FEWEST = 50  # rows from which a rate can be told
@@ -176,7 +174,7 @@ def _passed(t: Array, q: Array, step: float) -> Array:
         k = np.arange(start, min(start + _JUDGED, n - 1))
         rows = first[k][:, None] + np.arange(w)
         x = (t[rows] - 0.5 * (t[k] + t[k + 1])[:, None]) / (w * step)
-        A = x[..., None] ** np.arange(4)
+        A = np.stack([np.ones_like(x), x, x * x, x * x * x], axis=-1)
         At = A.transpose(0, 2, 1)
         speed[k] = np.linalg.solve(At @ A + 1e-12 * np.eye(4), At @ q[rows])[:, 1] / w  # a step, at the middle
     moved = np.diff(q, axis=0)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rosbags.rosbag2 import Writer
     from rosbags.typesys.store import Typestore
 
-__all__ = ["write_bag", "write_csv", "write_run_csv"]
-
 COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
 _SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -52,7 +54,8 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         return 1
     # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in place of 5 ms
     sys.setswitchinterval(SWITCH)
-    node, finished = None, False
+    node, finished, shown = None, False, warnings.showwarning
+    warnings.showwarning = lambda text, *_, **__: get_logger("robot_dynamics").warning(str(text))
     try:
         if stop:
             return 0
@@ -77,6 +80,7 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         print(f"error: {error}", file=sys.stderr)
         return 1
     finally:
+        warnings.showwarning = shown
         stop.close()
         try:
             if node is not None:

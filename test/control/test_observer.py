@@ -54,13 +54,18 @@ def by_the_book(p, known, friction, gain, v, tau, dt, state):
 
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 @pytest.mark.parametrize("offset", [None, [0.1, -0.2, 0.3, 0.0, 0.0, 0.5, 0.0]])
-def test_the_estimate_is_the_formula(arm, backend, offset):
+@pytest.mark.parametrize("coupled", [False, True])
+def test_the_estimate_is_the_formula(arm, backend, offset, coupled):
     if backend not in rd.available_backends():
         pytest.skip("llvmlite is not installed")
     model = arm.with_backend(backend)
     rng = np.random.default_rng(2)
     coulomb = np.array([0.5, 0.0, 0.3, 1.0, 0.2, 0.0, 0.1])
-    friction = rd.Friction.of(model, viscous=0.4, coulomb=coulomb, breakaway=coulomb + 0.2, offset=offset)
+    motor = {"coupled_coulomb": 0.7, "coupled_viscous": 0.3, "coupled_width": 0.05}
+    last = [{}, {}, {}, {}, {}, {"coupled_after": -1.0, **motor}, {"coupled_before": 1.0, **motor}]
+    friction = rd.Friction.of(
+        model, viscous=0.4, coulomb=coulomb, breakaway=coulomb + 0.2, offset=offset, coupling=last if coupled else ()
+    )
     gain = rng.uniform(20.0, 90.0, 7)
     observer, kernels, state = rd.MomentumObserver(model, gain, friction), Kernels(model), None
     for k in range(60):

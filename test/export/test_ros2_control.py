@@ -53,12 +53,14 @@ def compile_core(directory):
 def some_friction(model):
     """Friction with a value for everything."""
     rng, n = np.random.default_rng(17), model.nv
+    motor = {"coupled_coulomb": 0.8, "coupled_viscous": 0.3, "coupled_width": 0.1}
     return Friction.of(
         model,
         viscous=rng.uniform(0.1, 2.0, n),
         coulomb=rng.uniform(0.1, 2.0, n),
         breakaway=rng.uniform(2.0, 3.0, n),
         offset=rng.normal(size=n),
+        coupling=[*[{}] * (n - 2), {"coupled_after": 1.0, **motor}, {"coupled_before": 1.0, **motor}],
     )
 
 

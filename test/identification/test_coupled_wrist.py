@@ -1,5 +1,7 @@
 """Wrists whose last motor turns with the sum of two joints' speeds: its friction and rotor act on both joints."""
 
+import json
+
 import numpy as np
 import pytest
 from support.identification_data import wrong_robot
@@ -60,6 +62,54 @@ def test_unseen_motion_is_predicted_by_the_file_too(coupled, tmp_path):
     read = FrictionFile.read(tmp_path / "friction.json", found.model)
     whole = rd.inverse_dynamics(found.model, *state) + read.efforts(found.model, *state, (slice(0, len(state[0])),))
     np.testing.assert_allclose(whole, predicted, atol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_controllers_compensate_the_motor_s_friction(coupled, backend, tmp_path):
+    """By virtual work: friction in motor coordinates, brought to the joints."""
+    _, found = coupled
+    model = found.model.with_backend(backend)
+    joint, motor = {"coulomb": 0.4, "viscous": 0.1, "smoothing": 0.02}, {"coupled_coulomb": 1.5, "coupled_viscous": 0.4}
+    rows = [
+        joint,
+        {**joint, "coupled_after": 1.0, "coupled_width": 0.05, "effects": {**motor, "coupled_rotor": 0.02}},
+        {**joint, "coupled_before": 1.0, "coupled_width": 0.05, "effects": motor},
+    ]
+    (tmp_path / "f.json").write_text(json.dumps({"joints": dict(zip(model.joint_names, rows, strict=True))}))
+    file = FrictionFile.read(tmp_path / "f.json", model)
+    with pytest.warns(rd.ModelWarning, match="controllers do not compensate coupled_rotor of wrist_2_joint$"):
+        friction = file.friction(model)
+    with pytest.warns(
+        rd.ModelWarning, match="simulator does not have coupled_coulomb of wrist_2_joint, wrist_3_joint;"
+    ):
+        assert file.friction(model, coupled=False).coupling is None
+    v = np.array([0.3, -0.02, 0.05])
+    u = MOTORS[2] @ v
+    by_hand = 0.4 * np.tanh(v / 0.02) + 0.1 * v + (1.5 * np.tanh(u / 0.05) + 0.4 * u) * MOTORS[2]
+    q = np.full(3, 0.2)
+    law = rd.bind(model, rd.ComputedTorque(kp=100.0, kd=20.0, friction=friction, friction_at="measured"))
+    np.testing.assert_allclose(
+        law(q, v, q, v, 0.0 * q) - rd.inverse_dynamics(model, q, v, 0.0 * q), by_hand, atol=1e-12
+    )
+    np.testing.assert_allclose(friction.effort(np.tile(v, (4, 1))), np.tile(by_hand, (4, 1)), atol=1e-12)
+    np.testing.assert_allclose(friction.scaled(0.5).effort(v), 0.5 * by_hand, atol=1e-12)
+
+
+def test_a_coupling_that_no_robot_has_is_refused():
+    model = rd.load_robot("two_link")
+    for coupling in ([{}], [{}, {"coupled_before": 1.0, "coupled_coulomb": -1.0}], [{}, {"coupled_viscous": np.inf}]):
+        with pytest.raises(rd.ArgumentError, match="friction coupling"):
+            rd.Friction.of(model, coupling=coupling)
+
+
+def test_the_friction_for_control_is_that_of_the_motors(coupled):
+    _, found = coupled
+    v = np.random.default_rng(3).uniform(-1.5, 1.5, (200, 3))
+    u = v @ MOTORS.T
+    actual = (COULOMB * np.tanh(u / 0.02) + VISCOUS * u) @ MOTORS
+    own = rd.Friction.of(found.model).effort(v)  # of single joints alone
+    error, without = (np.sqrt(np.mean((x - actual) ** 2)) for x in (found.friction.effort(v), own))
+    assert error < 0.15 * np.sqrt(np.mean(actual**2)) and error < 0.3 * without
 
 
 def test_joints_with_motors_of_their_own_are_not_coupled():

@@ -38,11 +38,12 @@ def file(model, tmp_path):
 
 def test_the_simulator_has_the_friction_of_the_file(peer, start, model, file):
     efforts = np.random.default_rng(1).uniform(-9.0, 9.0, (60, 2))
-    start("simulator", robot_description_file=ROBOT, friction_file=file, time_mode="lockstep", update_rate=200.0,
-          substeps=1)  # fmt: skip
+    node = start("simulator", robot_description_file=ROBOT, friction_file=file, time_mode="lockstep", update_rate=200.0,
+                 substeps=1)  # fmt: skip
     bench = Bench(peer)
     bench.ready()
     answers = bench.lockstep(efforts)[1:]
+    assert f"the simulator does not have asymmetry of {model.joint_names[1]}" in node.output()
     given = FrictionFile.read(file, model).friction(model)
     same = rd.JointFriction(given.viscous, given.coulomb, given.breakaway, given.stribeck_speed)
     plants = [rd.Plant(model, 5e-3, substeps=1, friction=friction) for friction in (same, True)]
@@ -58,8 +59,8 @@ def test_the_controller_compensates_the_friction_of_the_file(peer, start, model,
     robot.quiet()
     v = np.array([0.15, -0.8])
     gains = {f"gains__{name}__{g}": 0.0 for name in model.joint_names for g in "pd"}
-    start("controller", robot_description_file=ROBOT, friction_file=file, law="pd_gravity",
-          friction_compensation="measured", state_timeout=30.0, **gains)  # fmt: skip
+    node = start("controller", robot_description_file=ROBOT, friction_file=file, law="pd_gravity",
+                 friction_compensation="measured", state_timeout=30.0, **gains)  # fmt: skip
     expected = rd.gravity_forces(model, Q) + FrictionFile.read(file, model).friction(model).effort(v)
     timer = peer.node.create_timer(0.05, lambda: robot.say(robot.state(velocity=v.tolist())))
     peer.wait(lambda: robot.commands, "a command")
@@ -67,3 +68,5 @@ def test_the_controller_compensates_the_friction_of_the_file(peer, start, model,
     peer.wait(lambda: robot.commands, "another command")
     timer.cancel()
     np.testing.assert_allclose(robot.commands[-1].data, expected, atol=1e-9)
+    (line,) = [x for x in node.output().splitlines() if f"do not compensate asymmetry of {model.joint_names[1]}" in x]
+    assert "[WARN]" in line

@@ -17,7 +17,7 @@ from support.mujoco_bridge import MujocoTwin
 
 __all__ = ["DAMAGES", "Damage", "Log", "mujoco_recording"]
 
-DT, EVERY = 1e-3, 4  # s of a simulation step, and steps of a row of the recording
+DT, EVERY = 2e-3, 2  # s of a simulation step, and steps of a row of the recording
 _FRICTION = 0.02  # of the effort limit
 
 
@@ -241,4 +241,5 @@ DAMAGES = (
     Damage("N mm", "scale", _each("effort", None, lambda x, rng: 1e3 * x)),
     Damage("effort of joint 2 eight times too large", "scale", _each("effort", 1, lambda x, rng: 8.0 * x)),
     Damage("pushed for two seconds", "stretch|pushed|contact", _push),
+    Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
 )

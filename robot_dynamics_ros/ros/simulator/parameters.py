@@ -270,7 +270,7 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
     path = values["friction_file"]
     if not path or not values["friction"]:
         return bool(values["friction"])
-    friction = FrictionFile.read(path, model).friction(model)
+    friction = FrictionFile.read(path, model).friction(model, coupled=False)
     return JointFriction(friction.viscous, friction.coulomb, friction.breakaway, friction.stribeck_speed)
 
 

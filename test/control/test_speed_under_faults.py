@@ -1,4 +1,4 @@
-"""Faults of joint states in the middle of a motion, on an arm that MuJoCo moves: none lets it run away.
+"""Faults of joint states in the middle of a motion, and from the first state on, on an arm that MuJoCo moves: none lets it run away.
 
 The driver of this arm holds the last effort it was given, which is the worst habit there is.
 """
@@ -46,28 +46,42 @@ FAULTS = {
     "a position slips by 0.05 rad": lambda k, t, q, v: [(t, one(q, 1, q[1] + 0.05), v)],
 }
 
-#: another unit or sign in the middle of a motion
+#: another unit or sign
 UNITS = {
     "velocities in degrees": lambda k, t, q, v: [(t, q, np.degrees(v))],
     "positions in degrees": lambda k, t, q, v: [(t, np.degrees(q), v)],
     "the wrong sign of everything": lambda k, t, q, v: [(t, -q, -v)],
 }
 
+#: as a driver has it from its first state on, besides
+DRIVERS = UNITS | {
+    "all in degrees": lambda k, t, q, v: [(t, np.degrees(q), np.degrees(v))],
+    "the wrong sign of velocities": lambda k, t, q, v: [(t, q, -v)],
+    "the wrong sign of positions": lambda k, t, q, v: [(t, -q, v)],
+    "the wrong sign of a heavy joint": lambda k, t, q, v: [(t, one(q, 1, -q[1]), one(v, 1, -v[1]))],
+    "the wrong sign of a light joint": lambda k, t, q, v: [(t, one(q, 3, -q[3]), one(v, 3, -v[3]))],
+}
 
-def moved_by_mujoco(arm, fault):
-    """The controller, and the largest speed as a share of the limit, after a motion with a fault from 0.5 s to 1.2 s."""
+
+def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2)):
+    """The controller, and the largest speed as a share of the limit, after a motion with a fault within a span of time, s.
+
+    It begins ``start`` rad beside the middle of the joints, and leads them 0.4 rad on, as the states say.
+    """
     engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
     engine.opt.timestep = STEP
     data = mujoco.MjData(engine)
-    data.qpos[:] = mid(arm)
+    data.qpos[:] = mid(arm) + start
     controller = rd.JointController(arm)
-    controller.activate(0, mid(arm), np.zeros(6))
-    controller.accept_trajectory(rd.plan_move(arm, mid(arm), mid(arm) + 0.4, duration=1.5), 0)
+    _, q, v = fault(0, 0, data.qpos.copy(), np.zeros(6))[0] if span[0] == 0.0 else (0, data.qpos.copy(), np.zeros(6))
+    controller.activate(0, q, v)
+    begin = np.clip(q, arm.lower, arm.upper)  # a person asks for a motion within the limits
+    controller.accept_trajectory(rd.plan_move(arm, begin, begin + np.where(begin > 0.0, -0.4, 0.4), duration=1.5), 0)
     fastest, stamp, stamped = 0.0, 0, 0
     for k in range(1, round(2.5 / PERIOD)):
         t = round(k * PERIOD * 1e9)
         states = [(t, data.qpos.copy(), data.qvel.copy())]
-        if 0.5 < k * PERIOD < 1.2:
+        if span[0] < k * PERIOD < span[1]:
             states = fault(k, *states[0])
         for state in states:
             data.qfrc_applied[:] = controller.update(*state)
@@ -93,4 +107,13 @@ def test_another_unit_ends_in_a_fault_before_the_arm_is_fast(arm, fault):
     controller, fastest = moved_by_mujoco(arm, UNITS[fault])
     assert fastest <= 1.5
     assert "jumped" in controller.fault and "in motion" in controller.fault
+    assert controller.mode is Mode.SAFE
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3])
+@pytest.mark.parametrize("fault", DRIVERS)
+def test_a_driver_with_another_unit_or_sign_ends_in_a_fault_before_the_arm_is_fast(arm, fault, start):
+    controller, fastest = moved_by_mujoco(arm, DRIVERS[fault], start=start, span=(0.0, 9.0))
+    assert fastest <= 1.5
+    assert "sign or unit" in controller.fault
     assert controller.mode is Mode.SAFE

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, log
 
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,
     CONTRADICTED,
     DONE,
+    ELSEWHERE,
     FIRST,
     JUMP,
     LATE,
@@ -16,12 +17,14 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     NOT_FINITE,
     RECOVERED,
     RESUMED,
+    RUNAWAY,
     STILL,
     TOO_FAST,
 )
 
 __all__ = ["arrive", "begin_afresh", "short_way", "take_state", "whole_turns"]
 
+TINY = 1e-12
 TURN = 6.283185307179586
 NANOSECONDS = 1e9
 WINDOW = 0.2
@@ -32,6 +35,15 @@ OVERSPEED = 1.3
 """Times its velocity limit, a joint is far above it."""
 MOST_JUMP = 1e9
 """rad or m; a larger accepted jump means that none is refused."""
+OUTRAGEOUS = 5.0
+"""Times its velocity limit, where one state is enough."""
+DEGREES = 0.0349
+"""Agreement of way and velocity where one of the two is in degrees."""
+DIVERGENCE = 30.0
+"""1/s, at which velocity and acceleration of a joint that runs away grow at least."""
+RUNAWAY_SPEED = 0.36
+"""Share of its velocity limit by which it is then faster than its reference, if its acceleration has grown e-fold; a state
+counts for 0.5 at most of the logarithm, all for 1.5."""
 ROOM = 2.0
 """How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
 
@@ -39,7 +51,8 @@ ROOM = 2.0
 def arrive(p: CycleMemory) -> int:
     """Judge the state in ``arrived``, ``time``.
 
-    NOT_FINITE, JUMP, STILL and LATE drop it.  CONTRADICTED, TOO_FAST and LOST are faults.  FIRST, BACKWARDS, RECOVERED and RESUMED take it as a new start.
+    NOT_FINITE, JUMP, STILL and LATE drop it.  ELSEWHERE, CONTRADICTED, TOO_FAST, RUNAWAY and LOST are faults.  FIRST,
+    BACKWARDS, RECOVERED and RESUMED take it as a new start.
     """
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
@@ -53,6 +66,8 @@ def arrive(p: CycleMemory) -> int:
             if since == 0:
                 return STILL
             return LATE
+    if is_elsewhere(p):
+        return ELSEWHERE
     was_started = p.started[0]
     was_stale = p.stale[0]
     p.last[0] = p.time[0]
@@ -73,6 +88,16 @@ def arrive(p: CycleMemory) -> int:
     if p.fresh[0] == 1:
         return DONE
     return judge_motion(p, p.dt[0])
+
+
+def is_elsewhere(p: CycleMemory) -> bool:
+    """Whether a joint is beyond its limits by more than half of what is between them: it is in ``bad_joint``."""
+    for i in range(p.nv):
+        beyond = max(p.lower[i] - p.arrived[0, i], p.arrived[0, i] - p.upper[i])
+        if beyond > 0.5 * (p.upper[i] - p.lower[i]) + p.largest_jump[0]:
+            p.bad_joint[0] = i
+            return True
+    return False
 
 
 def has_jumped(p: CycleMemory, dt: float) -> bool:
@@ -111,27 +136,42 @@ def whole_turns(way: float) -> float:
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
-    """CONTRADICTED: a joint moves against its velocity.  TOO_FAST: it moves far above its limit, for two states in a row.
+    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far above its limit, for two
+    states in a row, or very far in one.
 
     Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
+    RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
+    that: the law drives it the wrong way.
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
     for i in range(p.nv):
-        gone = short_way(p, i, p.arrived[0, i] - p.q[i])
-        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        gone, speed = short_way(p, i, p.arrived[0, i] - p.q[i]), p.arrived[1, i]
+        told = 0.5 * (speed + p.v[i]) * dt
+        p.bad_joint[0] = i
         p.agreement[i] = keep * p.agreement[i] + gone * told
         p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
-        if p.travel[i] > least and p.agreement[i] < -0.5 * p.travel[i]:
-            p.bad_joint[0] = i
+        agreement = p.agreement[i] / max(p.travel[i], least)
+        if p.travel[i] > least and (agreement < -0.5 or abs(agreement - DEGREES) < 0.3 * DEGREES):
             return CONTRADICTED
-        if min(abs(p.arrived[1, i]), abs(gone) / dt) > OVERSPEED * p.rated_speed[i]:
+        shown = min(abs(speed), abs(gone) / dt)
+        if shown > OVERSPEED * p.rated_speed[i]:
             p.fast[i] = p.fast[i] + 1
         else:
             p.fast[i] = 0
-        if p.fast[i] >= 2 and p.tracks[0] == 1:  # an arm that floats may be pushed that fast
-            p.bad_joint[0] = i
-            return TOO_FAST
+        change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
+        growth = abs(change) / max(abs(before), TINY)
+        away = change * before > 0.0 and change * speed > 0.0 and speed * lead > 0.0 and p.error[0, i] * lead < 0.0
+        if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
+            p.astray[i] = p.astray[i] + min(log(growth), 0.5)
+        else:
+            p.astray[i] = 0.0
+        p.change[i] = change
+        if p.tracks[0] == 1:  # an arm that floats may be pushed that fast
+            if p.fast[i] >= 2 or shown > OUTRAGEOUS * p.rated_speed[i]:
+                return TOO_FAST
+            if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
+                return RUNAWAY
     return DONE
 
 
@@ -150,7 +190,8 @@ def begin_afresh(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.q[i] = p.arrived[0, i]
         p.v[i] = p.arrived[1, i]
-        p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.fast[i] = 0.0, 0.0, 0.0, 0.0, 0
+        p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.change[i] = 0.0, 0.0, 0.0, 0.0, 0.0
+        p.fast[i], p.astray[i] = 0, 0.0
     p.blending[0] = 0
     p.adrift[0] = 0
     p.fresh[0] = 1

@@ -113,7 +113,7 @@ def motion_bound(p: CycleMemory, i: int, v: float, fastest: float) -> float:
     share = max(min(min(1.0 - over, (fastest - p.creep[i]) / max(p.creep[i], TINY)), 1.0), 0.0)
     friction = p.dry[i] + p.viscous[i] * max(v, 0.0)
     inertia = p.inertia[i, i]
-    if v < 0.0 and p.robust[0] == 1:  # an effort that brakes may be one for a rotor
+    if v < min(0.0, fastest) and p.robust[0] == 1:  # an effort that brakes may be one for a rotor
         inertia = inertia + p.largest_rotor[i]
     return inertia * p.braking_rate[0] * (fastest - v) + share * friction
 

@@ -126,6 +126,8 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
     rated_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity limit of the description")
     fast: Integers = integers("nv", meaning="states in a row that were far above it")
+    change: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the velocity from the state before")
+    astray: Vector = numbers("nv", meaning="logarithm of its growth, away from the reference, since it began to grow")
     fresh: Integers = integers(1, meaning="1 in the first cycle after a start")
     dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
     # reference

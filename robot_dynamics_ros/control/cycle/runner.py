@@ -32,6 +32,8 @@ __all__ = ["CycleRunner"]
 
 _DROPPED = -1
 _QUANTITIES = ("position", "velocity")
+_WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
+_IMPLAUSIBLE = (verdict_of.CONTRADICTED, verdict_of.TOO_FAST, verdict_of.RUNAWAY, verdict_of.ELSEWHERE)
 _ARRIVALS = {
     verdict_of.FIRST: "first",
     verdict_of.BACKWARDS: "backwards",
@@ -210,7 +212,7 @@ class CycleRunner:
             self.wrenches_changed()
             self.start_blend()
             return verdict_of.FOLLOW
-        if verdict in (verdict_of.CONTRADICTED, verdict_of.TOO_FAST):
+        if verdict in _IMPLAUSIBLE:
             return self._stop_implausible_motion(verdict)
         if verdict == verdict_of.LOST:
             return self._fail(
@@ -269,13 +271,16 @@ class CycleRunner:
     def _stop_implausible_motion(self, verdict: int) -> int:
         p = self.memory.python
         i = p.bad_joint[0]
-        name, speed = self.model.joint_names[i], p.arrived[1, i]
-        if verdict == verdict_of.CONTRADICTED:
-            return self._fail(
-                f"joint {name!r} moves against its velocity {speed:.4g}: the driver's velocities have the wrong sign, or belong "
-                "to another joint"
-            )
-        return self._fail(f"joint {name!r} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}")
+        position, speed = p.arrived[0, i], p.arrived[1, i]
+        return self._fail(
+            f"joint {self.model.joint_names[i]!r} "
+            + {
+                verdict_of.CONTRADICTED: f"moves against its velocity {speed:.4g}: {_WRONG_STATE}",
+                verdict_of.RUNAWAY: f"runs away from its reference at {speed:.4g}: {_WRONG_STATE}",
+                verdict_of.ELSEWHERE: f"is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}",
+                verdict_of.TOO_FAST: f"moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}",
+            }[verdict]
+        )
 
     def _begin_afresh(self, verdict: int) -> int:
         """A state that does not follow on the one before: hold where the arm is, unless a fault stands."""

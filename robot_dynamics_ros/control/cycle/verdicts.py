@@ -32,6 +32,8 @@ EFFORT_NOT_FINITE = 17
 CONTRADICTED = 18  # velocities have the wrong sign, see ``bad_joint``
 TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``
 LOST = 20  # after a jump in motion the arm did not come back within the time-out
+RUNAWAY = 21  # a joint accelerates away from its reference, see ``bad_joint``
+ELSEWHERE = 22  # a joint is far beyond its position limits, see ``bad_joint``
 
 COUNTED = {
     NOT_FINITE: "non_finite_state",
@@ -44,6 +46,8 @@ COUNTED = {
     EFFORT_NOT_FINITE: "non_finite_effort",
     CONTRADICTED: "velocity_sign",
     TOO_FAST: "overspeed",
+    RUNAWAY: "runaway",
+    ELSEWHERE: "beyond_range",
     LOST: "state_jump",
 }
 """Verdict → the cause that it is counted as."""

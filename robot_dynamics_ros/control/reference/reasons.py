@@ -25,8 +25,10 @@ too_late | OLD_HEADER_TIMESTAMP | all points were due in the past: set the stamp
 step | INVALID_GOAL | the first point is too far away for the time given: give it a later time_from_start
 busy | INVALID_GOAL | too many trajectories are waiting
 not_following | INVALID_GOAL | no trajectory is followed now: inactive, chained, without a state, or a law without reference
-velocity_sign | INVALID_GOAL | a joint moves against its velocity: wrong sign in the driver, or another joint's velocity
+velocity_sign | INVALID_GOAL | a joint moves against its velocity: wrong sign or unit in the driver, or another joint's velocity
 overspeed | INVALID_GOAL | a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0
+runaway | INVALID_GOAL | a joint runs away from its reference: wrong sign or unit in the driver, or another joint's state
+beyond_range | INVALID_GOAL | a joint is far beyond its position limits: wrong sign or unit in the driver, or another joint's position
 lost | INVALID_GOAL | the joint state jumped in motion, and none that follows on the last good one came: another unit or sign, or an encoder
 """
 

@@ -15,7 +15,8 @@ from robot_dynamics_ros.control.reference.result import ResultCode
 __all__ = ["words_header"]
 
 _CAUSES = """non_finite_state time_still time_late time_backwards stale_state fault non_finite_effort tolerance_violated
-external_wrench_expired collision reference_refused state_jump velocity_sign overspeed"""
+external_wrench_expired collision reference_refused state_jump velocity_sign overspeed
+runaway beyond_range"""
 CAUSES = (*LIMITS, *_CAUSES.split())
 """What is counted, under the names that ``JointController.counts`` has."""
 _STOPS = dict.fromkeys((verdicts.FIRST, verdicts.BACKWARDS, verdicts.RECOVERED), "restarted") | {
@@ -23,6 +24,8 @@ _STOPS = dict.fromkeys((verdicts.FIRST, verdicts.BACKWARDS, verdicts.RECOVERED),
     verdicts.EFFORT_NOT_FINITE: "fault",
     verdicts.CONTRADICTED: "velocity_sign",
     verdicts.TOO_FAST: "overspeed",
+    verdicts.RUNAWAY: "runaway",
+    verdicts.ELSEWHERE: "beyond_range",
     verdicts.LOST: "lost",
 }
 

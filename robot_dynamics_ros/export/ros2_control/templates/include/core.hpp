@@ -402,6 +402,8 @@ private:
         return DROPPED;
       case @PREFIX@_CONTRADICTED:
       case @PREFIX@_TOO_FAST:
+      case @PREFIX@_RUNAWAY:
+      case @PREFIX@_ELSEWHERE:
       case @PREFIX@_LOST:
       case @PREFIX@_EFFORT_NOT_FINITE:
         return fail(REASON_OF[static_cast<std::size_t>(verdict)]);

@@ -126,10 +126,14 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Command:
-    """(n,) efforts, N m or N, and what is announced from now on; ``None``: as before."""
+    """(n,) efforts, N m or N, and what is announced from now on; ``None``: as before.
+
+    With ``hold`` it is the last one for a while: what held the arm before holds it again, until a command follows without it.
+    """
 
     effort: Array
     bounds: Bounds | None = None
+    hold: bool = False
 
 
 T = TypeVar("T")
@@ -227,7 +231,7 @@ class StepRunner:
         self._holding: JointController | None = None
         self._still = STILL * speed_limit(model)
         self._newest: deque[ArmState] = deque(maxlen=6)
-        self._noise, self._proven = np.zeros(model.nv), False
+        self._noise, self._proven, self._held = np.zeros(model.nv), False, False
 
     def weight(self, q: Array) -> Array:
         """(n,) effort against gravity that a command has to have."""
@@ -249,7 +253,7 @@ class StepRunner:
         Raises:
             ArgumentError: nothing is proven, and the weight of the arm acts too much where it stands.
         """
-        self.record, self._proven = Record(), not open_to
+        self.record, self._proven, self._held = Record(), not open_to, False
         self._newest.clear()
         result, bounds = None, None
         self.arm.begin()
@@ -271,7 +275,7 @@ class StepRunner:
                 if why := self._beyond(state, bounds):
                     self.record.ran_away = True
                     break
-                self._send(state, np.clip(command.effort, -bounds.effort, bounds.effort))
+                self._send(state, np.clip(command.effort, -bounds.effort, bounds.effort), command.hold)
                 following = self.arm.read()
                 if why := self._unusable(following):
                     break
@@ -357,10 +361,14 @@ class StepRunner:
             return f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {bounds.speed[i]:.3f} were announced"
         return ""
 
-    def _send(self, state: ArmState, command: Array) -> None:
+    def _send(self, state: ArmState, command: Array, hold: bool = False) -> None:
         self._newest.append(state)
         self.record.append(state, command)
-        self.arm.send(command)
+        if not (hold and self._held):
+            self.arm.send(command)
+        if hold and not self._held:
+            self.arm.hold()
+        self._held = hold
 
     # -- the end -------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
-"""Before an arm carries its weight: small pushes of each joint, one after another, show the sign of its commands.
+"""Before an arm carries its weight: it is released for instants, then small pushes of each joint show its commands.
 
-A joint is pushed by an effort that grows until it moves, either way, so slowly that the least inertia which it may have stays
-slow, also with 20 ms of delay.  The arm stands where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`),
-so that a stop in time needs no command: what held it before holds it again.
+The arm stands where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`).  It is released for one period
+and held again, then for twice as long, as long as it stays slow: however late commands act, no release is longer than its
+command.  Then a joint is pushed by an effort that grows until it moves, either way, so slowly that the lightest joint of which
+nothing is known stays slow.  After each push what held the arm before holds it again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, Motion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
-from robot_dynamics_ros.commissioning.release import CALM, effort_limit, exposure, least_inertia, scale_of, speed_limit
+from robot_dynamics_ros.commissioning.release import effort_limit, exposure, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.dynamics import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -22,18 +23,23 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["Pushed", "probe"]
 
-DAMPING = 12.0
-"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz."""
-REST = 0.3
-"""s, in which what held the arm stops it."""
+DAMPING, GENTLY = 12.0, 0.15
+"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of it before commands are proven."""
+LONGEST, REST = 0.064, (0.09, 1.5)
+"""s, of a release; s after it in which the arm is held: at least, and until it stands."""
+AHEAD, TWICE = 3.0, 2.0
+"""Factor by which the speed of a release may grow in the next one, which is twice as long, and over that of the weight described."""
 SPEED, MOST = 0.045, 0.095
 """Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
 UNIT = 0.4
 """Inertia seen over the least that is described, below which commands are in another unit."""
 RISE = 0.06
 """1/s, of the effort limit: how fast a push grows, or slower where a joint may be light."""
-PUSHED, LATE = 0.02, 0.02
-"""Share of the velocity limit that a push may give to the least inertia, and s, beside two periods, until its motion is seen."""
+PUSHED, LATE = (0.01, 0.02), 0.02
+"""Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
+beside two periods, until its motion is seen."""
+PATIENCE = 20.0
+"""s, longest push while a lighter joint has not followed its commands."""
 LIKELY = 0.9
 """Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed."""
 FRACTION = 0.8
@@ -42,14 +48,12 @@ PUSH, RUB = 0.03, 4.0
 """Largest push: a share of the effort limit and times the friction described."""
 MOVED, NOISE = 4e-4, 8.0
 """rad that count as motion; or times the standard deviation of positions, if that is more."""
-OTHERS = 10.0
-"""Times that motion of joints that are not pushed, which may drift or be dragged along."""
+OTHERS = 10.0, 3.0
+"""Times that motion of joints that are not pushed: they may drift or be dragged along; of those of which nothing is proven."""
 ROOM = 5e-3
 """rad beside a stop within which a joint is not pushed towards it."""
 REACH = 0.06
 """rad, announced of a joint that twitches; the others stay within as much."""
-COAST = 0.25, 1.5
-"""s that a joint is left alone after a push: at least, and until it stands."""
 
 
 def damping_of(model: RobotModel, q: Array) -> Array:
@@ -63,17 +67,23 @@ def reversed_command(name: str, why: str) -> Finding:
     return Finding("command_sign", (name,), f"{name} moves against its command ({why})", -1.0, "", 0.95, line)
 
 
+def drifting(name: str, why: str) -> Finding:
+    """The finding for a joint that its weight moves; ``""``: any joint."""
+    line = Change("description", "mounting, masses or a payload; or signs and unit of commands")
+    return Finding("drift", (name,) if name else (), f"{name or 'the arm'} {why}", 1.0, "", 0.8, line)
+
+
 def motion_seen(runner: StepRunner) -> Array:
     """(n,) rad or m that count as motion."""
     return np.maximum(MOVED * scale_of(runner.model), NOISE * runner.position_noise)
 
 
-def _rise(runner: StepRunner, i: int, inertia: float, q: Array) -> float:
+def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) -> float:
     """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
     model = runner.model
     way, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
-    fastest = PUSHED * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
+    fastest = share * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
     t = np.geomspace(
         1e-3, 10.0, 400
     )  # in which it makes that way: rise t³ / (6 J); its speed after that and the delay:
@@ -118,88 +128,6 @@ class Pushed:
     q: Array
 
 
-def _push(
-    probe: _Probe, i: int, sign: float, inertia: float, state: ArmState
-) -> Motion[tuple[Pushed, Array, ArmState]]:
-    """Push joint i, whose inertia may be as little as this, until something moves.
-
-    Returns:
-        What is seen, (n,) the motion, and the state after it.
-    """
-    runner, model = probe.runner, probe.runner.model
-    q, limit, damping = state.q, effort_limit(model), damping_of(model, state.q)
-    t, rise = state.t, _rise(runner, i, inertia, q)
-    most = PUSH * limit[i] + RUB * model.friction[i]
-    push, moved, rows, enough = 0.0, np.zeros(model.nv), [], motion_seen(runner)
-    others = np.where(np.arange(model.nv) == i, 1.0, OTHERS) * enough
-    while push < most and not (np.abs(moved) > others).any():
-        push = min(rise * (state.t - t), most)
-        effort = probe.held(state, damping)
-        effort[i] += sign * push
-        state = yield Command(effort, probe.bounds)
-        moved = state.q - q
-        if abs(state.v[i]) > PUSHED * speed_limit(model)[i]:  # behind play, positions do not show it
-            moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
-        rows.append((state.t - t, abs(moved[i])))
-    times, ways = np.array(rows).T
-    free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
-    pushed = Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q)
-    if int(np.argmax(np.abs(moved) / enough)) == i:
-        probe.side[i] = sign * np.sign(moved[i])
-    t, shortest, longest = state.t, *COAST
-    while state.t - t < shortest or (
-        state.t - t < longest and (np.abs(state.v) > np.maximum(STILL * speed_limit(model), 2e-3)).any()
-    ):
-        state = yield Command(probe.held(state, damping))
-    return pushed, moved, state
-
-
-def _signs(probe: _Probe, i: int, state: ArmState) -> Motion[tuple[Finding | None, Pushed, ArmState]]:
-    """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
-    runner, model = probe.runner, probe.runner.model
-    name = model.joint_names[i]
-    least = FRACTION * float(least_inertia(model, state.q)[i])
-    moved, pushed, inertia = list[Array](), list[Pushed](), least
-    up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
-    for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
-        seen, way, state = yield from _push(probe, i, sign, inertia, state)
-        inertia = max(least, seen.inertia if moved else 0.5 * seen.inertia)  # NaN: least
-        pushed.append(seen)
-        moved.append(sign * way / motion_seen(runner))
-    largest = max(seen.effort for seen in pushed)
-    shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
-    both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
-    if np.abs(both).max() < 0.5:
-        sentence = (
-            f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
-        )
-        line = Change("arm", f"brake, encoder or drive of {name}")
-        return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
-    together = mass_matrix_inverse(model, state.q) / motion_seen(runner)[:, None]  # columns: ways of free joints
-    along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
-    likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
-    other = int(np.argmax(likely))
-    if likely[i] > LIKELY * likely[other]:
-        why = f"{both[i] * motion_seen(runner)[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N"
-        light = pushed[-1].inertia * FRACTION / least
-        if both[i] < 0.0:
-            return reversed_command(name, why), shown, state
-        if light < UNIT:  # NaN is not
-            sentence = (
-                f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
-            )
-            line = Change("driver", f"unit of the commands of {name}")
-            return Finding("command_unit", (name,), sentence, 1.0 / light, "", 0.9, line), shown, state
-        return None, shown, state
-    names = (name, model.joint_names[other])
-    line = Change("parameters", "joints", names[::-1])
-    return (
-        Finding("commands_exchanged", names, f"the command of {name} moves {names[1]}", 1.0, "", 0.9, line),
-        shown,
-        state,
-    )
-
-
 @dataclass(eq=False)
 class _Probe:
     """Pushes of several joints, as far as they have come.
@@ -207,35 +135,178 @@ class _Probe:
     Attributes:
         findings: so far.
         pushes: number of a joint → what its pushes showed.
-        side: (n,) 1 and -1 where a joint has followed its command, or is thought to, and where it has gone against it; 0: it
-            gets no command.
+        proven: numbers of the joints that have shown that their commands are their own, and in which unit.
+        side: (n,) −1 where a joint has gone against its command, otherwise 1.
+        damping: (n,) N m s/rad or N s/m; much less of joints that are not proven.
+        carried: 1: the weight is commanded while the arm is released, 0: it is not.
         bounds: of all pushes.
     """
 
     runner: StepRunner
-    side: Array
     findings: list[Finding] = field(default_factory=list)
     pushes: dict[int, Pushed] = field(default_factory=dict)
+    proven: set[int] = field(default_factory=set)
+    side: Array = field(default_factory=lambda: np.zeros(0))
+    damping: Array = field(default_factory=lambda: np.zeros(0))
+    carried: float = 0.0
     bounds: Bounds | None = None
 
-    def held(self, state: ArmState, damping: Array) -> Array:
-        """(n,) the weight and damping."""
-        return np.asarray(self.side * (self.runner.weight(state.q) - damping * state.v))
-
     def motion(self, state: ArmState) -> Motion[bool]:
-        """Push one joint after another."""
-        runner, names = self.runner, self.runner.model.joint_names
-        speed = min(SPEED, MOST - float(exposure(runner.model, state.q)))
-        self.bounds = Bounds.around(runner.model, state.q, REACH, speed)
-        for i, name in enumerate(names):
-            if name in runner.record.frozen:
-                sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
-                line = Change("arm", f"encoder of {name}")
-                self.findings.append(Finding("frozen_joint", (name,), sentence, 0.0, "", 0.7, line))
+        """Release the arm for ever longer instants, then push one joint after another, the lightest first."""
+        runner, model, names = self.runner, self.runner.model, self.runner.model.joint_names
+        self.bounds = Bounds.around(model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q))))
+        self.side, self.damping = np.ones(model.nv), GENTLY * damping_of(model, state.q)
+        calm, state = yield from self.releases(state)
+        if not calm:
+            return True
+        for i in (names.index(name) for name in runner.record.frozen):
+            sentence = f"the state of {names[i]} does not change at all, those of others do: it is not pushed"
+            line = Change("arm", f"encoder of {names[i]}")
+            self.findings.append(Finding("frozen_joint", (names[i],), sentence, 0.0, "", 0.7, line))
+        awake = [i for i in range(model.nv) if names[i] not in runner.record.frozen]
+        rises = self.rises(state.q)
+        for i in sorted(awake, key=lambda i: float(rises[i])):
+            rise = min([rises[i], *(rises[k] for k in awake if k not in self.proven)])
+            if rise < rises[i] and self.largest(i) > PATIENCE * rise:
                 continue
-            finding, self.pushes[i], state = yield from _signs(self, i, state)
+            finding, self.pushes[i], state = yield from self.signs(i, state, rise)
             self.findings += [finding] if finding is not None else []
+            if finding is not None and finding.kind == "drift":
+                break
         return True
+
+    def rises(self, q: Array) -> Array:
+        """(n,) rises of the first pushes, N m/s or N/s."""
+        inertia = FRACTION * least_inertia(self.runner.model, q)
+        return np.array([_rise(self.runner, i, x, q, PUSHED[0]) for i, x in enumerate(inertia)])
+
+    def largest(self, i: int) -> float:
+        """The largest push of joint i, N m or N."""
+        model = self.runner.model
+        return float(PUSH * effort_limit(model)[i] + RUB * model.friction[i])
+
+    def held(self, state: ArmState) -> Array:
+        """(n,) of the weight, as far as it is commanded, and damping; both with the signs that commands have shown."""
+        return np.asarray(self.carried * self.runner.weight(state.q) - self.damping * state.v) * self.side
+
+    def rest(self, state: ArmState) -> Motion[ArmState]:
+        """Let what held the arm before hold it, until it stands."""
+        t, still = state.t, np.maximum(STILL * speed_limit(self.runner.model), 2e-3)
+        shortest, longest = REST
+        while state.t - t < shortest or (state.t - t < longest and (np.abs(state.v) > still).any()):
+            state = yield Command(self.held(state), self.bounds, hold=True)
+        return state
+
+    def release(self, state: ArmState, length: float) -> Motion[tuple[Array, ArmState]]:
+        """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise, and the state after that."""
+        runner, t, first = self.runner, state.t, len(self.runner.record.t)
+        while state.t - t < length - 0.5 * runner.period:
+            state = yield Command(self.held(state), self.bounds)
+        state = yield from self.rest(state)
+        times, q, v, _ = runner.record.arrays(first)
+        calm = np.abs(v[-10:]).max(axis=0)
+        speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
+        for back in (2, 6):
+            moved, took = np.abs(q[back:] - q[:-back]), (times[back:] - times[:-back])[:, None]
+            seen = moved > 6.0 * runner.position_noise + 1e-5
+            speed = np.maximum(speed, np.where(seen, moved / took, 0.0).max(axis=0))
+        return speed, state
+
+    def releases(self, state: ArmState) -> Motion[tuple[bool, ArmState]]:
+        """Release the arm with no effort, then with its weight, ever longer; whether it is slow with one of them."""
+        runner, model, limit = self.runner, self.runner.model, speed_limit(self.runner.model)
+        slow, worst = [False, False], np.zeros(model.nv)
+        for commanded in (0, 1):
+            self.carried, length = float(commanded), runner.period
+            while True:
+                speed, state = yield from self.release(state, length)
+                worst = np.maximum(worst, speed)
+                if (AHEAD * speed > SPEED * limit).any():
+                    break
+                if length > LONGEST:
+                    slow[commanded] = True
+                    break
+                length *= 2.0
+            falls = length * np.abs(mass_matrix_inverse(model, state.q) @ runner.weight(state.q))
+            if not (slow[0] or commanded) and (speed > TWICE * falls + SPEED / AHEAD * limit).any():
+                break
+        self.carried = float(slow[1])
+        if not any(slow):
+            i = int(np.argmax(worst / limit))
+            why = f"reaches {worst[i]:.3f} rad/s or m/s within {length * 1e3:.0f} ms where its weight should act little"
+            self.findings.append(drifting(model.joint_names[i], why))
+        return any(slow), state
+
+    def push(self, i: int, sign: float, rise: float, state: ArmState) -> Motion[tuple[Pushed, Array, ArmState]]:
+        """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and the state after it."""
+        runner, n = self.runner, self.runner.model.nv
+        q, t, most, limit = state.q, state.t, self.largest(i), speed_limit(runner.model)[i]
+        push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(runner)
+        others = enough * [1.0 if k == i else OTHERS[k not in self.proven] for k in range(n)]
+        while push < most and not (np.abs(moved) > others).any():
+            push = min(rise * (state.t - t), most)
+            effort = self.held(state)
+            effort[i] += sign * push
+            state = yield Command(effort, self.bounds)
+            moved = state.q - q
+            if abs(state.v[i]) > PUSHED[1] * limit:  # behind play, positions do not show it
+                moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
+            rows.append((state.t - t, abs(moved[i])))
+        times, ways = np.array(rows).T
+        free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
+        state = yield from self.rest(state)
+        return Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q), moved, state
+
+    def signs(self, i: int, state: ArmState, rise: float) -> Motion[tuple[Finding | None, Pushed, ArmState]]:
+        """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
+        runner, model = self.runner, self.runner.model
+        name, noise = model.joint_names[i], motion_seen(runner)
+        least = FRACTION * float(least_inertia(model, state.q)[i])
+        moved, pushed, inertia = list[Array](), list[Pushed](), least
+        up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
+        for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
+            seen, way, state = yield from self.push(i, sign, rise, state)
+            inertia = max(least, seen.inertia if moved else 0.5 * seen.inertia)  # NaN: least
+            if seen.inertia > UNIT * least:
+                rise = max(rise, _rise(runner, i, min(inertia, seen.inertia), state.q, PUSHED[1]))
+            pushed.append(seen)
+            moved.append(sign * way / noise)
+        largest = max(seen.effort for seen in pushed)
+        shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
+        both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
+        drifts = np.where(np.sign(moved[0]) == -np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0)
+        if max(np.abs(both).max(), 1.0) < drifts.max():
+            return (
+                drifting(model.joint_names[int(np.argmax(drifts))], "moves the same way whatever is commanded"),
+                shown,
+                state,
+            )
+        if np.abs(both).max() < 0.5:
+            sentence = (
+                f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
+            )
+            line = Change("arm", f"brake, encoder or drive of {name}")
+            return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
+        together = mass_matrix_inverse(model, state.q) / noise[:, None]  # columns: ways of free joints
+        along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
+        likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
+        other = int(np.argmax(likely))
+        if likely[i] <= LIKELY * likely[other]:
+            names = (name, model.joint_names[other])
+            line = Change("parameters", "joints", names[::-1])
+            sentence = f"the command of {name} moves {names[1]}"
+            return Finding("commands_exchanged", names, sentence, 1.0, "", 0.9, line), shown, state
+        light = pushed[-1].inertia * FRACTION / least
+        if light < UNIT:  # NaN is not
+            sentence = (
+                f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
+            )
+            line = Change("driver", f"unit of the commands of {name}")
+            return Finding("command_unit", (name,), sentence, 1.0 / light, "", 0.9, line), shown, state
+        self.proven.add(i)
+        self.side[i], self.damping[i] = math.copysign(1.0, both[i]), damping_of(model, state.q)[i]
+        why = f"{both[i] * noise[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N"
+        return (reversed_command(name, why) if both[i] < 0.0 else None), shown, state
 
 
 def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
@@ -250,13 +321,8 @@ def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
     Raises:
         ArgumentError: the weight of the arm acts too much where it stands, or no joint states arrive.
     """
-    pushes = _Probe(runner, np.ones(runner.model.nv))
+    pushes = _Probe(runner)
     complete, record = runner.run(pushes.motion), runner.record
-    if record.ran_away and not pushes.findings:  # as an arm with little friction does whose signs are wrong
-        states = [runner.arm.read() for _ in range(math.ceil(REST / runner.period))]
-        if (last := states[-1]) is not None and exposure(runner.model, last.q) < CALM:
-            pushes = _Probe(runner, np.zeros(runner.model.nv))
-            complete = runner.run(pushes.motion)
     if record.fell:
         line = Change("arm", f"brake of {record.fell}")
         finding = Finding("brake", (record.fell,), f"{record.stopped}: it is not held", 1.0, "", 0.9, line)
@@ -264,10 +330,13 @@ def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
     if not (record.t or runner.stop()):
         remedy = "Start the robot's driver."
         raise ArgumentError(record.stopped or "no joint states arrive", where="release of the arm", remedy=remedy)
-    findings = list(pushes.findings)
+    exchanged = {name for f in pushes.findings if f.kind == "commands_exchanged" for name in f.joints}
+    findings = [f for f in pushes.findings if f.kind != "no_motion" or f.joints[0] not in exchanged]
+    findings.sort(key=lambda f: runner.model.joint_names.index(f.joints[0]))
     if record.ran_away and not findings and not runner.stop():
-        sentence = f"the arm runs away while it is pushed gently: {record.stopped}"
-        line = Change("description", "masses, mounting or a payload; or signs and unit of commands")
-        findings.append(Finding("drift", (), sentence, 1.0, "", 0.8, line))
-    notes = (record.stopped,) if record.stopped else ()
-    return StepReport("float", tuple(findings), {}, bool(complete or findings), notes=notes), pushes.pushes
+        findings.append(drifting("", f"runs away while it is pushed gently: {record.stopped}"))
+    notes = [record.stopped] if record.stopped else []
+    rest = runner.model.nv - len(pushes.pushes) - len(record.frozen)
+    if complete and rest and not any(f.kind == "drift" for f in findings):
+        notes.append(f"{rest} joints were not pushed: a lighter one, whose commands they may get, has not moved")
+    return StepReport("float", tuple(findings), {}, bool(complete or findings), notes=tuple(notes)), pushes.pushes

@@ -153,6 +153,7 @@ class MistakenArm:
         claim, truth, mistakes: as given.
         name: of :data:`ROBOTS`.
         nominal: the robot with its mistakes, and without the usual errors of descriptions.
+        known: the robot as its driver knows it: without a tool that was forgotten.
         sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
         t: s.
         declared_rate: Hz, that the driver is said to publish at.
@@ -171,6 +172,7 @@ class MistakenArm:
     ) -> None:
         n = claim.nv
         self.claim, self.truth, self.mistakes, self.nominal, self.name = claim, truth, tuple(mistakes), truth, ""
+        self.known = truth
         self._rng = rng = np.random.default_rng(seed)
         self.limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
         loose = [claim.joint_names[m.joint] for m in mistakes if m.kind == "brake"]
@@ -245,7 +247,7 @@ class MistakenArm:
             self.plant.brakes = command is None
             tau = np.zeros(self.claim.nv) if command is None else command
             if command is not None and self._compensates:
-                tau = tau + rd.gravity_forces(self.truth, self.plant.q)
+                tau = tau + rd.gravity_forces(self.known, self.plant.q)
             self._advance(tau)
             speeds = np.abs(self.plant.v) / self.claim.velocity_limit
             self.fastest = max(self.fastest, float(np.max(speeds[np.isfinite(speeds)], initial=0.0)))
@@ -334,7 +336,7 @@ class MistakenArm:
         q = 1e-5 * np.round(q / 1e-5)
         tau = np.array(self.plant.tau)
         if self._compensates:
-            tau = tau - rd.gravity_forces(self.truth, self.plant.q)
+            tau = tau - rd.gravity_forces(self.known, self.plant.q)
         tau = self._scale * tau + self._bias + 0.002 * self.limit * rng.standard_normal(n)
         effort = self.unit * self.sign["effort"] * tau[self.order["effort"]]
         position, velocity = self.seen(q), self.sign["position"] * self._v[self.order["position"]]
@@ -352,6 +354,8 @@ def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own"
     rng = np.random.default_rng(seed)
     state = rng.bit_generator.state
     arm = MistakenArm(claim, _truth(claim, mistakes, rng), mistakes, q0, engine, seed + 1)
+    rng.bit_generator.state = state
+    arm.known = _truth(claim, [m for m in mistakes if m.kind != "payload"], rng)
     rng.bit_generator.state = state
     arm.nominal, arm.name = _truth(claim, mistakes, rng, usual=False), name
     return arm

@@ -10,7 +10,7 @@ import robot_dynamics_ros as rd
 from benchmarks.commissioning.arm import Mistake, MistakenArm
 from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing
 
-__all__ = ["KINDS", "draw", "expected", "shows"]
+__all__ = ["KINDS", "distance", "draw", "expected", "shows"]
 
 KINDS = (
     "effort_sign", "position_sign", "axis", "joints_exchanged", "effort_unit", "effort_unit of one joint",
@@ -80,15 +80,18 @@ def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
     ``arm`` has one mistake.
     """
     (mistake,) = arm.mistakes
-    claim, truth = arm.claim, arm.nominal
     if mistake.kind == "brake":
         weight = np.abs(rd.gravity_forces(arm.truth, arm.plant.q))
         return bool(weight[mistake.joint] > 1.3 * arm.truth.friction[mistake.joint])
     if mistake.kind in ("velocity_filter", "frozen_joint", "clock", "rate", "friction", "delay", "play"):
         return True
-    tau = rd.gravity_forces(truth, np.array([arm.unseen(p) for p in poses]))
-    if mistake.kind == "gravity_compensated_by_driver":
-        tau = 0.0 * tau
+    return distance(arm, poses) >= DISTANCE
+
+
+def distance(arm: MistakenArm, poses: np.ndarray) -> float:
+    """Squared distance of noise-free readings from those of arms within usual errors of the description, in terms of these."""
+    claim, compensated = arm.claim, any(m.kind == "gravity_compensated_by_driver" for m in arm.mistakes)
+    tau = rd.gravity_forces(arm.nominal, np.array([arm.unseen(p) for p in poses])) * (not compensated)
     effort = arm.unit * arm.sign["effort"] * tau[:, arm.order["effort"]]
     weighing = Weighing(claim, Readings(poses, effort, None, np.zeros(claim.nv)))
-    return weighing.fit(Explanation.as_described(claim)).misfit * effort.size >= DISTANCE
+    return float(weighing.fit(Explanation.as_described(claim)).misfit * effort.size)

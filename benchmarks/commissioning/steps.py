@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks.commissioning.arm import MistakenArm, asked_poses
-from robot_dynamics_ros.commissioning import ArmState
+from robot_dynamics_ros.commissioning import ArmState, weighing_poses
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.session import UNSAFE
 
@@ -14,7 +16,7 @@ __all__ = ["STOPPERS", "efforts_at_rest", "look", "reachable_poses"]
 
 FLOATS = 1.0  # s
 _BACK, _SPEED = 0.06, 0.12  # rad, rad/s: from where and how fast a pose is passed
-STOPPERS = {"frozen_joint", "frozen_effort", "missing_field", "names", "position_unit"}
+STOPPERS = {"frozen_effort", "missing_field", "names", "position_unit"}
 """Findings of listening with which weighing would make no sense."""
 
 
@@ -26,6 +28,9 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
     findings += _listen(arm, still=False).findings
     if STOPPERS & {finding.kind for finding in findings}:
         return findings
+    if frozen := [name for f in findings if f.kind == "frozen_joint" for name in f.joints]:
+        arm.place(start)
+        poses = reachable_poses(arm, still=frozen)
     q, effort, moved = efforts_at_rest(arm, poses)
     findings += rd.commissioning.weigh(arm.claim, q, effort, moved=moved).findings
     if not any(finding.kind in UNSAFE for finding in findings):
@@ -55,11 +60,12 @@ def _listen(arm: MistakenArm, *, still: bool) -> rd.commissioning.StepReport:
     return listen_to(arm.claim, readings, declared_rate=arm.declared_rate, still=still)
 
 
-def reachable_poses(arm: MistakenArm, count: int = 12) -> np.ndarray:
-    """(count, n) poses, as they are read, where weighing asks for them and the arm gets to."""
+def reachable_poses(arm: MistakenArm, count: int = 12, still: Sequence[str] = ()) -> np.ndarray:
+    """(count, n) poses, as they are read, where weighing asks for them and the arm gets to; some joints may have to stay."""
     low, high = arm.truth.lower + 2.0 * _BACK, arm.truth.upper - 2.0 * _BACK
     poses = []
-    for pose in asked_poses(arm.name, count):
+    here = arm.seen(arm.plant.q)
+    for pose in weighing_poses(arm.claim, count, around=here, still=still) if still else asked_poses(arm.name, count):
         true = np.clip(arm.unseen(pose), low, high)
         for _ in range(20):  # a heavier arm does not get there
             if np.max((np.abs(rd.gravity_forces(arm.truth, true)) + arm.truth.friction) / arm.truth.effort_limit) < 0.9:

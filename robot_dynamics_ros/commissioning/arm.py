@@ -38,7 +38,7 @@ __all__ = ["Arm", "ArmState", "Bounds", "Command", "Motion", "Record", "StepRunn
 
 SLACK = 0.02
 """rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad."""
-SLOW = 0.08
+SLOW = 0.06
 """Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth."""
 SILENCE = 1.0
 """s of unusable states after which a stop waits no longer."""

@@ -103,7 +103,9 @@ def search(weighing: Weighing) -> list[Scored]:
                 if further is not None:
                     level.append(further)
         tried += level
-        front = _distinct(sorted(level, key=lambda s: -s.score))[:_WIDTH]
+        level.sort(key=lambda s: -s.score)
+        front = _distinct(level)[:_WIDTH]
+        front += [s for s in level if s.guesses == (Guess("effort_unit"),) and s not in front]  # it hides all others
         if not front or front[0].score < best.score + _CLEAR:
             if number or best.fit.misfit < ADEQUATE:
                 break
@@ -151,7 +153,7 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
     """An explanation with one more mistake, and what the width of its parameters costs; None: too small to be named."""
     if guess.reading is not None:
         return x.without(guess.reading), 0.0
-    if x.compensated or x.other_robot:  # nothing else shows then
+    if x.other_robot or (x.compensated and guess.kind != "payload"):  # nothing else shows then
         return None
     match guess.kind:
         case "gravity_compensated_by_driver":
@@ -187,9 +189,8 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
     squares, own = np.sum(g * g, axis=0) / weighing.limit**2, np.sum(effort**2, axis=0) / weighing.limit**2
     factor = np.ones(len(along))
     if not joints:
-        if not along.sum() > 0.0:
-            return None
-        factor[:] = squares.sum() / along.sum()
+        alike = along.sum() > 0.5 * math.sqrt(squares.sum() * own.sum())
+        factor[:] = squares.sum() / along.sum() if alike else math.sqrt(squares.sum() / max(own.sum(), 1e-300))
     else:
         chosen = list(joints)
         clear = (along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])) & (

@@ -262,16 +262,19 @@ class _Probe:
         runner, model = self.runner, self.runner.model
         name, noise = model.joint_names[i], motion_seen(runner)
         least = FRACTION * float(least_inertia(model, state.q)[i])
-        moved, pushed, inertia = list[Array](), list[Pushed](), least
+        moved, pushed = list[Array](), list[Pushed]()
         up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
         for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
             seen, way, state = yield from self.push(i, sign, rise, state)
-            inertia = max(least, seen.inertia if moved else 0.5 * seen.inertia)  # NaN: least
-            if seen.inertia > UNIT * least:
-                rise = max(rise, _rise(runner, i, min(inertia, seen.inertia), state.q, PUSHED[1]))
+            if (
+                seen.inertia > UNIT * least and not moved
+            ):  # NaN is not; friction that falls makes it look smaller, or larger
+                inertia = max(least, 0.5 * seen.inertia)
+                rise = max(rise, _rise(runner, i, inertia, state.q, PUSHED[1]))
             pushed.append(seen)
             moved.append(sign * way / noise)
         largest = max(seen.effort for seen in pushed)
+        inertia = max(least, min((seen.inertia for seen in pushed if seen.inertia > 0.0), default=least))
         shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
         both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
         drifts = np.where(np.sign(moved[0]) == -np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0)

@@ -187,6 +187,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         for key in ("inertia", "delay", "friction", "play")
     }
     locked, free, bodies = np.diagonal(mass_matrix(model, q)), least_inertia(model, q), bodies_inertia(model, q)
+    columns["inertia"][columns["play"] > LEAST_PLAY * scale_of(model)] = np.nan  # it moves without its links there
     rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
     findings = []
     delays = [loop.delay for loop in known if loop.misfit < MISFIT]
@@ -199,11 +200,12 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         loop = loops[i]
         if loop is None:
             continue
-        unlike = loop.inertia > 1.6 * locked[i] + not_described[i] or loop.inertia < 0.4 * free[i]
-        if unlike and abs(loop.inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
+        inertia = columns["inertia"][i]
+        unlike = inertia > 1.6 * locked[i] + not_described[i] or inertia < 0.4 * free[i]
+        if unlike and abs(inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
             line = Change("parameters", f"armature.{names[i]}", float(f"{rotor[i]:.3g}"), safe=True)
-            sentence = f"{names[i]} has an inertia of {loop.inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
-            factor = loop.inertia / locked[i]
+            sentence = f"{names[i]} has an inertia of {inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
+            factor = inertia / locked[i]
             findings.append(Finding("inertia", (names[i],), sentence, float(factor), "", 0.9, line))
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
             line = Change(

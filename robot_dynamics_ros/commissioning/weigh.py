@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ __all__ = ["weigh", "weighing_poses"]
 
 _FEWEST, _USUAL = 3, 12  # poses: fewer tell nothing; as many tell most
 _SURE, _DECIDES = 0.95, 9.0  # certainty; squared standard errors between two explanations in one pose
+_HINT = 3.0  # logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
 _MARGIN = 0.1  # rad or m from limits
 _CARRIED = 0.6  # of the effort limit
 _CANDIDATES = 300
@@ -96,6 +98,11 @@ def weigh(
         if readings.band is not None
         else ["each pose was approached once: friction is not known, small mistakes do not show"]
     )
+    if not best.guesses:
+        lighter = [s for s in tried if [g.kind for g in s.guesses] == ["link_mass"]]
+        for scored in sorted(lighter, key=lambda s: -s.fit.score)[:2]:
+            if scored.fit.score > best.fit.score + _HINT:
+                notes.append(f"perhaps {_sentence(weighing, scored, scored.guesses[0])[0]}: too little to accuse it")
     pose = None
     if certainty < _SURE and rival is not None:
         pose = _deciding(weighing, best, rival)
@@ -300,7 +307,13 @@ def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float
 
 
 def weighing_poses(
-    model: RobotModel, count: int = _USUAL, *, around: ArrayLike | None = None, span: float = math.inf, seed: int = 0
+    model: RobotModel,
+    count: int = _USUAL,
+    *,
+    around: ArrayLike | None = None,
+    span: float = math.inf,
+    still: Sequence[str] = (),
+    seed: int = 0,
 ) -> Array:
     """Poses whose efforts at rest tell most, spread over the workspace.
 
@@ -311,13 +324,14 @@ def weighing_poses(
         count: how many.
         around: (nv,) configuration from which no joint is farther than ``span``; ``None``: the whole range.
         span: rad or m.
+        still: names of joints that stay as they are ``around``: those whose position is frozen.
         seed: of the random candidates.
 
     Returns:
         (count, nv), each within limits, and with no more effort than the joints can carry.
     """
     model = without_compiling(model)
-    q = _candidates(model, around, span, seed)
+    q = _candidates(model, around, [0.0 if name in still else span for name in model.joint_names], seed)
     x = Explanation.as_described(model)
     weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
     Z, size = weighing.tolerances(x, *weighing.columns(q, x.gravity), 0.0 * weighing.limit)
@@ -335,15 +349,13 @@ def weighing_poses(
     return q[chosen]
 
 
-def _candidates(model: RobotModel, around: ArrayLike | None, span: float, seed: int) -> Array:
+def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
     """Random configurations within limits that the joints can carry."""
     middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
-    low = np.maximum(
-        np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi), np.maximum(middle - span, -math.pi)
-    )
-    high = np.minimum(
-        np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(middle + span, math.pi)
-    )
+    near, far = middle - span, middle + span
+    low = np.maximum(np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi), np.maximum(near, -math.pi))
+    high = np.minimum(np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(far, math.pi))
+    low, high = np.where(near == far, middle, low), np.where(near == far, middle, high)
     high = np.maximum(high, low)
     q = low + np.random.default_rng(seed).random((_CANDIDATES, model.nv)) * (high - low)
     load = np.max(np.abs(gravity_forces(model, q)) / effort_scale(model), axis=1)

@@ -44,8 +44,8 @@ LIKELY = 0.9
 """Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed."""
 FRACTION = 0.8
 """Least inertia that is expected, over the description's."""
-PUSH, RUB = 0.03, 4.0
-"""Largest push: a share of the effort limit and times the friction described."""
+PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
+"""Largest push: a share of the effort limit and times the friction described, or that share where none is."""
 MOVED, NOISE = 4e-4, 8.0
 """rad that count as motion; or times the standard deviation of positions, if that is more."""
 OTHERS = 10.0, 3.0
@@ -182,8 +182,8 @@ class _Probe:
 
     def largest(self, i: int) -> float:
         """The largest push of joint i, N m or N."""
-        model = self.runner.model
-        return float(PUSH * effort_limit(model)[i] + RUB * model.friction[i])
+        limit, friction = effort_limit(self.runner.model)[i], self.runner.model.friction[i]
+        return float(PUSH * limit + RUB * (friction or UNKNOWN * limit))
 
     def held(self, state: ArmState) -> Array:
         """(n,) of the weight, as far as it is commanded, and damping; both with the signs that commands have shown."""

@@ -40,11 +40,13 @@ _CANDIDATES, _BEST, _CHANGED, _ROUNDS, _SHRINK = 1000, 12, 16, 60, 0.93
 _MARGIN = 0.1  # rad or m from limits
 
 
+@lru_cache(8)
 def scale_of(model: RobotModel) -> Array:
     """(n,) 1 for joints that turn, 0.2 for those that slide: m that stand for a rad."""
     return np.array([0.2 if model.joint(name).type is JointType.PRISMATIC else 1.0 for name in model.joint_names])
 
 
+@lru_cache(8)
 def speed_limit(model: RobotModel) -> Array:
     """(n,) velocity limits, finite."""
     return np.where(np.isfinite(model.velocity_limit), model.velocity_limit, SPEED * scale_of(model))

@@ -303,13 +303,13 @@ def tune(
     """
     tuning, model = _Tuning(runner, settings), runner.model
     runner.run(tuning.motion, open_to=0.0)
-    stopped, tuning.period = runner.record.stopped, runner.period
+    stopped, interrupted, tuning.period = runner.record.stopped, not runner.record.ran_away, runner.period
     for bandwidth, good, why in tuning.tried:
         announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
     while tuning.best > SLOWEST and not tuning.margin and not stopped:
         runner.run(tuning.proof, open_to=0.0)
-        if runner.record.stopped in ("stopped by a person", "joint states stopped"):
-            stopped = runner.record.stopped
+        if runner.record.stopped and not runner.record.ran_away:
+            stopped, interrupted = runner.record.stopped, True
         elif not tuning.margin:
             announce(
                 f"bandwidth {tuning.best:.3g} rad/s: not stable with {PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
@@ -324,6 +324,8 @@ def tune(
         numbers[key] = np.array(
             [getattr(tuning.responses[i], key) if i in tuning.responses else np.nan for i in range(model.nv)]
         )
+    if stopped and interrupted:
+        return StepReport("tune", (), numbers, enough=False, notes=(stopped,)), settings
     if stopped or not tuning.margin:
         why = stopped or tuning.fault() or "it is not stable with more delay"
         line = Change("parameters", "robustness.bandwidth", round(0.5 * settings.bandwidth, 1), safe=True)

@@ -50,8 +50,7 @@ SLIPPERY = described(friction=(0.1, 0.1, 0.1))
 FLIPPED = -np.ones(3)
 
 
-@pytest.mark.parametrize("late", [0, 10])
-@pytest.mark.parametrize("truth", [MODEL, SLIPPERY], ids=["friction", "slippery"])
+@pytest.mark.parametrize(("truth", "late"), [(MODEL, 0), (SLIPPERY, 10)], ids=["friction", "slippery and late"])
 @pytest.mark.parametrize("wrong", [(), (1,), (2,), (0, 2), (0, 1, 2)])
 def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, late):
     """Any signs, with 20 ms of delay and with hardly any friction."""
@@ -79,6 +78,29 @@ def test_commands_in_another_unit_are_named():
     report, _ = probe(StepRunner(arm, MODEL))
     assert [(f.kind, *f.joints) for f in report.findings] == [("command_unit", "joint2")]
     assert 2.5 < report.findings[0].number <= 12.0
+    within(arm, PROBES)
+
+
+UNIT = 10.0 * np.ones(3)
+EXCHANGED = [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kinds"),
+    [
+        ({"signs": UNIT}, {"command_unit"}),
+        ({"signs": 10.0 * UNIT}, {"command_unit", "drift"}),
+        ({"order": EXCHANGED}, {"commands_exchanged", "drift"}),
+        ({"gravity": (0.0, 6.9, -6.9)}, {"drift"}),
+        ({"gravity": (9.81, 0.0, 0.0)}, {"drift"}),
+    ],
+)
+def test_an_arm_that_cannot_be_weighed_stays_slow(mistake, kinds):
+    """20 ms of delay, hardly any friction: commands in another unit or of other joints, another mounting."""
+    truth = SLIPPERY.replace(gravity=mistake.pop("gravity", SLIPPERY.gravity))
+    arm = WrongArm(truth, delay=10, **mistake)
+    report, _ = probe(StepRunner(arm, SLIPPERY))
+    assert report.findings and {f.kind for f in report.findings} <= kinds
     within(arm, PROBES)
 
 

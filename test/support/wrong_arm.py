@@ -35,7 +35,8 @@ class WrongArm:
 
     Args:
         truth: as it is.
-        signs: of the commands.
+        signs: of the commands, or factors.
+        order: of the joints that they go to.
         delay: periods from a command to its effort.
         play: rad, of each joint between its gear and its encoder.
         frozen: number of a joint whose encoder does not move; -1: none.
@@ -46,7 +47,7 @@ class WrongArm:
         home: (3,) rad, where it stands.
     """
 
-    def __init__(self, truth, *, signs=1.0, delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
+    def __init__(self, truth, *, signs=1.0, order=slice(None), delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
                  nan_after=10**9, noise=NOISE, seed=0, home=HOME):  # fmt: skip
         self.model, self.signs, self.play, self.frozen, self.lifts = (
             truth,
@@ -55,6 +56,7 @@ class WrongArm:
             frozen,
             lifts,
         )
+        self.order = order
         brakes = {name: 0.0 if i == loose else np.inf for i, name in enumerate(truth.joint_names)}
         self.plant = MujocoPlant(truth, PERIOD, geometry="none", q0=home, substeps=2, brake_effort=brakes)
         self.rng, self.noise = np.random.default_rng(seed), noise
@@ -80,7 +82,7 @@ class WrongArm:
         self.under_way.append(self.command if self.silence <= BRAKES else None)
         command = self.under_way.popleft()
         plant.brakes = command is None
-        effort = np.zeros(model.nv) if command is None else self.signs * command
+        effort = np.zeros(model.nv) if command is None else self.signs * command[self.order]
         if self.lifts and command is not None:
             effort = effort + rd.gravity_forces(model, plant.q)
         plant.step(effort)

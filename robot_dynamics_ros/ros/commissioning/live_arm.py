@@ -28,10 +28,6 @@ from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
 __all__ = ["LiveArm", "spinning_arm"]
 
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-_PATIENCE = 0.1
-"""s without a state after which there is none."""
-_OLD = 3
-"""States that may wait while commands are sent; older ones are passed over."""
 
 
 class LiveArm:
@@ -41,12 +37,14 @@ class LiveArm:
         node: of the subscription and the publisher.
         model: the robot.
         command_format: type of the commands.
+        state_timeout: s without a joint state after which there is none.
 
     Attributes:
         refused: why the last message was refused; ``""`` if it was not.
     """
 
-    def __init__(self, node: Node, model: RobotModel, command_format: str) -> None:
+    def __init__(self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1) -> None:
+        self._timeout = state_timeout
         self._node, self._nv, self._commanding = node, model.nv, False
         self._states: queue.SimpleQueue[ArmState] = queue.SimpleQueue()
         self._reader = JointStateReader(model.joint_names)
@@ -73,10 +71,10 @@ class LiveArm:
         self._states.put(state)
 
     def read(self) -> ArmState | None:
-        """The next state, or the newest where they are not read fast enough; ``None`` after 0.1 s without one."""
+        """The next state, or the newest while commands are sent; ``None`` if there is none in time."""
         try:
-            state = self._states.get(timeout=_PATIENCE)
-            while self._commanding and self._states.qsize() > _OLD:
+            state = self._states.get(timeout=self._timeout)
+            while self._commanding and not self._states.empty():
                 state = self._states.get_nowait()
         except queue.Empty:
             return None

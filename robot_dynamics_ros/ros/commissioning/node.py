@@ -68,7 +68,7 @@ class CommissioningNode(Node):
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
             return
-        self._arm = LiveArm(self, model, values["command_format"])
+        self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])
         settings = ArmSettings(
             delay=values["robot_delay"],
             gravity_compensated_by=values["gravity_compensated_by"],

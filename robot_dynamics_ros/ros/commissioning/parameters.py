@@ -34,6 +34,15 @@ COMMISSIONING_PARAMETERS = (
     ),
     Param("robot_delay", 0.0, "Delay of the robot as far as known.", unit="s", lower=0.0, upper=0.1, read_only=True),
     Param("declared_rate", 0.0, "Rate of joint states as published; 0: unknown.", unit="Hz", lower=0.0, read_only=True),
+    Param(
+        "state_timeout",
+        0.1,
+        "Time without joint states after which a step stops.",
+        unit="s",
+        lower=0.01,
+        upper=10.0,
+        read_only=True,
+    ),
     Param("output", "commissioning", "Folder for report and parameter file, written after every step.", read_only=True),
     Param("executor", "single_threaded", "Executor.", choices=("single_threaded",), read_only=True),
 )

@@ -318,6 +318,12 @@ class MistakenArm:
         q[self.order["position"]] = self.sign["position"] * (position - self._zero)
         return q
 
+    def read_exactly(self, q: np.ndarray) -> np.ndarray:
+        """(k, n) efforts that the driver publishes at rest at true configurations (k, n), without noise and friction."""
+        tau = self._scale * rd.gravity_forces(self.truth, q) + self._bias
+        effort: np.ndarray = self.unit * self.sign["effort"] * tau[:, self.order["effort"]]
+        return effort
+
     def _advance(self, tau: np.ndarray) -> ArmState:
         self.plant.step(tau)
         self._tick += 1

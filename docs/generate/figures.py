@@ -574,8 +574,20 @@ def commissioning_bars() -> str:
     return table(("cases", "number", "of these"), rows)
 
 
+def commissioning_further(part: str) -> str:
+    """Arms that cannot be weighed; tours."""
+    rows = results(f"commissioning_{part}")["table"]
+    if part == "tours":
+        keys = ("robot", "default", "commissioned", "bandwidth", "margin", "whole delay")
+        rows = [{key: row[key] for key in keys} for row in rows]
+    cells = [[number(x) if isinstance(x, float) else str(x) for x in row.values()] for row in rows]
+    return with_source(table(rows[0], cells), f"commissioning_{part}")
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "commissioning": commissioning,
+    "commissioning unweighed": lambda: commissioning_further("unweighed"),
+    "commissioning tours": lambda: commissioning_further("tours"),
     "commissioning bars": commissioning_bars,
     "short": lambda: calls(("ur5", "talos_reduced"), ("inverse", "forward", "mass")),
     "calls": lambda: calls(ROBOTS, FUNCTIONS),

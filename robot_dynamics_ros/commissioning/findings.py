@@ -10,7 +10,7 @@ from types import MappingProxyType
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["KINDS", "STEPS", "Change", "Finding", "Kind", "StepReport"]
+__all__ = ["KINDS", "STEPS", "Change", "Finding", "Kind", "StepReport", "mistake"]
 
 STEPS = ("listen", "weigh", "float", "twitch", "tune", "move")
 """Steps of commissioning, in their order."""
@@ -25,56 +25,63 @@ class Kind:
 
     Attributes:
         title: its plain name.
-        steps: that can show it, the first one first.
+        unit: of its number; ``""`` for a factor.
+        certainty: of a finding, if nothing else is said.
+        place, line: of its change; ``{}`` stands for the first joint.
     """
 
     title: str
-    steps: tuple[str, ...]
+    unit: str = ""
+    certainty: float = 0.9
+    place: str = ""
+    line: str = ""
 
 
+_EFFORT, _WAY = "N m or N", "rad or m"
+_MASSES = "mounting, masses or a payload; or signs and unit of commands"
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "rate": Kind("joint states come at another rate", ("listen",)),
-        "jitter": Kind("joint states come irregularly", ("listen",)),
-        "clock": Kind("stamps are from another clock", ("listen",)),
-        "missing_field": Kind("positions, velocities or efforts are missing", ("listen",)),
-        "names": Kind("names of joints differ from the description", ("listen",)),
-        "position_unit": Kind("positions are in another unit", ("listen", "weigh")),
-        "velocity_unit": Kind("velocities are in another unit", ("listen",)),
-        "velocity_sign": Kind("velocities have the opposite sign", ("listen",)),
-        "velocity_filter": Kind("velocities are filtered", ("listen",)),
-        "frozen_joint": Kind("the position of a joint is frozen", ("listen", "weigh", "float")),
-        "frozen_effort": Kind("the effort of a joint is frozen", ("listen", "weigh")),
-        "other_publisher": Kind("somebody else publishes", ("listen",)),
-        "effort_sign": Kind("efforts have the opposite sign", ("weigh",)),
-        "position_sign": Kind("positions have the opposite sign", ("weigh",)),
-        "joints_exchanged": Kind("two joints are exchanged", ("weigh",)),
-        "effort_unit": Kind("efforts are in another unit", ("weigh",)),
-        "gravity_compensated_by_driver": Kind("the driver compensates gravity", ("weigh", "float")),
-        "mounting": Kind("the arm is mounted in another direction", ("weigh",)),
-        "zero_offset": Kind("the zero of a joint is off", ("weigh",)),
-        "payload": Kind("a payload is not in the description", ("weigh",)),
-        "link_mass": Kind("a link has another mass", ("weigh",)),
-        "friction": Kind("friction is larger than in the description", ("weigh", "twitch")),
-        "wrong_robot": Kind("the description is of another robot", ("weigh",)),
-        "brake": Kind("a joint is not held", ("listen", "weigh", "float")),
-        "held_joint": Kind("something else holds a joint", ("weigh", "float")),
-        "unexplained": Kind("efforts differ from the description by no single cause", ("weigh",)),
-        "drift": Kind("the arm drifts with its gravity compensated", ("float",)),
-        "command_sign": Kind("commands have the opposite sign", ("float",)),
-        "command_unit": Kind("commands are in another unit", ("float",)),
-        "commands_exchanged": Kind("the commands of two joints are exchanged", ("float",)),
-        "no_motion": Kind("a joint does not follow its command", ("float",)),
-        "delay": Kind("commands act late", ("float", "twitch")),
-        "play": Kind("a joint has play", ("listen", "twitch")),
-        "inertia": Kind("a joint's inertia differs from the description", ("twitch",)),
-        "gains": Kind("gains do not fit the arm", ("tune",)),
-        "margin": Kind("the loop is close to unstable", ("tune",)),
-        "tracking": Kind("the arm does not follow its trajectory", ("move",)),
-        "effort_limit": Kind("efforts reach their limits", ("move",)),
-        "unexplained_effort": Kind("efforts on the way are not explained", ("move",)),
+        "rate": Kind("joint states come at another rate", "Hz", 0.99, "driver", "rate of joint states"),
+        "jitter": Kind("joint states come irregularly", "s", 0.9, "driver", "network or load of the computer"),
+        "clock": Kind("stamps are from another clock", "s", 0.99, "driver", "stamps by the clock of this computer, or synchronized clocks"),
+        "missing_field": Kind("positions, velocities or efforts are missing", "", 0.95, "driver", "fields of joint states"),
+        "names": Kind("names of joints differ from the description", "", 1.0, "driver", "names of joints"),
+        "position_unit": Kind("positions are in another unit", "", 0.95, "driver", "unit of positions"),
+        "velocity_unit": Kind("velocities are in another unit", "", 0.98, "driver", "unit of velocities"),
+        "velocity_sign": Kind("velocities have the opposite sign", "", 0.99, "driver", "sign of the velocity of {}"),
+        "velocity_filter": Kind("velocities are filtered", "Hz", 0.95, "driver", "filter of velocities, above 20 Hz"),
+        "frozen_joint": Kind("the position of a joint is frozen", _WAY, 0.9, "driver", "encoder of {}"),
+        "frozen_effort": Kind("the effort of a joint is frozen", "", 0.9, "driver", "effort of {}"),
+        "other_publisher": Kind("somebody else publishes", "", 0.9, "driver", "one publisher"),
+        "effort_sign": Kind("efforts have the opposite sign", "", 0.9, "parameters", "measured_effort_factor"),
+        "position_sign": Kind("positions have the opposite sign", "", 0.9, "description", "joint[{}]/axis"),
+        "joints_exchanged": Kind("two joints are exchanged", "", 0.9, "parameters", "joints"),
+        "effort_unit": Kind("efforts are in another unit", "", 0.9, "parameters", "measured_effort_factor"),
+        "gravity_compensated_by_driver": Kind("the driver compensates gravity", "", 0.95, "parameters", "gravity_compensated_by"),
+        "mounting": Kind("the arm is mounted in another direction", "rad", 0.9, "description", "gravity, or origin of the joint that holds the base"),
+        "zero_offset": Kind("the zero of a joint is off", _WAY, 0.9, "driver", "zero of {}"),
+        "payload": Kind("a payload is not in the description", "kg", 0.9, "parameters", "payload.mass"),
+        "link_mass": Kind("a link has another mass", "", 0.9, "description", "link[{}]/inertial/mass"),
+        "friction": Kind("friction is larger than in the description", _EFFORT, 0.95, "description", "joint[{}]/dynamics/friction"),
+        "wrong_robot": Kind("the description is of another robot", "", 0.9, "description", "robot_description_file"),
+        "brake": Kind("a joint is not held", _WAY, 0.97, "arm", "brake or holding controller of {}"),
+        "held_joint": Kind("something else holds a joint", "", 0.9, "arm", "brake of {}"),
+        "unexplained": Kind("efforts differ from the description by no single cause"),
+        "drift": Kind("the arm drifts with its gravity compensated", "", 0.8, "description", _MASSES),
+        "command_sign": Kind("commands have the opposite sign", "", 0.95, "driver", "sign of the commands of {}"),
+        "command_unit": Kind("commands are in another unit", "", 0.9, "driver", "unit of the commands of {}"),
+        "commands_exchanged": Kind("the commands of two joints are exchanged", "", 0.9, "parameters", "joints"),
+        "no_motion": Kind("a joint does not follow its command", _EFFORT, 0.8, "arm", "brake, encoder or drive of {}"),
+        "delay": Kind("commands act late", "s", 0.95, "parameters", "robot_delay"),
+        "play": Kind("a joint has play", _WAY, 0.9, "arm", "gear or coupling of {}"),
+        "inertia": Kind("a joint's inertia differs from the description", "", 0.9, "parameters", "armature.{}"),
+        "gains": Kind("gains do not fit the arm", "rad/s", 0.8, "parameters", "robustness.bandwidth"),
+        "margin": Kind("the loop is close to unstable", "rad/s", 0.8, "parameters", "robustness.bandwidth"),
+        "tracking": Kind("the arm does not follow its trajectory", _WAY, 0.9, "parameters", "velocity_scale"),
+        "effort_limit": Kind("efforts reach their limits", "", 0.9, "parameters", "velocity_scale"),
+        "unexplained_effort": Kind("efforts on the way are not explained", "", 0.7, "description", "friction, rotor or payload"),
     }
-)
+)  # fmt: skip
 """All kinds of findings."""
 
 
@@ -86,13 +93,11 @@ class Change:
         place: one of ``"parameters"``, ``"description"``, ``"driver"``, ``"arm"``.
         key: parameter, or element of the URDF as a path: ``joint[joint2]/axis``; elsewhere the thing itself.
         value: the new value; ``None`` where a person has to find it.
-        safe: whether the step may be tried again with it before a person has looked.
     """
 
     place: str
     key: str
     value: float | str | tuple[float | str, ...] | None = None
-    safe: bool = False
 
     def __post_init__(self) -> None:
         if self.place not in PLACES:
@@ -138,6 +143,29 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.sentence} ({self.certainty:.0%} sure)" + (f" → {self.change}" if self.change else "")
+
+
+def mistake(
+    kind: str,
+    joints: str | Iterable[str],
+    sentence: str,
+    number: float = math.nan,
+    value: float | str | tuple[float | str, ...] | None = None,
+    *,
+    certainty: float = math.nan,
+    line: str = "",
+) -> Finding:
+    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it.
+
+    Raises:
+        UnknownNameError: no such kind.
+    """
+    if kind not in KINDS:
+        raise UnknownNameError("kind of finding", kind, KINDS)
+    row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
+    change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value) if row.place else None
+    sure = row.certainty if math.isnan(certainty) else certainty
+    return Finding(kind, names, sentence, float(number), row.unit, sure, change)
 
 
 @dataclass(frozen=True, eq=False)

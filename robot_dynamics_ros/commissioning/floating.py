@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.probe import damping_of
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix
@@ -64,18 +64,16 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
         sentence = (
             f"the arm rises by {share:.2f} times its weight, which is compensated: the driver compensates gravity, too"
         )
-        line = Change("parameters", "gravity_compensated_by", "robot", safe=True)
-        return StepReport(
-            "float", (Finding("gravity_compensated_by_driver", (), sentence, share, "", 0.95, line),), {"drift": far}
-        )
+        finding = mistake("gravity_compensated_by_driver", (), sentence, share, "robot")
+        return StepReport("float", (finding,), {"drift": far})
     for i in np.flatnonzero(np.abs(far) > DRIFTED * scale_of(model)):
         name, share = model.joint_names[i], abs(effort[i]) / heaviest[i]
         sentence = (
             f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s: {effort[i]:+.2f} N m or N beyond its friction move it"
         )
         if share > GRAVITY_ERROR:
-            change = Change("description", "masses and centres of mass from this joint on, or a payload")
-            findings.append(Finding("drift", (name,), sentence, float(effort[i]), "N m or N", 0.9, change))
+            line = "masses and centres of mass from this joint on, or a payload"
+            findings.append(mistake("drift", name, sentence, effort[i], certainty=0.9, line=line))
         else:
             notes.append(sentence)
     return StepReport("float", tuple(findings), {"drift": far, "effort": effort}, notes=tuple(notes))
@@ -108,9 +106,8 @@ def late_commands(delay: float, period: float) -> list[Finding]:
     """The finding of a robot's delay, s, if it is more than 1.5 periods."""
     if not (delay > 1.5 * period and delay > 2e-3):
         return []
-    line = Change("parameters", "robot_delay", round(delay, 4), safe=True)
     sentence = f"commands act {delay * 1e3:.1f} ms late, {delay / period:.1f} periods of the joint states"
-    return [Finding("delay", (), sentence, delay, "s", 0.95, line)]
+    return [mistake("delay", (), sentence, delay, round(delay, 4))]
 
 
 def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> StepReport:
@@ -144,7 +141,6 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
     delay = effort_delay(t[:last] - t[0], u[:last], np.array(record.effort[:last]), tones) - runner.period
     report = dataclasses.replace(report, findings=(*report.findings, *late_commands(delay, runner.period)))
     if record.stopped and not report.findings:
-        sentence = f"the arm does not float: {record.stopped}"
-        change = Change("description", "masses and centres of mass, or a payload")
-        return StepReport("float", (Finding("drift", (), sentence, 1.0, "", 0.8, change),), report.numbers)
+        finding = mistake("drift", (), f"the arm does not float: {record.stopped}", 1.0)
+        return StepReport("float", (finding,), report.numbers)
     return report

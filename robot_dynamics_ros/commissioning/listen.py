@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.commissioning.arm import ArmState
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -106,9 +106,7 @@ def listen(
     log, notes, findings = _read(model, arrival, stamps, names, (position, velocity, effort), declared_rate, still)
     if len(publishers) > 1:
         text = f"{len(publishers)} nodes publish joint states of this arm: {', '.join(publishers)}"
-        findings.append(
-            Finding("other_publisher", (), text, len(publishers), "", 0.9, Change("driver", "one publisher"))
-        )
+        findings.append(mistake("other_publisher", (), text, len(publishers)))
     delay = _delays(log)
     findings += [*_times(log), *_units(log), *_frozen(log), *_velocities(log, delay), *_missing(log)]
     outside = (log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)
@@ -195,8 +193,7 @@ def _read(
     other = [name for name in names if name not in model.joint_names]
     if lost:
         text = f"joint states have no joint {', '.join(lost)}" + (f"; they have {', '.join(other)}" if other else "")
-        change = Change("description", "names of joints", tuple(other)) if other else Change("driver", "joint names")
-        findings.append(Finding("names", tuple(lost), text, float(len(lost)), "", 1.0, change))
+        findings.append(mistake("names", lost, text, len(lost), tuple(other) or None))
     elif [name for name in names if name in model.joint_names] != list(model.joint_names):
         notes.append("joint states have another order than the description; they are read by name")
     at = [list(names).index(name) if name in names else m for name in model.joint_names]
@@ -209,23 +206,20 @@ def _times(log: _Log) -> Iterator[Finding]:
     rate, steps = 1.0 / log.period, np.diff(log.arrival)
     if math.isfinite(log.declared_rate) and abs(rate / log.declared_rate - 1.0) > _RATE:
         text = f"joint states come at {rate:.0f} Hz, {log.declared_rate:.0f} Hz are declared"
-        yield Finding("rate", (), text, rate, "Hz", 0.99, Change("driver", "rate of joint states", log.declared_rate))
+        yield mistake("rate", (), text, rate, log.declared_rate)
     gaps = float(np.mean(steps > _GAP * max(float(np.median(steps)), 1e-9)))
     if gaps > _GAPS:
         text = f"{gaps:.0%} of the joint states come after a gap, the longest of {1e3 * steps.max():.0f} ms"
-        yield Finding(
-            "jitter", (), text, float(steps.max()), "s", 0.9, Change("driver", "network or load of the computer")
-        )
+        yield mistake("jitter", (), text, steps.max())
     age = log.arrival - log.stamps
     drift = float(np.polyfit(log.arrival - log.arrival[0], age, 1)[0]) if np.ptp(age) > 0.0 else 0.0
-    change = Change("driver", "stamps by the clock of this computer, or synchronized clocks")
     if (np.diff(log.stamps) < 0.0).any() or not np.ptp(log.stamps) > 0.0:
-        yield Finding("clock", (), "stamps do not increase", float(np.diff(log.stamps).min()), "s", 0.99, change)
+        yield mistake("clock", (), "stamps do not increase", np.diff(log.stamps).min())
     elif not -_EARLY < np.median(age) < _LATE or abs(drift) > _DRIFT:
         late = float(np.median(age))
         text = f"stamps are {abs(late):.3g} s {'older' if late > 0.0 else 'newer'} than this computer's clock"
         text += f", and drift by {1e3 * drift:.2g} ms each second" if abs(drift) > _DRIFT else ""
-        yield Finding("clock", (), f"{text}: they are from another clock", late, "s", 0.99, change)
+        yield mistake("clock", (), f"{text}: they are from another clock", late)
 
 
 def _units(log: _Log) -> Iterator[Finding]:
@@ -236,9 +230,7 @@ def _units(log: _Log) -> Iterator[Finding]:
     if beyond.any():
         names = tuple(name for name, x in zip(log.model.joint_names, beyond, strict=True) if x)
         text = f"positions up to {largest.max():.0f} are no radians: they are in degrees or counts"
-        yield Finding(
-            "position_unit", names, text, float(largest.max()), "", 0.95, Change("driver", "unit of positions", "rad")
-        )
+        yield mistake("position_unit", names, text, largest.max(), "rad")
 
 
 def _frozen(log: _Log) -> Iterator[Finding]:
@@ -247,16 +239,13 @@ def _frozen(log: _Log) -> Iterator[Finding]:
     if log.still:
         for j in np.flatnonzero(span > _STILL):
             text = f"joint {names[j]} moves by {span[j]:.2g} although nobody moves it: its brake does not hold"
-            yield Finding(
-                "brake", (names[j],), text, float(span[j]), "rad or m", 0.97, Change("arm", f"brake of {names[j]}")
-            )
+            yield mistake("brake", names[j], text, span[j])
         return
     for j in np.flatnonzero((span == 0.0) & np.isfinite(log.position[0]) & log.moves.any()):
         speed = float(np.nan_to_num(np.abs(log.velocity[:, j])).max())
         text = f"the position of joint {names[j]} is frozen at {log.position[0, j]:.4g}"
         text += f", although its velocity reaches {speed:.2g}" if speed > 0.0 else ", or nobody moved it"
-        change = Change("driver", f"encoder of {names[j]}")
-        yield Finding("frozen_joint", (names[j],), text, math.nan, "", 0.98 if speed > 0.05 else 0.9, change)
+        yield mistake("frozen_joint", names[j], text, certainty=0.98 if speed > 0.05 else 0.9)
     there = np.isfinite(log.effort).all(axis=0)
     if there.any() and log.effort[:, there].any():
         at = np.flatnonzero(there)
@@ -265,8 +254,7 @@ def _frozen(log: _Log) -> Iterator[Finding]:
         for k, name in enumerate(labels):
             if name in constant or bad[:, k].mean() > 0.2:
                 text = f"the effort of joint {name} is {'constant' if name in constant else 'frozen or clipped'} while it moves"
-                change = Change("driver", f"effort of {name}")
-                yield Finding("frozen_effort", (name,), text, float(bad[:, k].mean()), "", 0.9, change)
+                yield mistake("frozen_effort", name, text, bad[:, k].mean())
 
 
 def _missing(log: _Log) -> Iterator[Finding]:
@@ -278,12 +266,8 @@ def _missing(log: _Log) -> Iterator[Finding]:
             empty.append(word)
     if empty:
         text = f"joint states have no {' and no '.join(empty)}"
-        change = (
-            Change("parameters", "measured_effort", "none")
-            if empty == ["effort"]
-            else Change("driver", "fields of joint states")
-        )
-        yield Finding("missing_field", (), text, float(len(empty)), "", 0.95, change)
+        line = "fields of joint states, or the parameter measured_effort: none"
+        yield mistake("missing_field", (), text, len(empty), line=line if empty == ["effort"] else "")
 
 
 def _delays(log: _Log) -> Array:
@@ -326,23 +310,20 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     known = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
     for j in np.flatnonzero(known & (factor < 0.0)):
         text = f"the velocity of joint {names[j]} has the opposite sign of its motion"
-        change = Change("driver", f"sign of the velocity of {names[j]}")
-        yield Finding("velocity_sign", (str(names[j]),), text, float(factor[j]), "", 0.99, change)
+        yield mistake("velocity_sign", str(names[j]), text, factor[j])
     size = np.abs(np.where(known, factor, 1.0))
     wrong = known & ((size > _UNIT) | (size < 1.0 / _UNIT))
     if wrong.any():
         times = float(np.median(size[wrong]))
         unit = " (degrees)" if abs(times * math.pi / 180.0 - 1.0) < 0.1 else ""
         text = f"velocities are {times:.3g} times the rate of the positions{unit}: {', '.join(names[wrong])}"
-        change = Change("driver", "unit of velocities", "rad/s")
-        yield Finding("velocity_unit", tuple(names[wrong].tolist()), text, times, "", 0.98, change)
+        yield mistake("velocity_unit", names[wrong].tolist(), text, times, "rad/s")
     slow = known & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
     if slow.any():
         typical = float(np.median(late[slow]))
         corner = 1.0 / (2.0 * math.pi * typical)
         text = f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: {', '.join(names[slow])}"
-        change = Change("driver", "filter of velocities, above 20 Hz")
-        yield Finding("velocity_filter", tuple(names[slow].tolist()), text, corner, "Hz", 0.95, change)
+        yield mistake("velocity_filter", names[slow].tolist(), text, corner)
     loose = known & (size > 1.0 / _UNIT) & (size < _UNIT) & (play > _PLAY) & (play - _SURE * play_error > 0.5 * _PLAY)
     for j in np.flatnonzero(loose):
         yield play_of(str(names[j]), float(play[j]))
@@ -351,7 +332,7 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
 def play_of(name: str, play: float) -> Finding:
     """The finding of a joint with play, rad or m."""
     sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a way that its position does not"
-    return Finding("play", (name,), sentence, play, "rad or m", 0.9, Change("arm", f"gear or coupling of {name}"))
+    return mistake("play", name, sentence, play)
 
 
 def _resolution(x: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Motion, StepRunner
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import StepReport, mistake
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.commissioning.tune import ArmSettings, follow, to_rest
 from robot_dynamics_ros.control.controller import JointController
@@ -71,20 +71,15 @@ def _report(runner: StepRunner, controller: JointController, runs: dict[str, lis
             far = np.abs(e).max(axis=0)
             for i in np.flatnonzero(far > FAR * scale_of(model)):
                 sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"
-                line = Change("parameters", "velocity_scale", 0.5)
-                findings.append(
-                    Finding("tracking", (model.joint_names[i],), sentence, float(far[i]), "rad or m", 0.9, line)
-                )
+                findings.append(mistake("tracking", model.joint_names[i], sentence, far[i], 0.5))
     if record.command:
         used = np.abs(np.array(record.command)).max(axis=0) / effort_limit(model)
         numbers["effort over limit"] = used
         for i in np.flatnonzero(used > NEARLY):
             sentence = f"{model.joint_names[i]} uses {used[i]:.0%} of its effort limit"
-            change = Change("parameters", "velocity_scale", 0.5)
-            findings.append(Finding("effort_limit", (model.joint_names[i],), sentence, float(used[i]), "", 0.9, change))
+            findings.append(mistake("effort_limit", model.joint_names[i], sentence, used[i], 0.5))
     notes = [record.stopped] if record.stopped else []
     for sentence in controller.description_gaps():
         name = sentence.partition("joint ")[2].partition(":")[0]
-        line = Change("description", f"friction, rotor or payload: {GAPS_PAGE}")
-        findings.append(Finding("unexplained_effort", (name,), sentence, 1.0, "", 0.7, line))
+        findings.append(mistake("unexplained_effort", name, sentence, 1.0, GAPS_PAGE))
     return StepReport("move", tuple(findings), numbers, enough=not record.stopped, notes=tuple(notes))

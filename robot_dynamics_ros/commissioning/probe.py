@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, Motion, StepRunner
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.release import effort_limit, exposure, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.dynamics import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
@@ -59,18 +59,6 @@ REACH = 0.06
 def damping_of(model: RobotModel, q: Array) -> Array:
     """(n,) N m s/rad or N s/m, of an arm that floats."""
     return DAMPING * least_inertia(model, q)
-
-
-def reversed_command(name: str, why: str) -> Finding:
-    """The finding for a joint that moves against its commands."""
-    line = Change("driver", f"sign of the commands of {name}")
-    return Finding("command_sign", (name,), f"{name} moves against its command ({why})", -1.0, "", 0.95, line)
-
-
-def drifting(name: str, why: str) -> Finding:
-    """The finding for a joint that its weight moves; ``""``: any joint."""
-    line = Change("description", "mounting, masses or a payload; or signs and unit of commands")
-    return Finding("drift", (name,) if name else (), f"{name or 'the arm'} {why}", 1.0, "", 0.8, line)
 
 
 def motion_seen(runner: StepRunner) -> Array:
@@ -161,8 +149,7 @@ class _Probe:
             return True
         for i in (names.index(name) for name in runner.record.frozen):
             sentence = f"the state of {names[i]} does not change at all, those of others do: it is not pushed"
-            line = Change("arm", f"encoder of {names[i]}")
-            self.findings.append(Finding("frozen_joint", (names[i],), sentence, 0.0, "", 0.7, line))
+            self.findings.append(mistake("frozen_joint", names[i], sentence, 0.0, certainty=0.7))
         awake = [i for i in range(model.nv) if names[i] not in runner.record.frozen]
         rises = self.rises(state.q)
         for i in sorted(awake, key=lambda i: float(rises[i])):
@@ -233,8 +220,9 @@ class _Probe:
         self.carried = float(slow[1])
         if not any(slow):
             i = int(np.argmax(worst / limit))
-            why = f"reaches {worst[i]:.3f} rad/s or m/s within {length * 1e3:.0f} ms where its weight should act little"
-            self.findings.append(drifting(model.joint_names[i], why))
+            name, ms = model.joint_names[i], length * 1e3
+            why = f"{name} reaches {worst[i]:.3f} rad/s or m/s within {ms:.0f} ms where its weight should act little"
+            self.findings.append(mistake("drift", name, why, worst[i]))
         return any(slow), state
 
     def push(self, i: int, sign: float, rise: float, state: ArmState) -> Motion[tuple[Pushed, Array, ArmState]]:
@@ -279,37 +267,31 @@ class _Probe:
         both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
         drifts = np.where(np.sign(moved[0]) == -np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0)
         if max(np.abs(both).max(), 1.0) < drifts.max():
-            return (
-                drifting(model.joint_names[int(np.argmax(drifts))], "moves the same way whatever is commanded"),
-                shown,
-                state,
-            )
+            other = model.joint_names[int(np.argmax(drifts))]
+            return mistake("drift", other, f"{other} moves the same way whatever is commanded", 1.0), shown, state
         if np.abs(both).max() < 0.5:
             sentence = (
                 f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
             )
-            line = Change("arm", f"brake, encoder or drive of {name}")
-            return Finding("no_motion", (name,), sentence, largest, "N m or N", 0.8, line), shown, state
+            return mistake("no_motion", name, sentence, largest), shown, state
         together = mass_matrix_inverse(model, state.q) / noise[:, None]  # columns: ways of free joints
         along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
         likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
         other = int(np.argmax(likely))
         if likely[i] <= LIKELY * likely[other]:
             names = (name, model.joint_names[other])
-            line = Change("parameters", "joints", names[::-1])
             sentence = f"the command of {name} moves {names[1]}"
-            return Finding("commands_exchanged", names, sentence, 1.0, "", 0.9, line), shown, state
+            return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
         light = pushed[-1].inertia * FRACTION / least
         if light < UNIT:  # NaN is not
             sentence = (
                 f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
             )
-            line = Change("driver", f"unit of the commands of {name}")
-            return Finding("command_unit", (name,), sentence, 1.0 / light, "", 0.9, line), shown, state
+            return mistake("command_unit", name, sentence, 1.0 / light), shown, state
         self.proven.add(i)
         self.side[i], self.damping[i] = math.copysign(1.0, both[i]), damping_of(model, state.q)[i]
-        why = f"{both[i] * noise[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N"
-        return (reversed_command(name, why) if both[i] < 0.0 else None), shown, state
+        why = f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N)"
+        return (mistake("command_sign", name, why, -1.0) if both[i] < 0.0 else None), shown, state
 
 
 def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
@@ -327,9 +309,7 @@ def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
     pushes = _Probe(runner)
     complete, record = runner.run(pushes.motion), runner.record
     if record.fell:
-        line = Change("arm", f"brake of {record.fell}")
-        finding = Finding("brake", (record.fell,), f"{record.stopped}: it is not held", 1.0, "", 0.9, line)
-        return StepReport("float", (finding,)), {}
+        return StepReport("float", (mistake("brake", record.fell, f"{record.stopped}: it is not held", 1.0),)), {}
     if not (record.t or runner.stop()):
         remedy = "Start the robot's driver."
         raise ArgumentError(record.stopped or "no joint states arrive", where="release of the arm", remedy=remedy)
@@ -337,7 +317,7 @@ def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
     findings = [f for f in pushes.findings if f.kind != "no_motion" or f.joints[0] not in exchanged]
     findings.sort(key=lambda f: runner.model.joint_names.index(f.joints[0]))
     if record.ran_away and not findings and not runner.stop():
-        findings.append(drifting("", f"runs away while it is pushed gently: {record.stopped}"))
+        findings.append(mistake("drift", (), f"the arm runs away while it is pushed gently: {record.stopped}", 1.0))
     notes = [record.stopped] if record.stopped else []
     rest = runner.model.nv - len(pushes.pushes) - len(record.frozen)
     if complete and rest and not any(f.kind == "drift" for f in findings):

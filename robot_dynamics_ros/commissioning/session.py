@@ -35,7 +35,7 @@ ANNOUNCED: Mapping[str, str] = {
     "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
     "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
     "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
-    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 8 % of its limit.",
+    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
     "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
 }

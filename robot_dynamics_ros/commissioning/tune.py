@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import StepReport, mistake
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.options import ControllerOptions
@@ -328,10 +328,9 @@ def tune(
         return StepReport("tune", (), numbers, enough=False, notes=(stopped,)), settings
     if stopped or not tuning.margin:
         why = stopped or tuning.fault() or "it is not stable with more delay"
-        line = Change("parameters", "robustness.bandwidth", round(0.5 * settings.bandwidth, 1), safe=True)
         kind = "margin" if tuning.best else "gains"
         size = tuning.best or settings.bandwidth
-        finding = Finding(kind, (), f"the loop is not calm: {why}", size, "rad/s", 0.8, line)
+        finding = mistake(kind, (), f"the loop is not calm: {why}", size, round(0.5 * settings.bandwidth, 1))
         return StepReport("tune", (finding,), numbers, enough=not stopped, notes=(why,)), settings
     chosen = dataclasses.replace(settings, bandwidth=round(tuning.best, 1))
     note = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"

@@ -24,7 +24,7 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     gentle_controller,
 )
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.floating import LONGEST, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
 from robot_dynamics_ros.commissioning.probe import REACH, Pushed
@@ -203,17 +203,11 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         inertia = columns["inertia"][i]
         unlike = inertia > 1.6 * locked[i] + not_described[i] or inertia < 0.4 * free[i]
         if unlike and abs(inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
-            line = Change("parameters", f"armature.{names[i]}", float(f"{rotor[i]:.3g}"), safe=True)
             sentence = f"{names[i]} has an inertia of {inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
-            factor = inertia / locked[i]
-            findings.append(Finding("inertia", (names[i],), sentence, float(factor), "", 0.9, line))
+            findings.append(mistake("inertia", names[i], sentence, inertia / locked[i], float(f"{rotor[i]:.3g}")))
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
-            line = Change(
-                "parameters", f"friction_file: coulomb of {names[i]}", float(f"{loop.friction:.3g}"), safe=True
-            )
             sentence = f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are {described[i]:.3g}"
-            factor = loop.friction / max(described[i], 1e-9)
-            findings.append(Finding("friction", (names[i],), sentence, float(factor), "", 0.9, line))
+            findings.append(mistake("friction", names[i], sentence, loop.friction, float(f"{loop.friction:.3g}")))
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(play_of(names[i], loop.play))
     whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
@@ -386,7 +380,7 @@ class _Twitches:
 
 
 def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[str] | None = None) -> StepReport:
-    """Move one joint after another, each within 0.06 rad and 8 % of its speed limit.
+    """Move one joint after another, each within 0.06 rad and 6 % of its speed limit.
 
     Args:
         runner: of the arm.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, effort_scale, without_compiling
 from robot_dynamics_ros.commissioning.explanations import ADEQUATE, Guess, Scored, search
-from robot_dynamics_ros.commissioning.findings import Change, Finding, StepReport
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.dynamics import gravity_forces
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -92,7 +92,7 @@ def weigh(
         return StepReport("weigh", tuple(apart), _numbers(weighing, None), False, pose, ("needs three poses or more",))
     tried = search(weighing)
     best, certainty, rival = _choose(tried)
-    findings = [*apart, *_findings(weighing, best, certainty, kind), *_friction(weighing, best)]
+    findings = [*apart, *_findings(weighing, best, certainty), *_friction(weighing, best)]
     notes = (
         []
         if readings.band is not None
@@ -102,12 +102,14 @@ def weigh(
         lighter = [s for s in tried if [g.kind for g in s.guesses] == ["link_mass"]]
         for scored in sorted(lighter, key=lambda s: -s.fit.score)[:2]:
             if scored.fit.score > best.fit.score + _HINT:
-                notes.append(f"perhaps {_sentence(weighing, scored, scored.guesses[0])[0]}: too little to accuse it")
+                notes.append(
+                    f"perhaps {_finding(weighing, scored, scored.guesses[0]).sentence}: too little to accuse it"
+                )
     pose = None
     if certainty < _SURE and rival is not None:
         pose = _deciding(weighing, best, rival)
         notes.append(
-            f"it may be instead: {'; '.join(_sentence(weighing, rival, g)[0] for g in rival.guesses) or 'all is well'}"
+            f"it may be instead: {'; '.join(_finding(weighing, rival, g).sentence for g in rival.guesses) or 'all is well'}"
         )
     return StepReport("weigh", tuple(findings), _numbers(weighing, best), pose is None, pose, tuple(notes))
 
@@ -144,17 +146,13 @@ def _without_model(model: RobotModel, q: Array, moved: ArrayLike | None, asked: 
     if moved is not None:
         sag = np.abs(_checked(model, moved, "moved")).max(axis=0)
         for j in np.flatnonzero(sag > _SAGS):
-            change = Change("arm", f"brake or holding controller of {names[j]}")
             text = f"joint {names[j]} is not held: it moves by {sag[j]:.2g} while the arm rests"
-            findings.append(Finding("brake", (names[j],), text, float(sag[j]), "rad or m", 0.99, change))
+            findings.append(mistake("brake", names[j], text, sag[j], certainty=0.99))
     if asked is not None and len(q) > 1:
-        goal = _checked(model, asked, "asked")
-        for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (np.ptp(goal, axis=0) > 0.05)):
-            change = Change("driver", f"position of {names[j]}")
-            text = f"the position of joint {names[j]} is frozen: it was asked to move by {np.ptp(goal[:, j]):.2g}"
-            findings.append(
-                Finding("frozen_joint", (names[j],), text, float(np.ptp(goal[:, j])), "rad or m", 0.99, change)
-            )
+        way = np.ptp(_checked(model, asked, "asked"), axis=0)
+        for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (way > 0.05)):
+            text = f"the position of joint {names[j]} is frozen: it was asked to move by {way[j]:.2g}"
+            findings.append(mistake("frozen_joint", names[j], text, way[j], certainty=0.99))
     return findings
 
 
@@ -170,93 +168,70 @@ def _choose(tried: list[Scored]) -> tuple[Scored, float, Scored | None]:
     return best, sums[best.name] / sum(sums.values()), rival
 
 
-def _findings(weighing: Weighing, best: Scored, certainty: float, kind: MeasuredEffort) -> list[Finding]:
-    if not best.guesses and best.fit.misfit < 2.0 * ADEQUATE:
+def _findings(weighing: Weighing, best: Scored, certainty: float) -> list[Finding]:
+    if best.guesses:
+        other = tuple(guess for guess in best.guesses if guess.kind == "wrong_robot")
+        return [_finding(weighing, best, guess, certainty) for guess in other or best.guesses]
+    if best.fit.misfit < 2.0 * ADEQUATE:
         return []
-    if not best.guesses:
-        sentence = (
-            f"efforts differ from gravity {math.sqrt(best.fit.misfit):.1f} times as much as usual, for no single cause"
-        )
-        return [Finding("unexplained", (), sentence, math.sqrt(best.fit.misfit), "", certainty)]
-    out = []
-    other = tuple(guess for guess in best.guesses if guess.kind == "wrong_robot")
-    for guess in other or best.guesses:
-        sentence, number, unit, change = _sentence(weighing, best, guess)
-        names = weighing.model.joint_names
-        of_body = guess.kind in ("link_mass", "payload")
-        moving = weighing.model.moving_joint_names
-        joints = tuple(moving[b] for b in guess.joints) if of_body else tuple(names[j] for j in guess.joints)
-        out.append(Finding(guess.kind, joints, sentence, number, unit, certainty, change))
-    return out
+    times = math.sqrt(best.fit.misfit)
+    text = f"efforts differ from gravity {times:.1f} times as much as usual, for no single cause"
+    return [mistake("unexplained", (), text, times, certainty=certainty)]
 
 
-def _sentence(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, str, Change | None]:
-    """Sentence, number, unit, and the line to change."""
-    model, x = weighing.model, scored.explanation
-    names = model.joint_names
-    name = names[guess.joints[0]] if guess.joints else "all joints"
+def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float = 1.0) -> Finding:
+    """What a guess of an explanation says."""
+    model, x, kind, joints = weighing.model, scored.explanation, guess.kind, guess.joints
+    of_body = kind in ("link_mass", "payload")
+    every = model.moving_joint_names if of_body else model.joint_names
+    names = tuple(every[j] for j in joints)
+    number, value, line = math.nan, None, ""
     if guess.reading is not None:
-        return _of_readings(names, guess)
-    match guess.kind:
-        case "effort_unit":
-            chosen = list(guess.joints or range(model.nv))
-            factors = np.abs(x.e_factor[chosen])
-            factor = float(np.exp(np.mean(np.log(factors))))
-            whose = "all joints" if len(chosen) > 1 else f"joint {name}"
-            key = f"measured_effort_factor.{name}" if len(chosen) == 1 else "measured_effort_factor"
-            value = factor if len(set(factors.tolist())) == 1 else tuple(factors.tolist())
-            text = f"the efforts of {whose} are {1.0 / factor:.3g} times as large as gravity: another unit, or currents"
-            return text, 1.0 / factor, "", Change("parameters", key, value, safe=True)
-        case "gravity_compensated_by_driver":
-            text = "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
-            return text, math.nan, "", Change("parameters", "gravity_compensated_by", "robot")
-        case "held_joint":
-            text = f"the effort of joint {name} does not change with gravity: a brake or something else holds it"
-            return text, math.nan, "", Change("arm", f"brake of {name}")
-        case "mounting":
-            up, G = np.asarray(model.gravity) / weighing.g, x.gravity / weighing.g
-            tilt = math.acos(float(np.clip(up @ G, -1.0, 1.0)))
-            way = ", ".join(f"{c:.2f}" for c in x.gravity)
-            text = f"the arm is mounted {math.degrees(tilt):.0f}° from its description: gravity is ({way}) m/s² in the base's axes"
-            value = tuple(float(f"{c:.3f}") for c in x.gravity)
-            return (
-                text,
-                tilt,
-                "rad",
-                Change("description", "gravity, or origin of the joint that holds the base", value),
-            )
-        case "zero_offset":
-            shift = float(x.q_shift[guess.joints[0]])
-            text = (
-                f"the zero of joint {name} is off: its true position is {shift:+.3f} rad or m from the one that is read"
-            )
-            return text, -shift, "rad or m", Change("driver", f"zero of {name}", shift)
-        case "link_mass" | "payload":
-            return _of_body(weighing, scored, guess)
-    text = "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
-    factor = float(np.linalg.norm(x.gravity)) / weighing.g
-    if factor != 1.0:
-        text = f"efforts are {factor:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
-    return text, factor, "", Change("description", "robot_description_file")
-
-
-def _of_readings(names: tuple[str, ...], guess: Guess) -> tuple[str, float, str, Change]:
-    assert guess.reading is not None
-    text, joint = guess.reading.sentence(names), names[guess.joints[0]]
-    if guess.reading.exchanged:
-        return (
-            text,
-            math.nan,
-            "",
-            Change("parameters", "joints", tuple(names[j] for j in guess.reading.order(len(names)))),
+        text = guess.reading.sentence(model.joint_names)
+        if guess.reading.exchanged:
+            value = tuple(model.joint_names[j] for j in guess.reading.order(model.nv))
+        else:
+            efforts = guess.reading.columns == "efforts"
+            number, value = -1.0, -1.0 if efforts else "the opposite direction"
+            line = f"measured_effort_factor.{names[0]}" if efforts and len(names) == 1 else ""
+    elif kind == "effort_unit":
+        factors = np.abs(x.e_factor[list(joints or range(model.nv))])
+        number = 1.0 / float(np.exp(np.mean(np.log(factors))))
+        whose = f"joint {names[0]}" if len(factors) == 1 else "all joints"
+        line = f"measured_effort_factor.{names[0]}" if len(factors) == 1 else ""
+        value = 1.0 / number if len(set(factors.tolist())) == 1 else tuple(factors.tolist())
+        text = f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, or currents"
+    elif kind == "gravity_compensated_by_driver":
+        text = "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
+        value = "robot"
+    elif kind == "held_joint":
+        text = f"the effort of joint {names[0]} does not change with gravity: a brake or something else holds it"
+    elif kind == "mounting":
+        number = math.acos(float(np.clip(np.asarray(model.gravity) @ x.gravity / weighing.g**2, -1.0, 1.0)))
+        value = tuple(float(f"{c:.3f}") for c in x.gravity)
+        way = ", ".join(f"{c:.2f}" for c in x.gravity)
+        text = f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is ({way}) m/s² in the base's axes"
+    elif kind == "zero_offset":
+        value = float(x.q_shift[joints[0]])
+        number = -value
+        text = (
+            f"the zero of joint {names[0]} is off: its true position is {value:+.3f} rad or m from the one that is read"
         )
-    if guess.reading.columns == "efforts":
-        key = f"measured_effort_factor.{joint}" if len(guess.joints) == 1 else "measured_effort_factor"
-        return text, -1.0, "", Change("parameters", key, -1.0, safe=True)
-    return text, -1.0, "", Change("description", f"joint[{joint}]/axis", "the opposite direction")
+    elif of_body:
+        text, number, value = _of_body(weighing, scored, guess)
+        line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
+    else:
+        number = float(np.linalg.norm(x.gravity)) / weighing.g
+        text = (
+            "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
+        )
+        if number != 1.0:
+            text = f"efforts are {number:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
+    return mistake(kind, names, text, number, value, certainty=certainty, line=line)
 
 
-def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, str, Change]:
+def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, float]:
+    """Sentence, number, and the mass to set, kg."""
     body, at = guess.joints[0], 0
     for kind, number in scored.explanation.bodies:
         if (kind, number) == (guess.kind, body):
@@ -265,12 +240,12 @@ def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, flo
     model, value, error = weighing.model, scored.fit.extra[at:], 2.0 * scored.fit.error[at]
     link = model.joint(model.moving_joint_names[body]).child
     if guess.kind == "link_mass":
-        mass = float(weighing.parameters[body, 0] * (1.0 + value[0]))
-        text = f"link {link} has {1.0 + value[0]:.2f} ± {error:.2f} times the mass of its description"
-        return text, float(1.0 + value[0]), "", Change("description", f"link[{link}]/inertial/mass", mass)
+        factor = float(1.0 + value[0])
+        text = f"link {link} has {factor:.2f} ± {error:.2f} times the mass of its description"
+        return text, factor, factor * float(weighing.parameters[body, 0])
     com = ", ".join(f"{h / value[0]:.3f}" for h in value[1:4])
     text = f"link {link} carries {value[0]:.2f} ± {error:.2f} kg more than its description says, at ({com}) m"
-    return text, float(value[0]), "kg", Change("parameters", "payload.mass", float(value[0]), safe=True)
+    return text, float(value[0]), float(value[0])
 
 
 def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
@@ -288,9 +263,7 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     for j in np.flatnonzero(band - error > usual):
         name, size = model.joint_names[j], float(band[j])
         than = f"{size / claimed[j]:.1f} times the description's" if claimed[j] > 0.0 else "the description has none"
-        change = Change("description", f"joint[{name}]/dynamics/friction", size)
-        text = f"joint {name} has {size:.3g} N m or N of friction: {than}"
-        out.append(Finding("friction", (name,), text, size, "N m or N", 0.95, change))
+        out.append(mistake("friction", name, f"joint {name} has {size:.3g} N m or N of friction: {than}", size, size))
     return out
 
 

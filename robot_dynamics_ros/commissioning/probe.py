@@ -262,13 +262,14 @@ class _Probe:
             pushed.append(seen)
             moved.append(sign * way / noise)
         largest = max(seen.effort for seen in pushed)
-        inertia = max(least, min((seen.inertia for seen in pushed if seen.inertia > 0.0), default=least))
+        shows = [seen.inertia for seen in pushed if seen.inertia > 0.0]  # NaN is not
+        inertia = max(least, min(shows, default=least))
         shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
         both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
         drifts = np.where(np.sign(moved[0]) == -np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0)
         if max(np.abs(both).max(), 1.0) < drifts.max():
-            other = model.joint_names[int(np.argmax(drifts))]
-            return mistake("drift", other, f"{other} moves the same way whatever is commanded", 1.0), shown, state
+            loose = model.joint_names[int(np.argmax(drifts))]
+            return mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0), shown, state
         if np.abs(both).max() < 0.5:
             sentence = (
                 f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
@@ -282,8 +283,8 @@ class _Probe:
             names = (name, model.joint_names[other])
             sentence = f"the command of {name} moves {names[1]}"
             return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
-        light = pushed[-1].inertia * FRACTION / least
-        if light < UNIT:  # NaN is not
+        light = max(shows, default=math.nan) * FRACTION / least
+        if light < UNIT:  # both ways: friction that falls as a joint breaks free makes it look light, too
             sentence = (
                 f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
             )

@@ -185,7 +185,8 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     of_body = kind in ("link_mass", "payload")
     every = model.moving_joint_names if of_body else model.joint_names
     names = tuple(every[j] for j in joints)
-    number, value, line = math.nan, None, ""
+    number, line = math.nan, ""
+    value: float | str | tuple[float | str, ...] | None = None
     if guess.reading is not None:
         text = guess.reading.sentence(model.joint_names)
         if guess.reading.exchanged:
@@ -212,10 +213,10 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         way = ", ".join(f"{c:.2f}" for c in x.gravity)
         text = f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is ({way}) m/s² in the base's axes"
     elif kind == "zero_offset":
-        value = float(x.q_shift[joints[0]])
-        number = -value
+        value = shift = float(x.q_shift[joints[0]])
+        number = -shift
         text = (
-            f"the zero of joint {names[0]} is off: its true position is {value:+.3f} rad or m from the one that is read"
+            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
         )
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
@@ -325,7 +326,7 @@ def weighing_poses(
 def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
     """Random configurations within limits that the joints can carry."""
     middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
-    near, far = middle - span, middle + span
+    near, far = middle - np.asarray(span, dtype=np.float64), middle + np.asarray(span, dtype=np.float64)
     low = np.maximum(np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi), np.maximum(near, -math.pi))
     high = np.minimum(np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(far, math.pi))
     low, high = np.where(near == far, middle, low), np.where(near == far, middle, high)

@@ -219,9 +219,10 @@ class Commissioning:
     def _weigh(self) -> StepReport:
         if not self.measured.measured:
             return StepReport("weigh", notes=("left out: this driver does not measure efforts",))
+        here, heard = self._state().q, self.reports.get("listen", StepReport("listen"))
+        still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
-            here = self._state().q
-            poses = weighing_poses(self.model, POSES, around=here, span=1.0)
+            poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
             q, efforts = (np.empty(shape) for shape in ((0, self.model.nv), (0, 2, self.model.nv)))
             for further in range(FURTHER + 1):
                 passed = [self._passed(self.arm, pose) for pose in poses[len(q) :]]
@@ -232,7 +233,7 @@ class Commissioning:
                 poses = np.vstack([poses, report.next_pose])
             self.arm.lead(here, 2.0, RESTING)
             return report
-        poses, efforts = self._poses_by_hand()
+        poses, efforts = self._poses_by_hand(weighing_poses(self.model, POSES, around=here, still=still)[0])
         return weigh(self.model, poses, efforts, measured=self.measured)
 
     def _passed(self, arm: Leads, pose: Array) -> tuple[Array, Array]:
@@ -242,9 +243,9 @@ class Commissioning:
         rows = [_passing(arm.lead(goal, PASSING)) for goal in (ahead, back)]
         return 0.5 * (rows[0][0] + rows[1][0]), np.array([effort for _, effort in rows])
 
-    def _poses_by_hand(self) -> tuple[Array, Array]:
+    def _poses_by_hand(self, example: Array) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""
-        asked = np.round(weighing_poses(self.model, POSES)[0], 2).tolist()
+        asked = np.round(example, 2).tolist()
         self.announce(f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each")
         poses: list[Array] = []
         efforts: list[Array] = []

@@ -180,7 +180,7 @@ def _findings(weighing: Weighing, best: Scored, certainty: float) -> list[Findin
 
 
 def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float = 1.0) -> Finding:
-    """What a guess of an explanation says."""
+    """The finding of one guess of an explanation."""
     model, x, kind, joints = weighing.model, scored.explanation, guess.kind, guess.joints
     of_body = kind in ("link_mass", "payload")
     every = model.moving_joint_names if of_body else model.joint_names

@@ -196,7 +196,7 @@ class _Probe:
         for back in (2, 6):
             moved, took = np.abs(q[back:] - q[:-back]), (times[back:] - times[:-back])[:, None]
             seen = moved > 6.0 * runner.position_noise + 1e-5
-            speed = np.maximum(speed, np.where(seen, moved / took, 0.0).max(axis=0))
+            speed = np.maximum(speed, np.where(seen, moved / took, 0.0).max(axis=0, initial=0.0))
         return speed, state
 
     def releases(self, state: ArmState) -> Motion[tuple[bool, ArmState]]:

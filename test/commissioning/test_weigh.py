@@ -160,6 +160,13 @@ def test_a_link_of_another_mass(arm):
     assert finding.number == pytest.approx(1.6, abs=0.25)
 
 
+def test_a_link_that_may_have_another_mass_is_mentioned_and_not_accused(arm):
+    link = arm.model.joint(arm.model.joint_names[2]).child
+    arm.truth = rd.robot_model_error(arm.truth, mass={link: 1.3})
+    report = arm.weigh()
+    assert not report.findings and f"perhaps link {link} has 1.2" in report.notes[0]
+
+
 def test_another_robot(arm):
     factor = dict(
         zip((link.name for link in arm.model.description.links), (1.0, 1.4, 2.4, 1.2, 2.6, 2.0), strict=False)

@@ -34,8 +34,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Arm", "ArmState", "Bounds", "Command", "Motion", "Record", "StepRunner", "gentle_controller"]
-
 SLACK = 0.02
 """rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad."""
 SLOW = 0.06

@@ -25,8 +25,6 @@ from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Explanation", "Fit", "Readings", "Weighing", "effort_scale", "without_compiling"]
-
 MASS, CENTRE, CENTRE_SHARE = 0.035, 0.004, 0.02  # share; m; share of a centre's distance: usual errors of descriptions
 SCALE, OFFSET = 0.035, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
 _FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the limit, unnoticed; of usual efforts

@@ -12,8 +12,6 @@ import numpy as np
 from robot_dynamics_ros.commissioning.evidence import Explanation, Fit, Weighing
 from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
 
-__all__ = ["ADEQUATE", "Guess", "Scored", "search"]
-
 ADEQUATE = 1.6  # misfit of an explanation that leaves nothing
 _CLEAR = 6.0  # by which a further mistake must raise the score
 _WIDTH = 5  # explanations from which a further mistake is looked for

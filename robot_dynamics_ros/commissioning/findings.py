@@ -10,8 +10,6 @@ from types import MappingProxyType
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["KINDS", "STEPS", "Change", "Finding", "Kind", "StepReport", "mistake"]
-
 STEPS = ("listen", "weigh", "float", "twitch", "tune", "move")
 """Steps of commissioning, in their order."""
 

@@ -16,8 +16,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["REACH", "drift", "effort_delay", "float_arm"]
-
 REACH = 0.05
 """rad, announced of an arm that floats."""
 SPEED = 0.04

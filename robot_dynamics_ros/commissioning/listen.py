@@ -17,8 +17,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import unusable_efforts
 
-__all__ = ["listen", "listen_to", "play_of"]
-
 _FEWEST = 20  # messages
 _RATE, _GAP, _GAPS = 0.1, 2.5, 0.01  # share; periods, and share of messages after such gaps
 _EARLY, _LATE, _DRIFT = 0.002, 0.1, 5e-4  # s before and after arrival, s/s: stamps of the computer's clock stay within

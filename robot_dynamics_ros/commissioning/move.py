@@ -14,8 +14,6 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import GAPS_PAGE
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["move"]
-
 SLOWLY = 4.0
 """Times as long as the tour itself takes."""
 FAR = 0.05

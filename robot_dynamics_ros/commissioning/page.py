@@ -17,8 +17,6 @@ from robot_dynamics_ros.figures import STYLE, curve, pyplot
 from robot_dynamics_ros.identification.page import STYLE as PAGE_STYLE
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["page"]
-
 
 def page(
     model: RobotModel,

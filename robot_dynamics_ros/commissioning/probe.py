@@ -21,8 +21,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Pushed", "probe"]
-
 DAMPING, GENTLY = 12.0, 0.15
 """1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of it before commands are proven."""
 LONGEST, REST = 0.064, (0.09, 1.5)

@@ -16,18 +16,6 @@ from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = [
-    "CALM",
-    "REACTION",
-    "calm_pose",
-    "effort_limit",
-    "exposure",
-    "least_inertia",
-    "scale_of",
-    "speed_limit",
-    "with_rotors",
-]
-
 SPEED = 2.0
 """rad/s, of joints whose description has no velocity limit."""
 REACTION = 0.026

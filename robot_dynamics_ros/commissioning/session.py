@@ -29,8 +29,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ANNOUNCED", "Commissioning", "Leads", "learned"]
-
 ANNOUNCED: Mapping[str, str] = {
     "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
     "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",

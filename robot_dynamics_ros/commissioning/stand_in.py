@@ -17,8 +17,6 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 
-__all__ = ["StandIn"]
-
 RATE = 500.0
 """Hz."""
 POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3

@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ArmSettings", "StepResponse", "follow", "step_response", "to_rest", "tune"]
-
 STEP = 0.03
 """rad, of a joint, or less where the joint is slow."""
 TUNING_SPEED = 0.4

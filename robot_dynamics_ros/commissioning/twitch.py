@@ -39,8 +39,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["JointLoop", "Sweep", "hidden_way", "loop_of", "twitch", "twitch_report"]
-
 SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4
 """s: of motion at constant speed, of speeding up and slowing down, at rest."""
 SWEEP_SPEED = 0.016

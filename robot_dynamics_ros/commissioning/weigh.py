@@ -18,8 +18,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["weigh", "weighing_poses"]
-
 _FEWEST, _USUAL = 3, 12  # poses: fewer tell nothing; as many tell most
 _SURE, _DECIDES = 0.95, 9.0  # certainty; squared standard errors between two explanations in one pose
 _HINT = 3.0  # logarithm of the factor by which another mass of a link has to be more likely, to be mentioned

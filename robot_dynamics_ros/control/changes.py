@@ -9,8 +9,6 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-__all__ = ["Changes"]
-
 #: Makes something ready and returns what takes it over.
 Preparation = Callable[[], Callable[[], None]]
 #: Topic, number, preparation, and who hears of its error.

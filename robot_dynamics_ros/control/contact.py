@@ -13,8 +13,6 @@ from robot_dynamics_ros.dynamics import jacobian, link_pose
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ContactEstimate", "contact_wrench", "explain", "in_link_axes"]
-
 LENGTH, THRESHOLD = 0.3, 1e-2
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["EffortGate", "GateSettings", "GateState"]
-
 NANOSECONDS = 1_000_000_000
 
 

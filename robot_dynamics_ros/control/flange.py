@@ -21,8 +21,6 @@ from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CONTACTS", "FlangeLoad"]
-
 CONTACTS = ("estimated", "known")
 
 

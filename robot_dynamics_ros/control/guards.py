@@ -18,8 +18,6 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["GuardSettings", "Guards", "default_deceleration"]
-
 #: A speed limit is given up within this time where no deceleration is configured, s.
 STOP_TIME = 0.25
 #: Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s².

@@ -17,8 +17,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ESTIMATES", "BalanceKernel", "JointKernel", "Kernels", "LinkKernels", "check_controllable", "matching"]
-
 
 def check_controllable(model: RobotModel) -> RobotModel:
     """The model, if every joint has one coordinate.

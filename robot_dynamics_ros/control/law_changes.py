@@ -18,8 +18,6 @@ from robot_dynamics_ros.control.reference.result import GoalStatus
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 
-__all__ = ["LawChanges"]
-
 
 class LawChanges:
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.

@@ -20,8 +20,6 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LinearModel", "discretize", "linearize", "lqr"]
-
 
 class LinearModel(NamedTuple):
     """dx/dt = A x + B u, or x₊ = A x + B u if discretized.

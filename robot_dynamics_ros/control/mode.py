@@ -2,8 +2,6 @@
 
 import enum
 
-__all__ = ["Mode"]
-
 
 class Mode(enum.Enum):
     """Mode of operation of the controller."""

@@ -31,16 +31,6 @@ from robot_dynamics_ros.friction_law import COLUMNS, coupled_friction, joint_fri
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = [
-    "CollisionMemory",
-    "CollisionMonitor",
-    "MomentumObserver",
-    "ObserverMemory",
-    "observe",
-    "watch",
-    "without_friction",
-]
-
 
 class ObserverMemory(Declared):
     """Memory of the observer."""

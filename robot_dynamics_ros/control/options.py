@@ -11,8 +11,6 @@ from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["ControllerOptions"]
-
 _CHOICES = {
     "gravity_compensated_by": ("controller", "robot", "robot_with_coriolis"),
     "safe_command": ("zero", "gravity"),

@@ -13,8 +13,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Inertia, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Payload", "carrying"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Payload:

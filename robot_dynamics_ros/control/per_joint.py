@@ -11,8 +11,6 @@ from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["expect", "non_negative", "per_joint", "vector"]
-
 
 def expect(good: bool, kind: str, value: object, where: str, remedy: str = "Correct the setting.") -> None:
     """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is ``good``."""

@@ -16,8 +16,6 @@ from robot_dynamics_ros.control.robustness import description_gaps
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Present"]
-
 
 class Present:
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.

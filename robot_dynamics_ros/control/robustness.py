@@ -11,8 +11,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["GAPS_PAGE", "Robustness", "description_gaps"]
-
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
 _LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1, "friction_trust": 1.0}

@@ -7,8 +7,6 @@ from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["StaleWatch"]
-
 
 class StaleWatch:
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`: the safe command where no joint state comes."""

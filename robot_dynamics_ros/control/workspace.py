@@ -11,8 +11,6 @@ from robot_dynamics_ros.control.kernels import Kernels, LinkKernels, check_contr
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Workspace"]
-
 
 class Workspace:
     """State and reference of the present cycle, and the robot's dynamics there.

@@ -9,8 +9,6 @@ from robot_dynamics_ros.export.functions import Request, Traced
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
 
-__all__ = ["c_header", "c_source", "prototype"]
-
 
 def _comment(lines: list[str]) -> list[str]:
     return ["/*", *(f" * {c_comment(line)}".rstrip() for line in lines), " */"]

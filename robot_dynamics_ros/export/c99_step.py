@@ -8,8 +8,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_num
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
-__all__ = ["step_prototypes", "step_source"]
-
 
 def _arguments(plan: Plan, real: str, state: str) -> list[str]:
     """Leading arguments of both functions; ``state`` is "const " or "" for the state's arrays."""

@@ -9,8 +9,6 @@ from robot_dynamics_ros.export.functions import Request
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.reference import cases_of, step_cases
 
-__all__ = ["TOLERANCE", "c_cmake", "c_test"]
-
 TOLERANCE = {"double": 1e-12, "float": 1e-4}
 """Largest error, over the largest value of an output or one, where the mass matrix is well conditioned."""
 

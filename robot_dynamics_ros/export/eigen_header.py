@@ -8,8 +8,6 @@ from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.reference import cases_of
 
-__all__ = ["eigen_cmake", "eigen_header", "eigen_test"]
-
 
 def _matrix(argument: Argument) -> str:
     """The Eigen type of an array: fixed size, by rows where it is a matrix."""

@@ -17,8 +17,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Scalar
 
-__all__ = ["DEFAULT", "FUNCTIONS", "Argument", "Request", "Traced", "requests_for", "run_on", "trace_request"]
-
 Shape = tuple[int, ...]
 
 

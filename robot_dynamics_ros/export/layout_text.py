@@ -6,8 +6,6 @@ from robot_dynamics_ros.export.functions import Argument
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.model.description import JointType
 
-__all__ = ["argument_lines", "head_lines", "joint_lines"]
-
 _COORDINATES = {
     JointType.PLANAR: "q: x, y (m), angle (rad); v: their rates",
     JointType.FLOATING: "q: x, y, z (m), unit quaternion x, y, z, w; v: angular, then linear velocity in the body's axes",

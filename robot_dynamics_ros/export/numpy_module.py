@@ -12,8 +12,6 @@ from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.export.reference import cases_of, step_cases
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
-__all__ = ["numpy_module"]
-
 _HELPERS = '''
 def _inputs(*given):
     """Arrays with the batch dimensions in front broadcast, and these dimensions."""

@@ -21,8 +21,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["LANGUAGES", "ExportedCode", "export_code", "operation_report"]
-
 LANGUAGES = ("c99", "cpp", "python")
 
 

@@ -21,8 +21,6 @@ from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
-__all__ = ["FRICTIONS", "INTEGRATORS", "MAX_OPERATIONS", "ExportOptions", "Motor", "Plan", "make_plan"]
-
 FRICTIONS = ("none", "viscous", "smooth")
 INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
 MAX_OPERATIONS = 100_000

@@ -24,8 +24,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
-__all__ = ["Case", "StepCase", "cases_of", "state_rates", "step_cases"]
-
 COUNT = 3
 STEP = 1e-4
 State: TypeAlias = tuple[list[float], list[float], list[float]]

@@ -10,8 +10,6 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.export.functions import Request, run_on, trace_request
 from robot_dynamics_ros.export.plan import Plan
 
-__all__ = ["OperationCount", "count_all", "report_text"]
-
 
 @dataclass(frozen=True)
 class OperationCount:

@@ -14,8 +14,6 @@ from robot_dynamics_ros.friction_law import secant_slope
 from robot_dynamics_ros.model.motors import DCMotor, current_rate
 from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum, sqrt
 
-__all__ = ["Drives", "normalized", "step_functions"]
-
 Numbers = Sequence[Scalar]
 
 

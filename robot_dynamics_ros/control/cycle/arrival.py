@@ -22,8 +22,6 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     TOO_FAST,
 )
 
-__all__ = ["arrive", "begin_afresh", "short_way", "take_state", "whole_turns"]
-
 TINY = 1e-12
 TURN = 6.283185307179586
 NANOSECONDS = 1e9

@@ -27,8 +27,6 @@ from robot_dynamics_ros.control.cycle.reference import follow_reference
 from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE, WRITE
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
 
-__all__ = ["control_cycle", "cycle"]
-
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
     """From the state that was read to the command in ``answer``, beginning at ``step``; returns a verdict, DONE at the end."""

@@ -18,8 +18,6 @@ from math import exp, floor, log, sqrt
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
 
-__all__ = ["reject_disturbances"]
-
 TURN = 6.283185307179586
 MARGIN = 0.28
 """ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""

@@ -15,8 +15,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import motor_effort
 
-__all__ = ["Estimates"]
-
 
 class Estimates:
     """The estimates of one controller, in the order in which they need each other.

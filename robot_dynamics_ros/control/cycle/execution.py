@@ -18,8 +18,6 @@ from robot_dynamics_ros.control.cycle.message import AnswerLayout, StateLayout, 
 from robot_dynamics_ros.dynamics.engine.routines import InterpretedRoutines, Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Execution", "Read", "reading"]
-
 
 class Execution:
     """The control cycle on one controller's memory.

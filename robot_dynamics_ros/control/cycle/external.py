@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from robot_dynamics_ros.control.per_joint import vector
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ExternalWrenches"]
-
 
 class ExternalWrenches:
     """The wrenches [moment; force] that the surroundings exert on links, about their origins, in their frames.

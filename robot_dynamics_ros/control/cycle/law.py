@@ -10,8 +10,6 @@ from math import cos
 
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 
-__all__ = ["add_efforts", "blend", "evaluate_law", "integrate", "silence_idle_joints"]
-
 PI = 3.141592653589793
 NANOSECONDS = 1e9
 

@@ -19,8 +19,6 @@ from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.traced_function import TracedFunction, symbols
 
-__all__ = ["LawCode", "TracedLaw", "trace_law"]
-
 
 class _NotStraightError(Exception):
     """The law does what has no code here."""

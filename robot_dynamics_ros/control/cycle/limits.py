@@ -8,8 +8,6 @@ from robot_dynamics_ros.control.cycle.law import silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
 
-__all__ = ["LIMITS", "allowed_speed", "find_safe_command", "limit", "motion_bound"]
-
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
 

@@ -20,8 +20,6 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["joint_sizes", "load_law", "load_reference", "load_rejection", "load_robot", "load_wrenches"]
-
 LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
 """kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
 UNLIMITED = 100.0

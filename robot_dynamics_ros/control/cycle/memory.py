@@ -21,18 +21,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = [
-    "GAINS",
-    "PAST",
-    "ROBOT_FUNCTIONS",
-    "ArrivedState",
-    "CycleMemory",
-    "PathPiece",
-    "RejectionMemory",
-    "cycle_memory",
-    "law_input_shapes",
-]
-
 PAST = 32
 """Control periods that a command may be late."""
 GAINS = 8

@@ -15,8 +15,6 @@ from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
 from robot_dynamics_ros.dynamics.engine.routines import Integers
 
-__all__ = ["FARTHEST", "FASTEST", "STRONGEST", "AnswerLayout", "StateLayout", "read_state", "write_command"]
-
 FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
 """Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements."""
 

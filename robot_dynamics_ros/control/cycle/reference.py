@@ -10,8 +10,6 @@ from robot_dynamics_ros.control.cycle.memory import CycleMemory, PathPiece
 from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
-__all__ = ["compute_errors", "follow_reference", "sample"]
-
 NANOSECONDS = 1e9
 
 

@@ -28,8 +28,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CycleRunner"]
-
 _DROPPED = -1
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"

@@ -11,8 +11,6 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["Differentiator", "WrenchPass"]
-
 
 class Differentiator:
     """Derivative of the velocity through a first-order low-pass; its delay is 1 / (2π cutoff).

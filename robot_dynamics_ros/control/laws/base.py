@@ -17,8 +17,6 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["Gain", "Law", "gain"]
-
 #: What a gain may be given as (a number or a sequence); kept as a read-only array.
 Gain = Any
 FRICTION_AT = ("measured", "reference")

@@ -6,8 +6,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["damped_inverse", "rotation_error", "task_inertia"]
-
 
 def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
     """Inverse of a symmetric positive semi-definite matrix, bounded by half the inverse of a small eigenvalue.

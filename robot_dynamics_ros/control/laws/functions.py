@@ -25,16 +25,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = [
-    "bind",
-    "cartesian_impedance",
-    "computed_torque",
-    "feedforward_pd",
-    "gravity_compensation",
-    "joint_impedance",
-    "pd_gravity",
-]
-
 
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.

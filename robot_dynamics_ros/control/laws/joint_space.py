@@ -17,8 +17,6 @@ from robot_dynamics_ros.control.laws.base import Gain, Law, gain
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ComputedTorque", "FeedforwardPD", "GravityCompensation", "JointImpedance", "PDGravity"]
-
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(Law):

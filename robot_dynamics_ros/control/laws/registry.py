@@ -16,8 +16,6 @@ from robot_dynamics_ros.control.laws.joint_space import (
 )
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 
-__all__ = ["LAWS", "gain_fields"]
-
 _ALL: tuple[type[Law], ...] = (
     ComputedTorque,
     PDGravity,

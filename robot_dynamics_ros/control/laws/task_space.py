@@ -17,8 +17,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CartesianImpedance"]
-
 
 @dataclass(frozen=True, eq=False)
 class CartesianImpedance(Law):

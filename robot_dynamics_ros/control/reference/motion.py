@@ -15,8 +15,6 @@ from robot_dynamics_ros.dynamics.engine.routines import InterpretedRoutines, Mem
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["JointTable", "Motion"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTable:

@@ -17,8 +17,6 @@ from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["plan_move"]
-
 #: Largest speed and acceleration of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1.
 PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from robot_dynamics_ros.control.reference.result import ResultCode
 
-__all__ = ["REASONS", "STATUSES"]
-
 _TABLE = """
 none | SUCCESSFUL |
 path_tolerance | PATH_TOLERANCE_VIOLATED | path tolerance violated

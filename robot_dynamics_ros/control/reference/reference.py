@@ -18,8 +18,6 @@ from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajecto
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["ReferenceGenerator"]
-
 #: Errors at the goal below this are never remarked on, rad or m.
 FAR_OFF = 0.01
 

@@ -13,8 +13,6 @@ from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["MotionRequests"]
-
 
 class MotionRequests:
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.

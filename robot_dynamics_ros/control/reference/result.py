@@ -7,8 +7,6 @@ import enum
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.errors import TrajectoryError
 
-__all__ = ["Goal", "GoalStatus", "ResultCode", "TrajectoryRejected"]
-
 
 class ResultCode(enum.IntEnum):
     """``error_code`` of control_msgs/action/FollowJointTrajectory."""

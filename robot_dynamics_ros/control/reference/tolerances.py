@@ -13,8 +13,6 @@ from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["JointTolerance", "Tolerances"]
-
 
 @dataclass(frozen=True, slots=True)
 class JointTolerance:

@@ -15,16 +15,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = [
-    "Motion",
-    "bearable_start",
-    "check_within_limits",
-    "configuration_at",
-    "motion_through",
-    "plan_motion",
-    "standing_joints",
-]
-
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end

@@ -15,8 +15,6 @@ from math import floor, isfinite
 from robot_dynamics_ros.control.cycle.arrival import whole_turns
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
 
-__all__ = ["EVENTS", "NEVER", "ROUTINES", "SET_POINT", "WAITING", "TracksMemory"]
-
 NANOSECONDS = 1e9
 NEVER = 2**62
 """A time that does not come, ns."""

@@ -17,8 +17,6 @@ from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRe
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["NANOSECONDS", "SLICE", "Trajectory", "TrajectoryPoint", "nanoseconds", "slices"]
-
 NANOSECONDS = 1_000_000_000
 
 #: Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's lock in much of what it

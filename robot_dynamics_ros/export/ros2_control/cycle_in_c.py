@@ -39,8 +39,6 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.dynamics.engine.traced_function import symbols
 from robot_dynamics_ros.export.plan import Plan
 
-__all__ = ["FRICTION", "LAW_NAMES", "cycle_header", "cycle_source"]
-
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
     law: (name, *(gain_fields(law).get(parameter, "") for parameter in "pid"))
     for name, law in LAWS.items()

@@ -40,8 +40,6 @@ from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["CycleLog", "example_cycles"]
-
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 

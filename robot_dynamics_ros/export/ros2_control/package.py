@@ -28,8 +28,6 @@ from robot_dynamics_ros.export.ros2_control.settings import settings_header
 from robot_dynamics_ros.export.ros2_control.words import words_header
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["export_controller"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 SOLVER = "inverse_dynamics_solver"
 

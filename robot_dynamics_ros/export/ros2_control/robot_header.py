@@ -11,8 +11,6 @@ from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.topic_names import topic_token
 
-__all__ = ["KERNELS", "body_symbols", "leaf_bodies", "links_on", "robot_header"]
-
 KERNELS = (
     "inverse_dynamics",
     "forward_dynamics",

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES
 
-__all__ = ["settings_header"]
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -12,8 +12,6 @@ from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES
 from robot_dynamics_ros.control.reference.result import ResultCode
 
-__all__ = ["words_header"]
-
 _CAUSES = """non_finite_state time_still time_late time_backwards stale_state fault non_finite_effort tolerance_violated
 external_wrench_expired collision reference_refused state_jump velocity_sign overspeed
 runaway beyond_range"""

@@ -25,8 +25,6 @@ from robot_dynamics_ros.ros.transport.commands import CommandPublisher
 from robot_dynamics_ros.ros.transport.graph import competing_publishers, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 
-__all__ = ["LiveArm", "spinning_arm"]
-
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 

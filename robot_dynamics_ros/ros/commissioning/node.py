@@ -26,8 +26,6 @@ from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.robot import factor_parameters, load_robot_model, measured_effort
 
-__all__ = ["CommissioningNode"]
-
 _WATCH = 0.02
 _STOPPING = 5.0
 """s that a step may take to stop at the end."""

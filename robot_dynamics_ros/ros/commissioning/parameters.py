@@ -5,8 +5,6 @@ from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARA
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.robot import MEASURED_EFFORT, ROBOT_PARAMETERS
 
-__all__ = ["COMMISSIONING_PARAMETERS"]
-
 COMMISSIONING_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,

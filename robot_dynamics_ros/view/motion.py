@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import inverse_dynamics, joint_wrenches, link_poses, link_velocities
+from robot_dynamics_ros.dynamics import joint_wrenches, link_poses, link_velocities
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -180,10 +180,6 @@ class Motion:
         """At most ``most`` rows, evenly spread, the first and the last among them."""
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
 
-    def some_poses(self, most: int = 50) -> Array:
-        """(n, links, 4, 4) poses of all links in at most ``most`` rows: enough to place a camera."""
-        return np.asarray(link_poses(self.model, self.q[self.some_rows(most)]))
-
     def external_at(self, k: int) -> dict[str, Array]:
         """Wrenches on links in row k."""
         return {link: rows[k] for link, rows in self.external.items()}
@@ -215,12 +211,6 @@ class Motion:
         """How long its wrenches are drawn."""
         rows = self.wrench_table(self.some_rows(60)) if self.model.joint_names else np.empty((0, 6))
         return sensible_scale(self.model, rows[..., 3:], rows[..., :3])
-
-    def effort_table(self) -> Array:
-        """(n, nv) efforts: recorded ones, else what the motion needs by the model."""
-        if self.efforts is not None:
-            return self.efforts
-        return np.asarray(inverse_dynamics(self.model, self.q, self.v, self.a))
 
     def frames(self, rate: float, speed: float = 1.0) -> np.ndarray:
         """Rows to show at ``rate`` pictures per second."""

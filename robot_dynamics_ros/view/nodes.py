@@ -19,7 +19,7 @@ from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
 from robot_dynamics_ros.view.joint_axes import joint_axes
 from robot_dynamics_ros.view.loads import number
-from robot_dynamics_ros.view.motion import Paths
+from robot_dynamics_ros.view.motion import Motion, Paths
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 
 if TYPE_CHECKING:
@@ -106,30 +106,53 @@ class RobotNodes:
         _place(self._ghost, poses)
 
     def view_point(
-        self, poses: Array | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
+        self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
     ) -> tuple[Array, Array]:
-        """Where a camera sees the whole robot from, and the middle of what it sees, m.
+        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m.
 
         Args:
-            poses: (…, links, 4, 4), all of which are to be seen; those where the robot is, if not given.
+            motion: all of which is to be seen; where the robot is, if not given.
             aspect: width of the picture to its height.
             away: direction from the robot to the camera, not upright.
         """
-        poses = np.asarray(self.poses if poses is None else poses).reshape(-1, len(self.links), 4, 4)
-        # wrenches stick out of the joints where they act
-        reach = 0.12 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
+        poses, tips = self.poses[None], [*self._tips.values()]
+        if motion is not None:
+            k = motion.some_rows(50)
+            poses = np.asarray(link_poses(self.model, motion.q[k]))
+            joints = [self._tree.link_of[name] for name in self.model.joint_names]
+            tips.append(
+                (poses[:, joints][..., :3, 3] + motion.scale.force * motion.wrench_table(k)[..., 3:]).reshape(-1, 3)
+            )
+        # arcs and numbers stand about the joints
+        reach = 0.07 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
         points = [(poses[:, :, None, :3, 3] + reach).reshape(-1, 3)]
         for link, corners in self.bodies.corners.items():
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
-        cloud = np.concatenate([*points, *self._tips.values(), np.reshape(self._legend, (-1, 3))])
+        cloud = np.concatenate([*points, *tips, np.reshape(self._legend, (-1, 3))])
         position, target = camera_that_sees(cloud, away, aspect)
         return self.offset + position, self.offset + target
 
     def frames(self, shown: bool) -> None:
-        """Show or hide the frames of all links."""
+        """Show or hide the frames of all links, with their names."""
+        if shown and "frames" not in self._marks:
+            self._marks["frames"] = [
+                self.scene.add_label(
+                    f"{self.root}/links/{self._nodes[name]}/name", name, font_size_mode="scene",
+                    font_scene_height=0.022 * self.size,
+                )
+                for name in self.model.link_names
+            ]  # fmt: skip
         for handle in self.links:
             handle.show_axes = shown
+        for label in self._marks.get("frames", ()):
+            label.visible = shown
+
+    def hide(self, link: str) -> None:
+        """Hide one link more; ``""``: show all."""
+        for name, handle in zip(self.model.link_names, self.links, strict=True):
+            if not link or name == link:
+                handle.visible = not link
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 
@@ -216,14 +239,15 @@ class RobotNodes:
         ):
             value = nice_scale(0.2 * self.size, length)  # N or N m, and a length of 10 to 20 % of the robot
             vector = value * (_RIGHT if what == "force" else _AWAY)
-            point = self.size * (0.36 * _AWAY + (0.38 * k - 0.38) * _RIGHT) + np.array([0.0, 0.0, z + 0.06 * self.size])
+            point = self.size * (0.27 * _AWAY + (0.38 * k - 0.38) * _RIGHT) + np.array([0.0, 0.0, z + 0.06 * self.size])
             middle = point + (0.5 * length * vector if what == "force" else 0.0)
             radius = 0.5 * length * value if what == "moment" else 0.0
             below = middle - (0.0, 0.0, radius + 0.03 * self.size)
-            self._legend += [point, point + length * vector, below - (0.0, 0.0, 0.09 * self.size)]
+            wide = 0.13 * self.size * _RIGHT  # half of the text
+            self._legend += [*(below + (0.0, 0.0, -0.07 * self.size) + side * wide for side in (-1, 1)), point]
             one = Arrows((what,), point[None], vector[None], vector[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
-            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, 0.035, "top-center", shown)
+            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, 0.03, "top-center", shown)
 
     def _label(
         self,

@@ -82,7 +82,7 @@ def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, pa
     if paths and len(motion) > 2:
         nodes.paths(centre_paths(motion))
     show(nodes, motion, int(rows[0]))
-    window.look(*nodes.view_point(motion.some_poses()))
+    window.look(*nodes.view_point(motion))
     recorder = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)
@@ -95,7 +95,6 @@ def show(nodes: RobotNodes, motion: Motion, k: int) -> None:
     """Everything of one row of a motion."""
     arrows, scale = motion.arrows(k), motion.scale
     nodes.place(motion.q[k])
-    nodes.bodies.clear(True)
     nodes.legend(scale)
     nodes.largest(arrows, scale)
     nodes.wrenches("joints", arrows, scale)

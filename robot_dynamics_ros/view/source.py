@@ -99,7 +99,13 @@ class Adjustable:
 
 class Controls:
     """Actions of a person on a robot that moves.  Every method returns at once with a sentence for the person; what
-    cannot be done says so, nothing is raised."""
+    cannot be done says so, nothing is raised.
+
+    Attributes:
+        paused: whether the time stands still, by the newest answer.
+    """
+
+    paused: bool = False
 
     def hold(self) -> str:
         """Stop and stay."""

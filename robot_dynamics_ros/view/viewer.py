@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "Robot", "RobotView", "Viewer"]
 
-FOLLOW = "follow"
-"""The button beside the views that has the camera follow a link."""
+FOLLOW, HIDE = "follow", "hide"
+"""Buttons: have the camera follow the link that was clicked, hide it."""
 _SMALL = 700
 """Pixels: on pages that are narrower the panels are folded at first."""
 # The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
@@ -103,6 +103,7 @@ class RobotView:
             if robot.controls is not None:
                 self.panel = ControlPanel(gui, model, robot.controls, robot.turn, client.client_id + 1)
             self.loads = LoadPanel(gui, model)
+            gui.add_button_group("this link", (HIDE, "show all")).on_click(self._hide)
             self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
             self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
         self.grip: Grip | None = None
@@ -121,6 +122,13 @@ class RobotView:
             @handle.on_click
             def _(_event: SceneNodePointerEvent[Any], link: str = link) -> None:
                 self.loads.select(link)
+
+    def _hide(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
+        """Hide the link that was clicked last, or show all again."""
+        if event.target.value != HIDE:
+            self.nodes.hide("")
+        elif self.loads.link:
+            self.nodes.hide(self.loads.link)
 
     def update(self, now: float) -> bool:
         """Bring the page up to date; whether anything was changed."""
@@ -192,6 +200,9 @@ class Page:
         self.client, self._alone, self._lock = client, alone, lock
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
+        self._fitted: tuple[str, float, Array] | None = (
+            None  # a view, the aspect that it was for, and where the camera was
+        )
         client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
         client.gui.add_html(_FOLD)
         if client.camera.image_width < _SMALL:
@@ -210,23 +221,35 @@ class Page:
         """
         first, last = self.views[0], self.views[-1].nodes
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
-        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect, VIEWS[view])
+        position, target = first.nodes.view_point(motion, aspect, VIEWS[view])
         sideways = 0.5 * (last.offset - first.nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size
         return target + sideways + away * (position - target), target + sideways
 
     def look(self, view: str = "fit") -> None:
         """Turn the camera."""
-        camera = self.client.camera
-        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), view)
+        camera, aspect = self.client.camera, self._aspect()
+        position, target = self.view_point(aspect, view)
+        self._fitted = view, aspect, position
         with self.client.atomic():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
+
+    def _aspect(self) -> float:
+        return self.client.camera.image_width / max(self.client.camera.image_height, 1)
+
+    def _fit_again(self) -> None:
+        """Turn the camera again, if the page has another shape now and nobody has moved the camera."""
+        if self._fitted is None or abs(self._aspect() - self._fitted[1]) < 0.01:
+            return
+        view, _, position = self._fitted
+        if np.abs(self.client.camera.position - position).max() < 1e-3 * self.views[0].nodes.size:
+            self.look(view)
 
     def _turn(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
         """Turn the camera, or have it follow the link last clicked."""
         view = str(event.target.value)
         with self._lock:
-            self._followed = None
+            self._followed = self._fitted = None
             if not self.views:
                 return
             if view != FOLLOW:
@@ -256,6 +279,7 @@ class Page:
         with buffer.sanctioned_dead_writes(), self.client.atomic():  # it may be closed at any moment
             changed = any([view.update(now) for view in self.views])
             self._follow()
+            self._fit_again()
         return changed
 
     def close(self) -> None:

@@ -276,10 +276,10 @@ class LiveControls(Controls):
         with self._lock:
             self._todo.append(work)
 
-    def _call(self, service: str, request: object) -> str:
+    def _call(self, service: str, request: object, told: Callable[..., str | None] | None = None) -> str:
         if not self._services[service].service_is_ready():
             return f"{service}: nobody on the network offers {self._services[service].srv_name}"
-        self._later(lambda: self._send(service, request, lambda answer: _sentence(service, answer)))
+        self._later(lambda: self._send(service, request, told or partial(_sentence, service)))
         return f"{service} …"
 
     def _send(self, service: str, request: object, told: Callable[..., str | None]) -> None:
@@ -301,7 +301,12 @@ class LiveControls(Controls):
 
     def pause(self, paused: bool) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
-        return self._call("pause", SetBool.Request(data=paused))
+
+        def told(answer: SetBool.Response) -> str:
+            self.paused = paused if answer.success else self.paused
+            return _sentence("pause", answer)
+
+        return self._call("pause", SetBool.Request(data=paused), told)
 
     def step(self) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""

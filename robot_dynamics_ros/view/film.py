@@ -12,12 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.geometry import Looks, read_looks
+from robot_dynamics_ros.model.geometry import Looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import Motion, centre_paths
-from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.replay import show
+from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.replay import stage
 from robot_dynamics_ros.view.window import Window
 
 if TYPE_CHECKING:
@@ -148,22 +147,17 @@ def write_video(
     need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
     with Window(port=0) as window, Browser(120, 80) as browser:
-        model = motion.model
         rows = motion.frames(rate, speed)
         client = open_page(window.address, browser, window.server.get_clients)
         # on the page's own scene, so that a state and the request for its picture stay in order
-        nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
-        nodes.ground()
-        if paths and len(motion) > 2:
-            nodes.paths(centre_paths(motion))
-        nodes.legend(motion.scale)
-        show(nodes, motion, int(rows[0]))  # arrows are to be in the picture, too
+        nodes, draw = stage(client.scene, motion, looks, paths)
+        draw(int(rows[0]))
         paint = painter(client, width, height, nodes.view_point(motion, width / height))
         settled(paint, browser)
 
         def pictures() -> Iterator[np.ndarray]:
             for number, k in enumerate(rows):
-                show(nodes, motion, int(k))
+                draw(int(k))
                 client.flush()
                 yield paint()
                 if progress is not None:

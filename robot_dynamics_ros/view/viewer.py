@@ -22,11 +22,12 @@ from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import ArrowScale, external_arrows, robot_size, sensible_scale
+from robot_dynamics_ros.simulation.paths import CenterOfMassPaths
+from robot_dynamics_ros.view.arrows import ArrowScale, robot_size, sensible_scale
 from robot_dynamics_ros.view.bodies import readable
 from robot_dynamics_ros.view.camera import VIEWS
-from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
-from robot_dynamics_ros.view.motion import Paths, centre_paths
+from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, text_block
+from robot_dynamics_ros.view.motion import centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player
 from robot_dynamics_ros.view.plots import PlotPanel
@@ -93,7 +94,6 @@ class RobotView:
         self.robot, self.source = robot, robot.source.for_page()
         source, model, gui = self.source, self.source.model, client.gui
         self.nodes = RobotNodes(client.scene, model, robot.looks, robot.root, robot.offset)
-        self.nodes.ground()
         folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)
         with folder:
             self.status = gui.add_html("")
@@ -114,7 +114,7 @@ class RobotView:
         self._hear_clicks()
         self._shown: Shown | None = None
         self._told = ""
-        self._paths: Paths | None = None
+        self._paths: CenterOfMassPaths | None = None
 
     def _hear_clicks(self) -> None:
         for link, handle in self.nodes.bodies.handles():
@@ -158,19 +158,11 @@ class RobotView:
     def _draw(self, shown: Shown) -> None:
         nodes, show = self.nodes, self.layers
         scale = show.scale()
-        nodes.legend(scale, show["forces"], show["moments"])
-        nodes.place(shown.q)
-        loads = joint_loads(nodes.model, shown, nodes.poses)
+        nodes.draw(shown, scale, show.__getitem__)
+        loads = JointLoads(nodes.model, shown, nodes.poses)
         self.loads.add(loads, shown)
         nodes.bodies.tint(link_shares(nodes.model, loads) if show["tint"] else None)
-        nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
-        nodes.largest(shown.wrenches, scale, show["forces"], show["moments"])
-        for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
-            arrows = external_arrows(nodes.model, shown.q, wrenches) if wrenches and show[name] else None
-            nodes.wrenches(name, arrows, scale, True, show["moments"])
         nodes.balance(*show.balance(shown), show.balanced)
-        nodes.centres(show["centres"])
-        nodes.ghost(shown.reference if show["reference"] else None)
         if isinstance(self.source, MotionSource) and len(self.source.motion) > 2:
             if show["paths"] and self._paths is None:
                 self._paths = centre_paths(self.source.motion)
@@ -226,13 +218,14 @@ class Page:
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size
         return target + sideways + away * (position - target), target + sideways
 
-    def look(self, view: str = "fit") -> None:
-        """Turn the camera."""
+    def look(self, view: str = "fit") -> tuple[Array, Array]:
+        """Turn the camera; where it is now, and what it looks at."""
         camera, aspect = self.client.camera, self._aspect()
         position, target = self.view_point(aspect, view)
         self._fitted = view, aspect, position
         with self.client.atomic():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
+        return position, target
 
     def _aspect(self) -> float:
         return self.client.camera.image_width / max(self.client.camera.image_height, 1)
@@ -374,8 +367,8 @@ class Viewer:
                         continue  # one more has been added
                     page.update(time.monotonic())
                     if page.views:
-                        page.look()
-                        self.window.look(*page.view_point())  # where the page's own button for its camera leads
+                        # where the page's own button leads; a page that has just been opened goes there, too, by itself
+                        self.window.look(*page.look())
                     if client.client_id in self.window.server.get_clients():
                         self.pages[client.client_id] = page
                     return

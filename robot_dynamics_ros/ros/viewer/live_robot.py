@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics_ros.dynamics import joint_wrenches, link_poses
+from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
@@ -29,7 +29,7 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
-from robot_dynamics_ros.view.arrows import Arrows, world_arrows
+from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
 from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
@@ -84,21 +84,18 @@ class LiveRobot(Source):
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
-        self._subscriptions = [
-            subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
-            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, at(controller)), STATE),
-            *(
-                subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(self._external, m), NEWEST)
-                for topic in (f"{controller}/external_wrench", f"{simulator}/external_wrench")
-            ),
-        ]
-        # these are published only while somebody listens, and that takes the controller's or the simulator's time
-        self._wanted = dict.fromkeys(WANTED, False)
-        self._on_request: dict[str, list[Subscription]] = {}
 
         def wrench(topic: str, kept: dict[str, tuple[float, Array]]) -> Subscription:
             return subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(kept, m), NEWEST)
 
+        self._subscriptions = [
+            subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
+            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, at(controller)), STATE),
+            *(wrench(f"{node}/external_wrench", self._external) for node in (controller, simulator)),
+        ]
+        # these are published only while somebody listens, and that takes the controller's or the simulator's time
+        self._wanted = dict.fromkeys(WANTED, False)
+        self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
             "reference": lambda: [subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST)],
             "estimated": lambda: [wrench(f"{controller}/external_wrench_estimate", self._estimated)],
@@ -188,7 +185,7 @@ class LiveRobot(Source):
             names = tuple(name for name in names if name in fresh)
             rows = np.array([fresh[name] for name in names]).reshape(-1, 6)
         else:
-            rows = np.asarray(joint_wrenches(m, s.q, s.v, s.a, external=s.external or None))
+            return joint_arrows(m, s.q, s.v, s.a, s.external or None)
         return world_arrows(names, np.asarray(link_poses(m, s.q))[[self._tree.link_of[n] for n in names]], rows)
 
     def state(self) -> Shown | None:

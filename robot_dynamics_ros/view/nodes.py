@@ -137,12 +137,10 @@ class RobotNodes:
         """
         poses, tips = self.poses[None], [*self._tips.values()]
         if motion is not None:
-            k = motion.some_rows(50)
-            poses = np.asarray(link_poses(self.model, motion.q[k]))
-            joints = [self._tree.link_of[name] for name in self.model.joint_names]
-            tips.append(
-                (poses[:, joints][..., :3, 3] + motion.scale.force * motion.wrench_table(k)[..., 3:]).reshape(-1, 3)
-            )
+            rows = motion.some_rows(50)
+            poses = np.asarray(link_poses(self.model, motion.q[rows]))
+            starts = poses[:, [self._tree.link_of[name] for name in self.model.joint_names], :3][..., 3]
+            tips.append((starts + motion.scale.force * motion.wrench_table(rows)[..., 3:]).reshape(-1, 3))
         # arcs and numbers stand about the joints
         reach = 0.07 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
         points = [(poses[:, :, None, :3, 3] + reach).reshape(-1, 3)]

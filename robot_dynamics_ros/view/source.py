@@ -215,7 +215,7 @@ class MotionSource(Source):
         return self._shown
 
     def row(self, k: int) -> Shown:
-        """What is shown of row k of the motion."""
+        """The state of row k of the motion."""
         m = self.motion
         efforts, reference = (None if table is None else table[k] for table in (m.efforts, m.reference))
         t = float(m.t[k] - m.t[0])

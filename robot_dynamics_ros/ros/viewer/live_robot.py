@@ -104,21 +104,12 @@ class LiveRobot(Source):
             ],
         }
         if wrenches == "published":
-            self._subscriptions += [
-                subscribe(
-                    WrenchStamped,
-                    at(f"{controller}/joint_wrenches/{topic_token(name)}"),
-                    self._keeper(name),
-                    NEWEST,
-                )
-                for name in model.joint_names
-            ]
+            for name in model.joint_names:
+                topic = at(f"{controller}/joint_wrenches/{topic_token(name)}")
+                self._subscriptions.append(subscribe(WrenchStamped, topic, partial(self._keep, name), NEWEST))
 
-    def _keeper(self, joint: str) -> Callable[[WrenchStamped], None]:
-        def keep(message: WrenchStamped) -> None:
-            self._published[joint] = (time.monotonic(), spatial_wrench(message))
-
-        return keep
+    def _keep(self, joint: str, message: WrenchStamped) -> None:
+        self._published[joint] = (time.monotonic(), spatial_wrench(message))
 
     def _on_diagnostics(self, controller: str, message: DiagnosticArray) -> None:
         name = controller if controller.startswith("/") else f"{self._node.get_namespace()}/{controller}"
@@ -158,22 +149,10 @@ class LiveRobot(Source):
         external, estimated = _fresh(self._external, now) | self.pulled, _fresh(self._estimated, now)
         for link, wrench in _fresh(self._contacts, now).items():
             external[link] = external.get(link, 0.0) + wrench
-        s = self._state
-        a = s.acceleration()
-        fresh = self._reference is not None and now - self._reference[0] < _FRESH
-        shown = Shown(
-            s.t,
-            s.q,
-            s.v,
-            a,
-            s.efforts,
-            None,
-            external,
-            estimated,
-            self._reference[1] if fresh and self._reference is not None else None,
-        )
+        s, known = self._state, self._reference
+        reference = known[1] if known is not None and now - known[0] < _FRESH else None
         with self._lock:
-            self._unseen = shown
+            self._unseen = Shown(s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference)
 
     def _arrows(self, s: Shown) -> Arrows | None:
         m = self.model

@@ -24,7 +24,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "-m",
         "docs.images.tutorial_figures",
     ),
-    "view_six_axis.gif view_six_axis.png draw_six_axis.png": ("docs/images/view_figures.py",),
+    "view_six_axis.gif view_six_axis.png draw_six_axis.png view_panda.png view_panda_small.png view_panda_phone.png": (
+        "-m",
+        "docs.images.view_figures",
+    ),
     "every_robot.jpg": ("-m", "docs.images.every_robot"),
     "three_link_in_c.png": ("examples/three_link_in_c/run.py", "{folder}"),
     "demo.png": ("-m", "robot_dynamics_ros", "demo", "six_axis", "--no-view", "--output", "{folder}"),

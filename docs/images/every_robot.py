@@ -1,14 +1,12 @@
 """Every robot of example-robot-data in the viewer, as a contact sheet: ``python -m docs.images.every_robot [FILE] [PART OF A NAME]``.
 
-One browser opens them one after the other.  A page that reports an error, loses its graphics or stays empty is named, and the
-exit code is then 1.
+One browser opens them one after the other.  A page that reports an error, loses its graphics or does not show the robot is named,
+and the exit code is then 1.
 """
 
 from __future__ import annotations
 
-import io
 import sys
-import tempfile
 import warnings
 from importlib import metadata
 from pathlib import Path
@@ -18,8 +16,9 @@ from PIL import Image, ImageDraw
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.view.film import write_picture
+from robot_dynamics_ros.view.film import open_page, painter, settled
 from robot_dynamics_ros.view.headless import Browser
+from robot_dynamics_ros.view.viewer import Page
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT, TITLE, COLUMNS = 200, 150, 14, 8
@@ -32,7 +31,7 @@ def robots(part: str) -> list[Path]:
     return sorted(paths, key=lambda path: (path.name, str(path)))
 
 
-def look(path: Path, browser: Browser, folder: Path) -> tuple[Image.Image | None, str]:
+def look(path: Path, browser: Browser) -> tuple[Image.Image | None, str]:
     """A picture of one robot, and what is wrong with it; a file that is no robot has neither."""
     try:
         model = rd.load_urdf(path, inertia_check="repair")
@@ -40,13 +39,25 @@ def look(path: Path, browser: Browser, folder: Path) -> tuple[Image.Image | None
         return None, ""
     browser.leave()
     with rd.view(model, port=0) as viewer:
-        picture = write_picture(viewer.address, lambda: viewer.pages, folder / "robot.png", WIDTH, HEIGHT, browser)
-        lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
-    image = Image.open(io.BytesIO(picture.read_bytes())).convert("RGB")
+        page = open_page(viewer.address, browser, lambda: viewer.pages)
+        return inspect(page, browser)
+
+
+def inspect(page: Page, browser: Browser) -> tuple[Image.Image, str]:
+    """A picture of a page, and what is wrong with it: an error, graphics that are lost, a robot that is not in the picture."""
+    paint = painter(page.client, WIDTH, HEIGHT, page.view_point(WIDTH / HEIGHT))
+    image = settled(paint, browser)
+    for view in page.views:  # the ground and the arrows stay: what changes is the robot
+        for name in view.nodes.bodies.default_layers:
+            view.nodes.bodies.layer(name, False)
+    page.client.flush()
+    without = paint()
+    seen = (np.abs(image.astype(int) - without).sum(axis=2) > 30).sum()
+    lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
     faults = [*browser.errors[:1]]
     faults += ["its graphics are lost"] if lost is not False else []
-    faults += ["its picture is empty"] if np.asarray(image.convert("L")).std() <= 3.0 else []
-    return image, "; ".join(faults)
+    faults += ["the robot is not in the picture"] if seen < 0.002 * WIDTH * HEIGHT else []
+    return Image.fromarray(image), "; ".join(faults)
 
 
 def write_sheet(tiles: list[tuple[str, Image.Image]], target: str) -> None:
@@ -66,10 +77,10 @@ def main(target: str = str(HERE / "every_robot.jpg"), part: str = "") -> int:
     warnings.simplefilter("ignore")  # of inertias, and of meshes that are not there
     tiles: list[tuple[str, Image.Image]] = []
     faults: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as folder, Browser(240, 160, pause=0.05) as browser:
+    with Browser(240, 160, pause=0.05) as browser:
         for path in robots(part):
             try:
-                image, fault = look(path, browser, Path(folder))
+                image, fault = look(path, browser)
             except (RobotDynamicsError, TimeoutError) as error:
                 image, fault = Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
             print(f"{path.name:45} {fault or ('drawn' if image else 'no robot')}", flush=True)

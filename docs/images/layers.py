@@ -29,42 +29,41 @@ SAID = {
     "ros": "nodes and transport: the only folder that imports rclpy",
     "cli": "what a person types",
 }
-WIDTH, ROW, LEFT, RIGHT = 920, 34, 10, 250
+WIDTH, ROW, LEFT, TOP, COLUMN = 940, 46, 10, 34, 19
+EDGE = 590
 
 
 def picture() -> str:
-    """The SVG: cli on top; an arc on the right for every layer used besides the one right below."""
+    """The SVG: cli on top, a line of text below each name; beside each layer, dots in the columns of the layers it uses."""
     n = len(layers.LAYERS)
     uses: dict[int, set[int]] = {k: set() for k in range(n)}
     for module in layers.FILES:
         own = layers.layer_of(module)
         if own is not None:
             uses[own] |= {k for name in layers.imported(module) if (k := layers.layer_of(name)) is not None and k < own}
-
-    def y(k: int) -> int:
-        return 10 + (n - 1 - k) * ROW
-
+    height = TOP + n * ROW + 10
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{n * ROW + 20}" font-family="sans-serif">',
-        f'<rect width="{WIDTH}" height="{n * ROW + 20}" fill="#ffffff"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif">',
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{EDGE}" y="14" font-size="12" fill="#333333">uses</text>',
     ]
     for k, layer in enumerate(layers.LAYERS):
+        y, x = TOP + (n - 1 - k) * ROW, EDGE + COLUMN * k + 14
         shade = "#dcebdc" if layer[0].startswith("dynamics") else "#e6ecf5"
-        width = WIDTH - RIGHT - LEFT
         out += [
-            f'<rect x="{LEFT}" y="{y(k)}" width="{width}" height="{ROW - 6}" rx="4" fill="{shade}" stroke="#6a7a90"/>',
-            f'<text x="{LEFT + 10}" y="{y(k) + 19}" font-size="14" font-weight="bold">{", ".join(layer)}</text>',
-            f'<text x="{LEFT + 270}" y="{y(k) + 19}" font-size="12" fill="#333333">{SAID[layer[0]]}</text>',
+            f'<rect x="{LEFT}" y="{y}" width="{EDGE - LEFT - 10}" height="{ROW - 6}" rx="4" fill="{shade}" stroke="#6a7a90"/>',
+            f'<text x="{LEFT + 8}" y="{y + 25}" font-size="13" fill="#333333">{k + 1}</text>',
+            f'<text x="{LEFT + 34}" y="{y + 17}" font-size="13" font-weight="bold">{", ".join(layer)}</text>',
+            f'<text x="{LEFT + 34}" y="{y + 33}" font-size="12" fill="#333333">{SAID[layer[0]]}</text>',
+            f'<text x="{x}" y="{TOP - 6}" font-size="11" fill="#333333" text-anchor="middle">{k + 1}</text>'
+            if k < n - 1
+            else "",
         ]
-    edge = WIDTH - RIGHT
-    for k in range(n):
-        for used in sorted(uses[k]):
-            start, end, bulge = y(k) + 14, y(used) + 14, 14 * (k - used)
-            out.append(
-                f'<path d="M {edge} {start} C {edge + bulge} {start}, {edge + bulge} {end}, {edge + 6} {end}" fill="none" '
-                f'stroke="#44546a" stroke-opacity="0.45"/><path d="M {edge} {end} l 7 -3 l 0 6 z" fill="#44546a"/>'
-            )
-    return "\n".join([*out, "</svg>", ""])
+        for below in range(k):
+            size, colour = (5, "#2b4a78") if below in uses[k] else (1, "#a0a8b4")
+            middle = EDGE + COLUMN * below + 14
+            out.append(f'<circle cx="{middle}" cy="{y + ROW // 2 - 3}" r="{size}" fill="{colour}"/>')
+    return "\n".join([*filter(None, out), "</svg>", ""])
 
 
 if __name__ == "__main__":

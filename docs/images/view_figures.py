@@ -1,27 +1,54 @@
-"""The pictures of docs/how_to/viewing.md and the README's film: ``python docs/images/view_figures.py`` (needs a browser)."""
+"""The pictures of docs/how_to/viewing.md and the README's film: ``python -m docs.images.view_figures`` (needs a browser)."""
 
+from __future__ import annotations
+
+import io
+import warnings
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.view.film import write_video
+from docs.images.every_robot import robots
+from robot_dynamics_ros.view.film import open_page, write_video
+from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.motion import Motion
 
 HERE = Path(__file__).parent
-
-arm = rd.load_robot("six_axis")
-q0 = np.array([1.5, -1.3, 1.1, -0.8, -1.2, 0.0])
-rd.draw(arm, q0, path=HERE / "draw_six_axis.png")
-
-with rd.view(arm, q0, port=0) as viewer:
-    viewer.picture(HERE / "view_six_axis.png", 960, 640)
+START = np.array([1.5, -1.3, 1.1, -0.8, -1.2, 0.0])
+READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.0]
+WINDOWS = {"view_panda.png": (1600, 1000), "view_panda_small.png": (800, 600), "view_panda_phone.png": (400, 800)}
+_NOTE = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
 
 
-def swing(t: float) -> np.ndarray:
-    return q0 + np.array([0.9, 0.35, 0.5, 0.5, 0.6, 0.0]) * np.sin(np.pi * t / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
+def window(model: rd.RobotModel, q: list[float], path: Path, width: int, height: int) -> None:
+    """A picture of the whole page, as a window of a size shows it; without the note that there is no graphics processor."""
+    with Browser(width, height, pause=0.5) as browser, rd.view(model, q, port=0) as viewer:
+        open_page(viewer.address, browser, lambda: viewer.pages)
+        browser.rest(12.0)
+        browser.run(_NOTE)
+        browser.rest(4.0)
+        Image.open(io.BytesIO(browser.picture())).convert("RGB").save(path, optimize=True)
 
 
-t = np.linspace(0.0, 4.0, 401)[:320]
-motion = Motion.of(arm, (t, np.array([swing(x) for x in t])))
-write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=720, height=432, paths=False)
+def main() -> None:
+    """Draw all."""
+    arm = rd.load_robot("six_axis")
+    rd.draw(arm, START, path=HERE / "draw_six_axis.png")
+    with rd.view(arm, START, port=0) as viewer:
+        viewer.picture(HERE / "view_six_axis.png", 960, 640)
+    t = np.linspace(0.0, 4.0, 401)[:320]
+    swing = np.array([0.9, 0.35, 0.5, 0.5, 0.6, 0.0]) * np.sin(np.pi * t[:, None] / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
+    write_video(
+        Motion.of(arm, (t, START + swing)), HERE / "view_six_axis.gif", rate=8.0, width=832, height=576, paths=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rd.ModelWarning)
+        panda = rd.load_urdf(robots("panda.urdf")[0])
+        for name, (width, height) in WINDOWS.items():
+            window(panda, READY, HERE / name, width, height)
+
+
+if __name__ == "__main__":
+    main()

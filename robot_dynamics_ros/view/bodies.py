@@ -80,7 +80,7 @@ class Bodies:
         self._scene, self._model, self._looks, self._root, self._nodes = scene, model, looks, root, nodes
         self.layers: dict[str, list[Piece]] = {}
         self.corners: dict[str, Array] = {}
-        self._clear = False
+        self._clear = True  # as pages have it at first: textures are not sent twice
         self._paints: dict[str, tuple[int, int, int]] | None = None
         self.default_layers: tuple[str, ...] = ("visuals",)
         if not looks.visuals:  # an inertia that fits no body of this size would hide the robot
@@ -103,9 +103,6 @@ class Bodies:
             if not shown:
                 return
             self.layers[name] = self.draw(name, self._root)
-            if self._clear and name in _BODIES:
-                for piece in self.layers[name]:
-                    piece.clear(True)
         for piece in self.layers[name]:
             piece.handle.visible = shown
 
@@ -134,13 +131,14 @@ class Bodies:
     def draw(self, layer: str, root: str, colour: Sequence[float] | None = None) -> list[Piece]:
         """The pieces of one of :data:`LAYERS`, made below the node ``root`` as described or in one colour."""
         pieces = []
+        clear = self._clear and layer in _BODIES and colour is None
         for row, shape, parts in readable(self.shapes(layer)):
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
                 own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
                 if own == "image":
-                    pieces.append(Piece(shape.link, self._scene.add_mesh_trimesh(name, part), part=part))
+                    pieces.append(Piece(shape.link, self._scene.add_glb(name, _glb(part, clear)), part=part))
                     continue
                 # a mesh's own materials come first, as in RViz
                 r, g, b, alpha = colour or own or shape.colour or (_COLLISION if layer == "collisions" else _GREY)
@@ -149,10 +147,10 @@ class Bodies:
                     np.asarray(part.vertices, dtype=np.float32),
                     np.asarray(part.faces, dtype=np.uint32),
                     color=rgb255((r, g, b)),
-                    opacity=None if alpha >= 1.0 else alpha,
                     flat_shading=shape.kind in ("box", "mesh"),
                 )
                 pieces.append(Piece(shape.link, handle, alpha, rgb255((r, g, b))))
+                pieces[-1].clear(clear)
         return pieces
 
     def _reach(self, link: str, part: Trimesh) -> None:

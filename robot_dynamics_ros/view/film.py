@@ -12,12 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.geometry import Looks, read_looks
+from robot_dynamics_ros.model.geometry import Looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import Motion, centre_paths
-from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.replay import show
+from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.replay import stage
 from robot_dynamics_ros.view.window import Window
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def need_imageio() -> ModuleType:
     return imageio
 
 
-def _opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
+def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
     """The newest page, once the browser shows it."""
     known = set(pages())
     browser.go(address)
@@ -58,16 +57,27 @@ def _opened(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]
     return pages()[max(pages())]
 
 
-def _settle(client: ClientHandle, browser: Browser, camera: dict[str, Any]) -> None:
-    """Wait until textures, bones and letters have arrived in the page: until its pictures are alike."""
-    alike, before = 0, b""
+def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
+    """A picture once textures, bones and letters have arrived in the page: when three in a row are alike."""
+    alike, before = 0, draw()
     for _ in range(30):
-        picture = np.asarray(client.get_render(height=150, width=200, timeout=_PATIENCE, **camera)).tobytes()
-        alike = alike + 1 if picture == before else 0
-        if alike == 3:
-            return
-        before = picture
         browser.rest(0.3)
+        picture = draw()
+        alike = alike + 1 if np.array_equal(picture, before) else 0
+        before = picture
+        if alike == 2:
+            break
+    return before
+
+
+def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]) -> Callable[[], np.ndarray]:
+    """A function that has a page draw a picture, (height, width, 3), of what it shows now.
+
+    Args:
+        seen: (3,) where the camera is and (3,) what it looks at, m.
+    """
+    camera = _camera(*seen)
+    return lambda: np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
 
 
 class Framed(Protocol):
@@ -101,11 +111,9 @@ def write_picture(
     """
     imageio = need_imageio()
     with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160) as browser:
-        page = _opened(address, browser, pages)
-        camera = _camera(*page.view_point(width / height))
-        _settle(page.client, browser, camera)
-        image = page.client.get_render(height=height, width=width, timeout=_PATIENCE, **camera)
-    return _write(path, lambda target: imageio.imwrite(target, np.asarray(image)[..., :3]))
+        page = open_page(address, browser, pages)
+        image = settled(painter(page.client, width, height, page.view_point(width / height)), browser)
+    return _write(path, lambda target: imageio.imwrite(target, image))
 
 
 def write_video(
@@ -139,29 +147,19 @@ def write_video(
     need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
     with Window(port=0) as window, Browser(120, 80) as browser:
-        model = motion.model
         rows = motion.frames(rate, speed)
-        client = _opened(window.address, browser, window.server.get_clients)
+        client = open_page(window.address, browser, window.server.get_clients)
         # on the page's own scene, so that a state and the request for its picture stay in order
-        nodes = RobotNodes(client.scene, model, looks if looks is not None else read_looks(model))
-        nodes.ground()
-        if paths and len(motion) > 2:
-            nodes.paths(centre_paths(motion))
-        nodes.legend(motion.scale)
-        show(nodes, motion, int(rows[0]))  # arrows are to be in the picture, too
-        camera = _camera(*nodes.view_point(motion.some_poses(), width / height))
-
-        def draw(k: int) -> np.ndarray:
-            show(nodes, motion, k)
-            client.flush()
-            return np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
-
+        nodes, draw = stage(client.scene, motion, looks, paths)
         draw(int(rows[0]))
-        _settle(client, browser, camera)
+        paint = painter(client, width, height, nodes.view_point(motion, width / height))
+        settled(paint, browser)
 
         def pictures() -> Iterator[np.ndarray]:
             for number, k in enumerate(rows):
-                yield draw(int(k))
+                draw(int(k))
+                client.flush()
+                yield paint()
                 if progress is not None:
                     progress((number + 1) / len(rows))
 

@@ -16,7 +16,7 @@ from robot_dynamics_ros.view.source import Shown
 if TYPE_CHECKING:
     from viser import GuiApi
 
-__all__ = ["JointLoads", "LoadPanel", "joint_loads", "link_shares", "number", "text_block"]
+__all__ = ["JointLoads", "LoadPanel", "link_shares", "number", "text_block"]
 
 
 def text_block(text: str, size: str = "0.85em") -> str:
@@ -38,6 +38,9 @@ def number(value: float, unit: str = "") -> str:
 class JointLoads:
     """Loads of the joints with one coordinate in one state.
 
+    Args:
+        poses: (links, 4, 4) in that state.
+
     Attributes:
         names: of n joints.
         position: (n,) degrees, or mm of prismatic joints.
@@ -48,9 +51,9 @@ class JointLoads:
         moment: (n,) N m that the bearing carries: of a revolute joint only what is across its axis.
     """
 
-    def __init__(self, model: RobotModel, names: tuple[str, ...], shown: Shown, poses: Array) -> None:
+    def __init__(self, model: RobotModel, shown: Shown, poses: Array) -> None:
+        self.names = names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
         n = len(names)
-        self.names = names
         self.position, self.effort, self.share = (np.full(n, np.nan) for _ in range(3))
         self.wrench = np.full((n, 6), np.nan)
         self.force, self.moment = np.full(n, np.nan), np.full(n, np.nan)
@@ -73,16 +76,6 @@ class JointLoads:
             limit = joint.limits.effort
             if 0.0 < limit < math.inf:
                 self.share[i] = abs(self.effort[i]) / limit
-
-
-def joint_loads(model: RobotModel, shown: Shown, poses: Array) -> JointLoads:
-    """The loads of all moving joints that have one coordinate.
-
-    Args:
-        poses: (links, 4, 4) in that state.
-    """
-    names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
-    return JointLoads(model, names, shown, poses)
 
 
 class LoadPanel:

@@ -11,17 +11,18 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics import inverse_dynamics, joint_wrenches, link_poses, link_velocities
+from robot_dynamics_ros.dynamics import joint_wrenches, link_poses, subtree_state
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
 from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, joint_arrows, sensible_scale, world_arrows
 
-__all__ = ["Motion", "Paths", "centre_paths"]
+__all__ = ["Motion", "centre_paths"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +181,6 @@ class Motion:
         """At most ``most`` rows, evenly spread, the first and the last among them."""
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
 
-    def some_poses(self, most: int = 50) -> Array:
-        """(n, links, 4, 4) poses of all links in at most ``most`` rows: enough to place a camera."""
-        return np.asarray(link_poses(self.model, self.q[self.some_rows(most)]))
-
     def external_at(self, k: int) -> dict[str, Array]:
         """Wrenches on links in row k."""
         return {link: rows[k] for link, rows in self.external.items()}
@@ -216,12 +213,6 @@ class Motion:
         rows = self.wrench_table(self.some_rows(60)) if self.model.joint_names else np.empty((0, 6))
         return sensible_scale(self.model, rows[..., 3:], rows[..., :3])
 
-    def effort_table(self) -> Array:
-        """(n, nv) efforts: recorded ones, else what the motion needs by the model."""
-        if self.efforts is not None:
-            return self.efforts
-        return np.asarray(inverse_dynamics(self.model, self.q, self.v, self.a))
-
     def frames(self, rate: float, speed: float = 1.0) -> np.ndarray:
         """Rows to show at ``rate`` pictures per second."""
         count = max(int(np.ceil(self.duration * rate / speed)) + 1, 1)
@@ -231,45 +222,15 @@ class Motion:
 _REMEDY = "Give a run of simulate(), a recording, a pair (t, q), or one configuration."
 
 
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """Paths of centres of mass through the world.
-
-    Attributes:
-        names: of the links at whose frames the moving bodies are, and ``"robot"`` for the whole one's.
-        points: (paths, n, 3) m.
-        speeds: (paths, n) m/s.
-    """
-
-    names: tuple[str, ...]
-    points: Array
-    speeds: Array
-
-
-def centre_paths(motion: Motion, most: int = 1000) -> Paths:
-    """Where the centre of mass of every moving segment goes, and how fast, in at most ``most`` points.
-
-    A segment is a moving link with all that is fixed to it; those without mass are left out.
-    """
-    model = motion.model
-    k = motion.some_rows(most)
-    poses, twists = link_poses(model, motion.q[k]), link_velocities(model, motion.q[k], motion.v[k])
-    names, points, speeds, masses = [], [], [], []
-    for body, joint in enumerate(model.moving_joint_names):
-        mass = float(model.body_mass[body])
-        if mass <= 0.0:
-            continue
-        link = model.link_index(model.joint(joint).child)
-        arm = np.einsum("nij,j->ni", poses[:, link, :3, :3], model.body_com[body])
-        names.append(model.link_names[link])
-        points.append(poses[:, link, :3, 3] + arm)
-        speeds.append(twists[:, link, 3:] + np.cross(twists[:, link, :3], arm))
-        masses.append(mass)
-    if not names:
-        return Paths((), np.empty((0, len(k), 3)), np.empty((0, len(k))))
-    share = np.array(masses) / (sum(masses) + model.root_inertia.mass)
-    root = model.root_inertia
-    fixed = root.mass / (sum(masses) + root.mass) * (model.base.rotation @ root.com + model.base.position)
-    points.append(np.einsum("b,bnj->nj", share, np.array(points)) + fixed)
-    speeds.append(np.einsum("b,bnj->nj", share, np.array(speeds)))
-    return Paths((*names, "robot"), np.array(points), np.linalg.norm(np.array(speeds), axis=2))
+def centre_paths(motion: Motion, most: int = 1000) -> CenterOfMassPaths:
+    """Where the centres of mass of all links, and last that of the ``"robot"``, go, and how fast, in at most ``most`` points."""
+    model, k = motion.model, motion.some_rows(most)
+    paths = center_of_mass_paths(model, motion.q[k], motion.v[k])
+    if not paths.links:
+        return paths
+    whole = subtree_state(model, motion.q[k], motion.v[k])
+    return CenterOfMassPaths(
+        (*paths.links, "robot"),
+        np.concatenate([paths.position, whole.com[None]]),
+        np.concatenate([paths.speed, np.linalg.norm(whole.com_velocity, axis=1)[None]]),
+    )

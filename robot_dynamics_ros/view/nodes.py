@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,13 +13,15 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, nice_scale, noise_of, robot_size
+from robot_dynamics_ros.simulation.paths import CenterOfMassPaths
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, external_arrows, nice_scale, noise_of, robot_size
 from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
 from robot_dynamics_ros.view.joint_axes import joint_axes
 from robot_dynamics_ros.view.loads import number
-from robot_dynamics_ros.view.motion import Paths
+from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.source import Shown
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class RobotNodes:
         self._ghost: list[Any] | None = None
         self._marks: dict[str, Any] = {}
         self._legend: list[Array] = []  # points of it
-        self._tips: dict[str, Array] = {}  # of arrows
+        self._tips: dict[str, Array] = {}  # of arrows, and ends of texts
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
@@ -76,9 +78,27 @@ class RobotNodes:
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
         self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
+        self._ground()
         self.place(model.initial_configuration())
 
     # -- state ---------------------------------------------------------------------------------------------------
+
+    def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
+        """Show a state.
+
+        Args:
+            on: whether ``"forces"``, ``"moments"``, ``"external"``, ``"estimated"``, ``"centres"``, ``"reference"`` are seen.
+        """
+        forces, moments = on("forces"), on("moments")
+        self.place(shown.q)
+        self.legend(scale, forces, moments)
+        self.wrenches("joints", shown.wrenches, scale, forces, moments)
+        self.largest(shown.wrenches, scale, forces, moments)
+        for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
+            arrows = external_arrows(self.model, shown.q, wrenches) if wrenches and on(name) else None
+            self.wrenches(name, arrows, scale, True, moments)
+        self.centres(on("centres"))
+        self.ghost(shown.reference if on("reference") else None)
 
     def place(self, q: Array) -> None:
         """Put every link where it is at a configuration (nq,)."""
@@ -106,30 +126,51 @@ class RobotNodes:
         _place(self._ghost, poses)
 
     def view_point(
-        self, poses: Array | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
+        self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
     ) -> tuple[Array, Array]:
-        """Where a camera sees the whole robot from, and the middle of what it sees, m.
+        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m.
 
         Args:
-            poses: (…, links, 4, 4), all of which are to be seen; those where the robot is, if not given.
+            motion: all of which is to be seen; where the robot is, if not given.
             aspect: width of the picture to its height.
             away: direction from the robot to the camera, not upright.
         """
-        poses = np.asarray(self.poses if poses is None else poses).reshape(-1, len(self.links), 4, 4)
-        # wrenches stick out of the joints where they act
-        reach = 0.12 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
+        poses, tips = self.poses[None], [*self._tips.values()]
+        if motion is not None:
+            rows = motion.some_rows(50)
+            poses = np.asarray(link_poses(self.model, motion.q[rows]))
+            starts = poses[:, [self._tree.link_of[name] for name in self.model.joint_names], :3][..., 3]
+            tips.append((starts + motion.scale.force * motion.wrench_table(rows)[..., 3:]).reshape(-1, 3))
+        # arcs and numbers stand about the joints
+        reach = 0.07 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
         points = [(poses[:, :, None, :3, 3] + reach).reshape(-1, 3)]
         for link, corners in self.bodies.corners.items():
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
-        cloud = np.concatenate([*points, *self._tips.values(), np.reshape(self._legend, (-1, 3))])
+        cloud = np.concatenate([*points, *tips, np.reshape(self._legend, (-1, 3))])
         position, target = camera_that_sees(cloud, away, aspect)
         return self.offset + position, self.offset + target
 
     def frames(self, shown: bool) -> None:
-        """Show or hide the frames of all links."""
+        """Show or hide the frames of all links, with their names."""
+        if shown and "frames" not in self._marks:
+            self._marks["frames"] = [
+                self.scene.add_label(
+                    f"{self.root}/links/{self._nodes[name]}/name", name, font_size_mode="scene",
+                    font_scene_height=0.022 * self.size,
+                )
+                for name in self.model.link_names
+            ]  # fmt: skip
         for handle in self.links:
             handle.show_axes = shown
+        for label in self._marks.get("frames", ()):
+            label.visible = shown
+
+    def hide(self, link: str) -> None:
+        """Hide one link more; ``""``: show all."""
+        for name, handle in zip(self.model.link_names, self.links, strict=True):
+            if not link or name == link:
+                handle.visible = not link
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 
@@ -202,7 +243,9 @@ class RobotNodes:
                 continue
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
-            self._label(f"largest_{what}", text, arrows.points[k] + along * length * tip, 0.03, "bottom-center")
+            at, half = arrows.points[k] + along * length * tip, 0.0075 * len(text) * self.size * _RIGHT
+            self._tips[f"largest_{what}"] = np.stack([at - half, at + half])
+            self._label(f"largest_{what}", text, at, 0.03, "bottom-center")
 
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
@@ -216,14 +259,15 @@ class RobotNodes:
         ):
             value = nice_scale(0.2 * self.size, length)  # N or N m, and a length of 10 to 20 % of the robot
             vector = value * (_RIGHT if what == "force" else _AWAY)
-            point = self.size * (0.36 * _AWAY + (0.38 * k - 0.38) * _RIGHT) + np.array([0.0, 0.0, z + 0.06 * self.size])
+            point = self.size * (0.27 * _AWAY + (0.38 * k - 0.38) * _RIGHT) + np.array([0.0, 0.0, z + 0.06 * self.size])
             middle = point + (0.5 * length * vector if what == "force" else 0.0)
             radius = 0.5 * length * value if what == "moment" else 0.0
             below = middle - (0.0, 0.0, radius + 0.03 * self.size)
-            self._legend += [point, point + length * vector, below - (0.0, 0.0, 0.09 * self.size)]
+            wide = 0.13 * self.size * _RIGHT  # half of the text
+            self._legend += [*(below + (0.0, 0.0, -0.07 * self.size) + side * wide for side in (-1, 1)), point]
             one = Arrows((what,), point[None], vector[None], vector[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
-            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, 0.035, "top-center", shown)
+            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, 0.03, "top-center", shown)
 
     def _label(
         self,
@@ -282,15 +326,15 @@ class RobotNodes:
         for handle in self._marks["axes"]:
             handle.visible = shown
 
-    def paths(self, paths: Paths | None) -> None:
+    def paths(self, paths: CenterOfMassPaths | None) -> None:
         """Show the paths of centres of mass, coloured by speed; ``None`` hides them."""
         if paths is None:
             if "paths" in self._marks:
                 self._marks["paths"].visible = False
             return
-        if "paths" not in self._marks and paths.points.shape[1] > 1:
-            colours = by_speed(paths.speeds, float(paths.speeds.max(initial=0.0)))
-            segments = np.stack([paths.points[:, :-1], paths.points[:, 1:]], axis=2).reshape(-1, 2, 3)
+        if "paths" not in self._marks and paths.position.shape[1] > 1:
+            colours = by_speed(paths.speed, float(paths.speed.max(initial=0.0)))
+            segments = np.stack([paths.position[:, :-1], paths.position[:, 1:]], axis=2).reshape(-1, 2, 3)
             ends = np.stack([colours[:, :-1], colours[:, 1:]], axis=2).reshape(-1, 2, 3)
             self._marks["paths"] = self.scene.add_line_segments(
                 f"{self.root}/paths",
@@ -302,13 +346,12 @@ class RobotNodes:
         if "paths" in self._marks:
             self._marks["paths"].visible = True
 
-    def ground(self, height: float = 0.0) -> None:
+    def _ground(self) -> None:
         """A grid on the ground under the robot."""
         cell = nice_scale(0.25 * self.size, 1.0)
         self.scene.add_grid(
             f"{self.root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
-            section_size=4.0 * cell, position=(0.0, 0.0, height), cell_color=(215, 215, 215),
-            section_color=(185, 185, 185),
+            section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
         )  # fmt: skip
 
 

@@ -237,7 +237,7 @@ class ControlPanel:
     def __init__(self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int) -> None:
         self._gui, self._model, self._controls, self._turn, self._page = gui, model, controls, turn, page
         self._axes = _axes(model)
-        self._paused, self._whose = False, -1
+        self._whose = -1
         self._heard = controls.answer()
         self._adjusted: dict[str, tuple[GuiSliderHandle[float], float]] = {}  # its slider, and the value that it had
         self._groups: dict[str, GuiFolderHandle] = {}
@@ -250,7 +250,7 @@ class ControlPanel:
             gui.add_button("hold").on_click(self._asked(controls.hold, anybody=True))
             gui.add_button("reset").on_click(self._asked(controls.reset))
             self._pause_button = gui.add_button("pause")
-            self._pause_button.on_click(self._asked(self._pause))
+            self._pause_button.on_click(self._asked(lambda: controls.pause(not controls.paused)))
             gui.add_button("step").on_click(self._asked(controls.step))
             self._release = gui.add_button("let others control", visible=False)
             self._release.on_click(lambda _event: self._turn.release(self._page))
@@ -292,11 +292,6 @@ class ControlPanel:
     def _tell(self, text: str) -> None:
         self._answer.content = text_block(text)
 
-    def _pause(self) -> str:
-        self._paused = not self._paused
-        self._pause_button.label = "go on (paused)" if self._paused else "pause"
-        return self._controls.pause(self._paused)
-
     def hear(self) -> None:
         """Show the answer to a request, once it has come, and who has the controls."""
         whose = self._turn.page
@@ -305,6 +300,9 @@ class ControlPanel:
             who = "you have" if whose == self._page else f"page {whose} has"
             self._who.content = "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
             self._release.visible = whose == self._page
+        label = "go on (paused)" if self._controls.paused else "pause"
+        if label != self._pause_button.label:
+            self._pause_button.label = label
         answer = self._controls.answer()
         if answer != self._heard:
             self._heard = answer

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.source import MotionSource
 from robot_dynamics_ros.view.window import Window, need_viser
+
+if TYPE_CHECKING:
+    from viser import SceneApi
 
 __all__ = ["write_replay"]
 
@@ -75,36 +80,27 @@ def write_replay(
 
 
 def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, paths: bool) -> str:
-    model, server = motion.model, window.server
-    nodes = RobotNodes(server.scene, model, looks if looks is not None else read_looks(model))
-    nodes.ground()
-    rows = motion.frames(rate)
-    if paths and len(motion) > 2:
-        nodes.paths(centre_paths(motion))
-    show(nodes, motion, int(rows[0]))
-    window.look(*nodes.view_point(motion.some_poses()))
+    server, rows = window.server, motion.frames(rate)
+    nodes, draw = stage(server.scene, motion, looks, paths)
+    draw(int(rows[0]))
+    window.look(*nodes.view_point(motion, 1.0))  # a page may be narrow
     recorder = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)
-        show(nodes, motion, int(k))
+        draw(int(k))
     with redirect_stdout(io.StringIO()):
         return str(recorder.as_html())
 
 
-def show(nodes: RobotNodes, motion: Motion, k: int) -> None:
-    """Everything of one row of a motion."""
-    arrows, scale = motion.arrows(k), motion.scale
-    nodes.place(motion.q[k])
-    nodes.bodies.clear(True)
-    nodes.legend(scale)
-    nodes.largest(arrows, scale)
-    nodes.wrenches("joints", arrows, scale)
-    if motion.external:
-        pushed = external_arrows(motion.model, motion.q[k], motion.external_at(k))
-        nodes.wrenches("external", pushed, scale)
-    nodes.centres(True)
-    if motion.reference is not None:
-        nodes.ghost(motion.reference[k])
+def stage(
+    scene: SceneApi, motion: Motion, looks: Looks | None, paths: bool
+) -> tuple[RobotNodes, Callable[[int], None]]:
+    """The robot of a motion in a scene, and a function that shows everything of a row of the motion."""
+    nodes = RobotNodes(scene, motion.model, looks if looks is not None else read_looks(motion.model))
+    if paths and len(motion) > 2:
+        nodes.paths(centre_paths(motion))
+    row, scale = MotionSource(motion).row, motion.scale
+    return nodes, lambda k: nodes.draw(row(k), scale, lambda _name: True)
 
 
 def _plain(text: str) -> str:

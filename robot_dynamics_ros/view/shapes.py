@@ -10,42 +10,25 @@ from robot_dynamics_ros.model.geometry import Shape
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import PAPER
 
-__all__ = ["equivalent_box", "equivalent_ellipsoid", "inertia_shapes", "skeleton"]
+__all__ = ["equivalent", "inertia_shapes", "skeleton"]
 
 
-def _principal(inertia: Inertia) -> tuple[Array, Array]:
-    """Principal moments, kg m², and (3, 3) right-handed axes as columns."""
+def equivalent(link: str, inertia: Inertia, kind: str = "ellipsoid") -> Shape:
+    """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃ − I₁), or a ``"box"``,
+    edge² = 6/m (I₂ + I₃ − I₁)."""
     moments, axes = np.linalg.eigh(inertia.rotational)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
-    return moments, axes
-
-
-def _squares(inertia: Inertia) -> tuple[Array, Array]:
-    """Sum of the other two principal moments less the own one, over the mass, m²; and the axes."""
-    moments, axes = _principal(inertia)
-    squares = (moments.sum() - 2.0 * moments) / inertia.mass
+    squares = (6.0 if kind == "box" else 2.5) * (moments.sum() - 2.0 * moments) / inertia.mass
     # a point mass or a rod has no thickness; something has to be seen
-    return np.maximum(squares, 1e-6 + 1e-3 * squares.max(initial=0.0)), axes
+    squares = np.maximum(squares, 2.5e-6 + 1e-3 * squares.max(initial=0.0))
+    return Shape(link, kind, tuple(np.sqrt(squares).tolist()), Pose(axes, inertia.com), PAPER)
 
 
-def equivalent_ellipsoid(link: str, inertia: Inertia, colour: tuple[float, float, float, float] = PAPER) -> Shape:
-    """The solid ellipsoid of uniform density that has this inertia: a² = 5/(2m) (I₂ + I₃ − I₁)."""
-    squares, axes = _squares(inertia)
-    return Shape(link, "ellipsoid", tuple(np.sqrt(2.5 * squares).tolist()), Pose(axes, inertia.com), colour)
-
-
-def equivalent_box(link: str, inertia: Inertia, colour: tuple[float, float, float, float] = PAPER) -> Shape:
-    """The solid box of uniform density that has this inertia: edge² = 6/m (I₂ + I₃ − I₁)."""
-    squares, axes = _squares(inertia)
-    return Shape(link, "box", tuple(np.sqrt(6.0 * squares).tolist()), Pose(axes, inertia.com), colour)
-
-
-def inertia_shapes(model: RobotModel, as_: str = "ellipsoid") -> tuple[Shape, ...]:
-    """Shapes that show the mass properties of every link that has any: ``"ellipsoid"`` or ``"box"``."""
-    make = equivalent_box if as_ == "box" else equivalent_ellipsoid
+def inertia_shapes(model: RobotModel, kind: str) -> tuple[Shape, ...]:
+    """Shapes that show the mass properties of every link that has any: see :func:`equivalent`."""
     links = (model.link(name) for name in model.link_names)
-    return tuple(make(link.name, link.inertia) for link in links if link.inertia.mass > 0.0)
+    return tuple(equivalent(link.name, link.inertia, kind) for link in links if link.inertia.mass > 0.0)
 
 
 def skeleton(model: RobotModel) -> tuple[Shape, ...]:

@@ -99,7 +99,13 @@ class Adjustable:
 
 class Controls:
     """Actions of a person on a robot that moves.  Every method returns at once with a sentence for the person; what
-    cannot be done says so, nothing is raised."""
+    cannot be done says so, nothing is raised.
+
+    Attributes:
+        paused: whether the time stands still, by the newest answer.
+    """
+
+    paused: bool = False
 
     def hold(self) -> str:
         """Stop and stay."""
@@ -203,22 +209,17 @@ class MotionSource(Source):
 
     def state(self) -> Shown | None:
         """See :class:`Source`."""
-        m = self.motion
-        k = m.index(self.time)
+        k = self.motion.index(self.time)
         if k != self._row:
-            self._row = k
-            self._shown = Shown(
-                float(m.t[k] - m.t[0]),
-                m.q[k],
-                m.v[k],
-                m.a[k],
-                None if m.efforts is None else m.efforts[k],
-                m.arrows(k),
-                m.external_at(k),
-                {},
-                None if m.reference is None else m.reference[k],
-            )
+            self._row, self._shown = k, self.row(k)
         return self._shown
+
+    def row(self, k: int) -> Shown:
+        """The state of row k of the motion."""
+        m = self.motion
+        efforts, reference = (None if table is None else table[k] for table in (m.efforts, m.reference))
+        t = float(m.t[k] - m.t[0])
+        return Shown(t, m.q[k], m.v[k], m.a[k], efforts, m.arrows(k), m.external_at(k), {}, reference)
 
     def for_page(self) -> MotionSource:
         """See :class:`Source`."""

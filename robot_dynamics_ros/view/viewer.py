@@ -22,11 +22,12 @@ from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
-from robot_dynamics_ros.view.arrows import ArrowScale, external_arrows, robot_size, sensible_scale
+from robot_dynamics_ros.simulation.paths import CenterOfMassPaths
+from robot_dynamics_ros.view.arrows import ArrowScale, robot_size, sensible_scale
 from robot_dynamics_ros.view.bodies import readable
 from robot_dynamics_ros.view.camera import VIEWS
-from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, text_block
-from robot_dynamics_ros.view.motion import Paths, centre_paths
+from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, text_block
+from robot_dynamics_ros.view.motion import centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player
 from robot_dynamics_ros.view.plots import PlotPanel
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "Robot", "RobotView", "Viewer"]
 
-FOLLOW = "follow"
-"""The button beside the views that has the camera follow a link."""
+FOLLOW, HIDE = "follow", "hide"
+"""Buttons: have the camera follow the link that was clicked, hide it."""
 _SMALL = 700
 """Pixels: on pages that are narrower the panels are folded at first."""
 # The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
@@ -93,7 +94,6 @@ class RobotView:
         self.robot, self.source = robot, robot.source.for_page()
         source, model, gui = self.source, self.source.model, client.gui
         self.nodes = RobotNodes(client.scene, model, robot.looks, robot.root, robot.offset)
-        self.nodes.ground()
         folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)
         with folder:
             self.status = gui.add_html("")
@@ -103,6 +103,7 @@ class RobotView:
             if robot.controls is not None:
                 self.panel = ControlPanel(gui, model, robot.controls, robot.turn, client.client_id + 1)
             self.loads = LoadPanel(gui, model)
+            gui.add_button_group("this link", (HIDE, "show all")).on_click(self._hide)
             self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
             self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
         self.grip: Grip | None = None
@@ -113,7 +114,7 @@ class RobotView:
         self._hear_clicks()
         self._shown: Shown | None = None
         self._told = ""
-        self._paths: Paths | None = None
+        self._paths: CenterOfMassPaths | None = None
 
     def _hear_clicks(self) -> None:
         for link, handle in self.nodes.bodies.handles():
@@ -121,6 +122,13 @@ class RobotView:
             @handle.on_click
             def _(_event: SceneNodePointerEvent[Any], link: str = link) -> None:
                 self.loads.select(link)
+
+    def _hide(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
+        """Hide the link that was clicked last, or show all again."""
+        if event.target.value != HIDE:
+            self.nodes.hide("")
+        elif self.loads.link:
+            self.nodes.hide(self.loads.link)
 
     def update(self, now: float) -> bool:
         """Bring the page up to date; whether anything was changed."""
@@ -150,19 +158,11 @@ class RobotView:
     def _draw(self, shown: Shown) -> None:
         nodes, show = self.nodes, self.layers
         scale = show.scale()
-        nodes.legend(scale, show["forces"], show["moments"])
-        nodes.place(shown.q)
-        loads = joint_loads(nodes.model, shown, nodes.poses)
+        nodes.draw(shown, scale, show.__getitem__)
+        loads = JointLoads(nodes.model, shown, nodes.poses)
         self.loads.add(loads, shown)
         nodes.bodies.tint(link_shares(nodes.model, loads) if show["tint"] else None)
-        nodes.wrenches("joints", shown.wrenches, scale, show["forces"], show["moments"])
-        nodes.largest(shown.wrenches, scale, show["forces"], show["moments"])
-        for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
-            arrows = external_arrows(nodes.model, shown.q, wrenches) if wrenches and show[name] else None
-            nodes.wrenches(name, arrows, scale, True, show["moments"])
         nodes.balance(*show.balance(shown), show.balanced)
-        nodes.centres(show["centres"])
-        nodes.ghost(shown.reference if show["reference"] else None)
         if isinstance(self.source, MotionSource) and len(self.source.motion) > 2:
             if show["paths"] and self._paths is None:
                 self._paths = centre_paths(self.source.motion)
@@ -192,6 +192,9 @@ class Page:
         self.client, self._alone, self._lock = client, alone, lock
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
+        self._fitted: tuple[str, float, Array] | None = (
+            None  # a view, the aspect that it was for, and where the camera was
+        )
         client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
         client.gui.add_html(_FOLD)
         if client.camera.image_width < _SMALL:
@@ -210,23 +213,36 @@ class Page:
         """
         first, last = self.views[0], self.views[-1].nodes
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
-        position, target = first.nodes.view_point(None if motion is None else motion.some_poses(), aspect, VIEWS[view])
+        position, target = first.nodes.view_point(motion, aspect, VIEWS[view])
         sideways = 0.5 * (last.offset - first.nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size
         return target + sideways + away * (position - target), target + sideways
 
-    def look(self, view: str = "fit") -> None:
-        """Turn the camera."""
-        camera = self.client.camera
-        position, target = self.view_point(camera.image_width / max(camera.image_height, 1), view)
+    def look(self, view: str = "fit") -> tuple[Array, Array]:
+        """Turn the camera; where it is now, and what it looks at."""
+        camera, aspect = self.client.camera, self._aspect()
+        position, target = self.view_point(aspect, view)
+        self._fitted = view, aspect, position
         with self.client.atomic():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
+        return position, target
+
+    def _aspect(self) -> float:
+        return self.client.camera.image_width / max(self.client.camera.image_height, 1)
+
+    def _fit_again(self) -> None:
+        """Turn the camera again, if the page has another shape now and nobody has moved the camera."""
+        if self._fitted is None or abs(self._aspect() - self._fitted[1]) < 0.01:
+            return
+        view, _, position = self._fitted
+        if np.abs(self.client.camera.position - position).max() < 1e-3 * self.views[0].nodes.size:
+            self.look(view)
 
     def _turn(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
         """Turn the camera, or have it follow the link last clicked."""
         view = str(event.target.value)
         with self._lock:
-            self._followed = None
+            self._followed = self._fitted = None
             if not self.views:
                 return
             if view != FOLLOW:
@@ -256,6 +272,7 @@ class Page:
         with buffer.sanctioned_dead_writes(), self.client.atomic():  # it may be closed at any moment
             changed = any([view.update(now) for view in self.views])
             self._follow()
+            self._fit_again()
         return changed
 
     def close(self) -> None:
@@ -350,8 +367,8 @@ class Viewer:
                         continue  # one more has been added
                     page.update(time.monotonic())
                     if page.views:
-                        page.look()
-                        self.window.look(*page.view_point())  # where the page's own button for its camera leads
+                        # where the page's own button leads; a page that has just been opened goes there, too, by itself
+                        self.window.look(*page.look())
                     if client.client_id in self.window.server.get_clients():
                         self.pages[client.client_id] = page
                     return

@@ -125,10 +125,8 @@ class Window:
         return webbrowser.open(self.address)
 
     def look(self, position: Array, target: Array) -> None:
-        """Put the camera of pages opened from now on at a position, looking at a target, m; somewhat farther away, since
-        a page may be narrow."""
+        """Put the camera of pages opened from now on at a position, looking at a target, m."""
         camera = self.server.initial_camera
-        position = target + 1.1 * (position - target)
         camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
         camera.up = (0.0, 0.0, 1.0)
         camera.fov = FIELD_OF_VIEW

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 
-def camera_message() -> bytes:
-    """What a page sends first."""
+def camera_message(**other: Any) -> bytes:
+    """What a page sends first; with other values than the usual ones, if given."""
     import msgspec
 
     values = {"wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0, "near": 0.1, "far": 100.0}
     values |= {"image_height": 400, "image_width": 600, "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
-    return msgspec.msgpack.encode({"type": "ViewerCameraMessage", **values})
+    return msgspec.msgpack.encode({"type": "ViewerCameraMessage", **values, **other})
 
 
 class Page:
@@ -35,9 +35,9 @@ class Page:
         )
         self.camera()
 
-    def camera(self) -> None:
+    def camera(self, **other: Any) -> None:
         """The first thing that a page sends."""
-        self._socket.send(camera_message())
+        self._socket.send(camera_message(**other))
 
     def send(self, kind: str, **values: Any) -> None:
         """One message."""

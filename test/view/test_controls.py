@@ -107,17 +107,22 @@ def test_pause_is_seen_on_its_button_and_answers_are_text():
     arm, controls = rd.load_robot("two_link"), Recorder()
     heard = ["before"]
     controls.answer = lambda: heard[-1]
-    controls.pause = lambda paused: "pause …"
+    asked: list[bool] = []
+    controls.pause = lambda paused: (asked.append(paused), "pause …")[1]
     with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
         panel = robot_on(viewer).panel
         button = panel._pause_button
-        assert button.label == "pause"
         page.set(button, True)
+        assert wait_for(lambda: asked == [True])
+        assert button.label == "pause"  # nobody has answered
+        controls.paused = True
         assert wait_for(lambda: button.label == "go on (paused)")
+        with Page(viewer.address):
+            assert wait_for(lambda: robot_on(viewer, 1).panel._pause_button.label == "go on (paused)")
         heard.append("pause: <b>paused</b> {1 + 1}")
         assert wait_for(lambda: "&lt;b&gt;paused" in panel._answer.content)
         page.set(button, True)
-        assert wait_for(lambda: button.label == "pause")
+        assert wait_for(lambda: asked == [True, False])
 
 
 def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
@@ -149,6 +154,19 @@ def test_numbers_of_sliders_are_for_people_and_what_nobody_moves_stays_exactly()
         np.testing.assert_array_equal(viewer.robots[0].source.state().q, [np.radians(-45.0), 0.123456789])
 
 
+def test_a_link_that_was_clicked_is_hidden_until_all_are_shown():
+    arm = rd.load_robot("two_link")
+    with rd.view(arm, port=0) as viewer, Page(viewer.address) as page:
+        robot, buttons = robot_on(viewer), labelled(viewer)["this link"]
+        seen = lambda: [handle.visible for handle in robot.nodes.links]  # noqa: E731
+        robot.loads.select(arm.link_names[1])
+        page.set(buttons, "hide")
+        assert wait_for(lambda: not seen()[1])
+        assert sum(seen()) == len(arm.link_names) - 1
+        page.set(buttons, "show all")
+        assert wait_for(lambda: all(seen()))
+
+
 def test_a_person_turns_the_camera_of_the_own_page_only():
     with rd.view(rd.load_robot("six_axis"), port=0) as viewer, Page(viewer.address) as page, Page(viewer.address):
         clients = viewer.window.server.get_clients
@@ -161,6 +179,22 @@ def test_a_person_turns_the_camera_of_the_own_page_only():
 
         assert wait_for(lambda: any(from_the_side()))
         assert sum(from_the_side()) == 1
+
+
+def test_a_page_that_changes_its_shape_shows_the_robot_whole_unless_a_person_has_moved_the_camera():
+    with rd.view(rd.load_robot("six_axis"), port=0) as viewer, Page(viewer.address) as page:
+        shown = robot_on(viewer).nodes
+        camera = viewer.pages[min(viewer.pages)].client.camera
+        narrow = {"image_width": 300, "image_height": 600}
+        for width, height in ((300, 600), (600, 400)):  # a phone that is turned, and turned back
+            at = tuple(map(float, camera.position))
+            page.camera(position=at, image_width=width, image_height=height)
+            expected, _ = shown.view_point(aspect=width / height)
+            assert wait_for(lambda: np.abs(camera.position - expected).max() < 1e-3)  # noqa: B023
+        page.camera(position=(9.0, 9.0, 9.0), **narrow)
+        assert wait_for(lambda: camera.image_width == 300)
+        viewer.update()
+        np.testing.assert_allclose(camera.position, (9.0, 9.0, 9.0))
 
 
 def test_a_camera_follows_a_link_and_no_other_page_does():

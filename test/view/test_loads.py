@@ -14,7 +14,7 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.view import colours
 from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
-from robot_dynamics_ros.view.loads import LoadPanel, joint_loads, link_shares, number, text_block
+from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, number, text_block
 from robot_dynamics_ros.view.source import PoseSource
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 
@@ -29,7 +29,7 @@ def test_a_horizontal_limb_loads_its_joint_with_its_weight_and_with_no_moment_ac
     """Two rods of 1 kg that turn about horizontal axes: efforts of rods at rest by hand, forces their weights."""
     limb = rd.limb(2, lengths=[0.8, 0.6], masses=[1.0, 1.0], gravity=(0.0, 0.0, -9.81))
     axis = limb.joint(limb.joint_names[0]).axis
-    loads = joint_loads(limb, shown(limb, [0.0, 0.0]), rd.link_poses(limb, [0.0, 0.0]))
+    loads = JointLoads(limb, shown(limb, [0.0, 0.0]), rd.link_poses(limb, [0.0, 0.0]))
     along_gravity = abs(axis[2]) > 0.5
     if along_gravity:  # axes are vertical: the joint's bearing carries the moment, its motor nothing
         np.testing.assert_allclose(loads.effort, 0.0, atol=1e-9)
@@ -43,7 +43,7 @@ def test_a_horizontal_limb_loads_its_joint_with_its_weight_and_with_no_moment_ac
 def test_wrenches_of_the_table_are_those_of_the_dynamics_in_the_joints_axes():
     arm = rd.load_robot("six_axis")
     q, v, a = rng.normal(size=(3, 6))
-    loads = joint_loads(arm, shown(arm, q, v, a), rd.link_poses(arm, q))
+    loads = JointLoads(arm, shown(arm, q, v, a), rd.link_poses(arm, q))
     np.testing.assert_allclose(loads.wrench, rd.joint_wrenches(arm, q, v, a), atol=1e-9)
     np.testing.assert_allclose(loads.effort, rd.inverse_dynamics(arm, q, v, a), atol=1e-9)
     np.testing.assert_allclose(loads.position, np.degrees(q), atol=1e-12)
@@ -88,7 +88,7 @@ def test_the_table_keeps_the_largest_until_they_are_forgotten():
     table, forget, *_ = gui.handles
     seen = []
     for k, q in enumerate(([0.3, 0.2], [1.4, 0.1], [0.3, 0.2])):
-        loads = joint_loads(arm, shown(arm, q, [3.0 * (k == 1), 0.0]), rd.link_poses(arm, q))
+        loads = JointLoads(arm, shown(arm, q, [3.0 * (k == 1), 0.0]), rd.link_poses(arm, q))
         panel.add(loads, shown(arm, q))
         panel.refresh(float(k))
         seen.append(loads.force)
@@ -101,7 +101,7 @@ def test_the_table_keeps_the_largest_until_they_are_forgotten():
 def test_a_link_that_is_clicked_shows_its_components():
     arm, gui = rd.load_robot("six_axis"), Gui()
     panel = LoadPanel(gui, arm)
-    loads = joint_loads(arm, shown(arm, np.zeros(6)), rd.link_poses(arm, np.zeros(6)))
+    loads = JointLoads(arm, shown(arm, np.zeros(6)), rd.link_poses(arm, np.zeros(6)))
     pushed = {"tool0": np.arange(1.0, 7.0)}
     panel.add(
         loads, dataclasses.replace(shown(arm, np.zeros(6)), external=pushed, estimated={"tool0": 0.9 * pushed["tool0"]})

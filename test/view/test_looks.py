@@ -8,7 +8,7 @@ from support.page import Page, robot_on
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.geometry import read_looks
-from robot_dynamics_ros.view.shapes import equivalent_box, equivalent_ellipsoid, inertia_shapes, skeleton
+from robot_dynamics_ros.view.shapes import equivalent, inertia_shapes, skeleton
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -184,7 +184,7 @@ def test_equivalent_box_and_ellipsoid_have_the_inertia_of_the_link():
         inertia = rd.load_robot("six_axis").link(name).inertia
         if inertia.mass == 0.0:
             continue
-        for shape, factors in ((equivalent_box(name, inertia), 1 / 12), (equivalent_ellipsoid(name, inertia), 1 / 5)):
+        for shape, factors in ((equivalent(name, inertia, "box"), 1 / 12), (equivalent(name, inertia), 1 / 5)):
             x, y, z = np.square(shape.size)
             own = inertia.mass * factors * np.diag([y + z, x + z, x + y])
             R = shape.pose.rotation

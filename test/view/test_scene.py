@@ -94,15 +94,15 @@ def test_scales_without_forces_or_weight_are_finite(arm):
 
 def test_paths_of_centres_end_where_the_dynamics_says(arm, fall):
     paths = centre_paths(Motion.of(arm, fall))
-    assert paths.names[-1] == "robot"
-    np.testing.assert_allclose(paths.points[-1][-1], rd.center_of_mass(arm, fall.q[-1]), atol=1e-12)
-    velocity = np.gradient(paths.points[0], fall.t, axis=0)
-    np.testing.assert_allclose(np.linalg.norm(velocity, axis=1)[5:-5], paths.speeds[0][5:-5], atol=1e-4)
+    assert paths.links[-1] == "robot"
+    np.testing.assert_allclose(paths.position[-1][-1], rd.center_of_mass(arm, fall.q[-1]), atol=1e-12)
+    velocity = np.gradient(paths.position[0], fall.t, axis=0)
+    np.testing.assert_allclose(np.linalg.norm(velocity, axis=1)[5:-5], paths.speed[0][5:-5], atol=1e-4)
     limb = rd.limb(2, lengths=[0.8, 0.6])
     turning = Motion.of(limb, (np.linspace(0, 1, 50), np.outer(np.linspace(0, 1, 50), (2.0, 0.0))))
-    radii = np.linalg.norm(centre_paths(turning).points, axis=2)
+    radii = np.linalg.norm(centre_paths(turning).position, axis=2)
     np.testing.assert_allclose(radii[0], 0.4, atol=1e-9)
-    np.testing.assert_allclose(centre_paths(turning).speeds[0], 0.8, atol=1e-9)
+    np.testing.assert_allclose(centre_paths(turning).speed[0], 0.8, atol=1e-9)
 
 
 def test_colours_of_speeds_are_colours():

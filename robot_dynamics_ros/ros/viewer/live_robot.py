@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics_ros.dynamics import joint_wrenches, link_poses
+from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
@@ -29,7 +29,7 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
-from robot_dynamics_ros.view.arrows import Arrows, world_arrows
+from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
 from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
@@ -84,21 +84,18 @@ class LiveRobot(Source):
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
-        self._subscriptions = [
-            subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
-            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, at(controller)), STATE),
-            *(
-                subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(self._external, m), NEWEST)
-                for topic in (f"{controller}/external_wrench", f"{simulator}/external_wrench")
-            ),
-        ]
-        # these are published only while somebody listens, and that takes the controller's or the simulator's time
-        self._wanted = dict.fromkeys(WANTED, False)
-        self._on_request: dict[str, list[Subscription]] = {}
 
         def wrench(topic: str, kept: dict[str, tuple[float, Array]]) -> Subscription:
             return subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(kept, m), NEWEST)
 
+        self._subscriptions = [
+            subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
+            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, at(controller)), STATE),
+            *(wrench(f"{node}/external_wrench", self._external) for node in (controller, simulator)),
+        ]
+        # these are published only while somebody listens, and that takes the controller's or the simulator's time
+        self._wanted = dict.fromkeys(WANTED, False)
+        self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
             "reference": lambda: [subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST)],
             "estimated": lambda: [wrench(f"{controller}/external_wrench_estimate", self._estimated)],
@@ -107,21 +104,12 @@ class LiveRobot(Source):
             ],
         }
         if wrenches == "published":
-            self._subscriptions += [
-                subscribe(
-                    WrenchStamped,
-                    at(f"{controller}/joint_wrenches/{topic_token(name)}"),
-                    self._keeper(name),
-                    NEWEST,
-                )
-                for name in model.joint_names
-            ]
+            for name in model.joint_names:
+                topic = at(f"{controller}/joint_wrenches/{topic_token(name)}")
+                self._subscriptions.append(subscribe(WrenchStamped, topic, partial(self._keep, name), NEWEST))
 
-    def _keeper(self, joint: str) -> Callable[[WrenchStamped], None]:
-        def keep(message: WrenchStamped) -> None:
-            self._published[joint] = (time.monotonic(), spatial_wrench(message))
-
-        return keep
+    def _keep(self, joint: str, message: WrenchStamped) -> None:
+        self._published[joint] = (time.monotonic(), spatial_wrench(message))
 
     def _on_diagnostics(self, controller: str, message: DiagnosticArray) -> None:
         name = controller if controller.startswith("/") else f"{self._node.get_namespace()}/{controller}"
@@ -161,22 +149,10 @@ class LiveRobot(Source):
         external, estimated = _fresh(self._external, now) | self.pulled, _fresh(self._estimated, now)
         for link, wrench in _fresh(self._contacts, now).items():
             external[link] = external.get(link, 0.0) + wrench
-        s = self._state
-        a = s.acceleration()
-        fresh = self._reference is not None and now - self._reference[0] < _FRESH
-        shown = Shown(
-            s.t,
-            s.q,
-            s.v,
-            a,
-            s.efforts,
-            None,
-            external,
-            estimated,
-            self._reference[1] if fresh and self._reference is not None else None,
-        )
+        s, known = self._state, self._reference
+        reference = known[1] if known is not None and now - known[0] < _FRESH else None
         with self._lock:
-            self._unseen = shown
+            self._unseen = Shown(s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference)
 
     def _arrows(self, s: Shown) -> Arrows | None:
         m = self.model
@@ -188,7 +164,7 @@ class LiveRobot(Source):
             names = tuple(name for name in names if name in fresh)
             rows = np.array([fresh[name] for name in names]).reshape(-1, 6)
         else:
-            rows = np.asarray(joint_wrenches(m, s.q, s.v, s.a, external=s.external or None))
+            return joint_arrows(m, s.q, s.v, s.a, s.external or None)
         return world_arrows(names, np.asarray(link_poses(m, s.q))[[self._tree.link_of[n] for n in names]], rows)
 
     def state(self) -> Shown | None:
@@ -276,10 +252,10 @@ class LiveControls(Controls):
         with self._lock:
             self._todo.append(work)
 
-    def _call(self, service: str, request: object) -> str:
+    def _call(self, service: str, request: object, told: Callable[..., str | None] | None = None) -> str:
         if not self._services[service].service_is_ready():
             return f"{service}: nobody on the network offers {self._services[service].srv_name}"
-        self._later(lambda: self._send(service, request, lambda answer: _sentence(service, answer)))
+        self._later(lambda: self._send(service, request, told or partial(_sentence, service)))
         return f"{service} …"
 
     def _send(self, service: str, request: object, told: Callable[..., str | None]) -> None:
@@ -301,7 +277,12 @@ class LiveControls(Controls):
 
     def pause(self, paused: bool) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
-        return self._call("pause", SetBool.Request(data=paused))
+
+        def told(answer: SetBool.Response) -> str:
+            self.paused = paused if answer.success else self.paused
+            return _sentence("pause", answer)
+
+        return self._call("pause", SetBool.Request(data=paused), told)
 
     def step(self) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""

@@ -41,6 +41,9 @@ PATIENCE = 180.0
 """s; a browser without a graphics processor on a busy machine takes long for a picture."""
 CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
 
+CLOSE_NOTES = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
+"""The page tells of drawing without a graphics processor, on top of the robot."""
+
 
 @pytest.fixture(scope="module")
 def the_browser():
@@ -69,6 +72,7 @@ def ready(browser: Browser, still: bool = True) -> np.ndarray:
     seen: list[np.ndarray] = []
 
     def drawn() -> bool:
+        browser.run(CLOSE_NOTES)
         seen.append(pixels(browser))
         x, y, width, height = (round(n) for n in browser.run(CANVAS))
         part = seen[-1][y + height // 4 : y + height, x : x + width // 2]
@@ -178,6 +182,7 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
             )
 
         def seen_along() -> bool:
+            browser.run(CLOSE_NOTES)
             picture = pixels(browser)
             for start, end in segments:
                 u, v = seen(0.5 * (start + end))
@@ -236,11 +241,10 @@ def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, monk
 def track(browser: Browser, count: int = 16) -> np.ndarray:
     """(count, 2) columns of pixels where a blue ball and a magenta arrow are, in pictures that have both whole."""
     assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
-    close = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
     places: list[tuple[float, float]] = []
 
     def seen() -> bool:
-        browser.run(close)  # a note about the missing graphics processor
+        browser.run(CLOSE_NOTES)
         width, height = (int(n) for n in browser.run(CANVAS)[2:])
         picture = pixels(browser)[:height, :width]
         r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]

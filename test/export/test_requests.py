@@ -184,7 +184,7 @@ def test_robots_that_cannot_be_exported_are_refused():
     "arguments, message",
     [
         (["two_link"], "--output"),
-        (["two_link", "--report", "--functions", ""], "names no function"),
+        (["two_link", "--report", "--functions", ""], "names nothing"),
         (["two_link", "--report", "--rename", "elbow"], "NAME=IDENTIFIER"),
         (["two_link", "--report", "--functions", "torque"], "unknown function"),
     ],

@@ -53,6 +53,8 @@ $(VENV)/.demo: $(DEFINITION) | $(BIN)/python
 # bytecode of what is imported, made once for all processes of a run and kept in the virtual environment
 test test-quick: export PYTHONDONTWRITEBYTECODE :=
 test test-quick: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
+# the workers share the processors already; threads of BLAS beside them wait for each other
+test test-quick: export OPENBLAS_NUM_THREADS := 1
 
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[ros,test]'

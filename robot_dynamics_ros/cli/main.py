@@ -96,6 +96,8 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    # NumPy is not loaded yet; the threads of its BLAS would spend more on waiting for each other than small matrices take
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with ending_signals():
             return _run(words)

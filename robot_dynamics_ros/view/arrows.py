@@ -15,18 +15,6 @@ from robot_dynamics_ros.dynamics.configuration import random_configuration
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = [
-    "ArrowScale",
-    "Arrows",
-    "balance_arrows",
-    "external_arrows",
-    "joint_arrows",
-    "nice_scale",
-    "robot_size",
-    "sensible_scale",
-    "world_arrows",
-]
-
 _RESTS = 32
 _NOISE = 1e-9
 """Share of the weight (times the size, for moments) below which an arrow is rounding noise and has no length."""

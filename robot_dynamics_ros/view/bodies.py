@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from trimesh import Trimesh
     from viser import MeshHandle, SceneApi
 
-__all__ = ["LAYERS", "Bodies", "Piece", "readable"]
-
 LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 """Kinds of geometry that can be shown."""
 

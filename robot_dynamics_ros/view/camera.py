@@ -9,8 +9,6 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["FIELD_OF_VIEW", "VIEWS", "camera_that_sees"]
-
 FIELD_OF_VIEW = 0.8
 """Vertical, rad."""
 VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}

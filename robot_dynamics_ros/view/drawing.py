@@ -21,8 +21,6 @@ from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d import Axes3D
 
-__all__ = ["draw"]
-
 
 def draw(
     model: RobotModel,

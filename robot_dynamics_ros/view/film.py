@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from viser import ClientHandle
 
-__all__ = ["FILMS", "write_picture", "write_video"]
-
 FILMS = (".mp4", ".gif")
 _P = TypeVar("_P")
 _PATIENCE = 180.0  # s, for a browser without a graphics processor on a busy machine

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import Request, Response, ServerConnection
     from websockets.datastructures import Headers
 
-__all__ = ["LONGEST_TEXT", "Guard", "is_loopback"]
-
 LONGEST_TEXT = 1000
 """Characters of a text that is still taken."""
 

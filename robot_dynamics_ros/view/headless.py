@@ -15,8 +15,6 @@ from typing import Any
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
 
-__all__ = ["Browser", "find_browser"]
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 
 _FLAGS = (

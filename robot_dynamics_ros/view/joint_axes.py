@@ -14,8 +14,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 if TYPE_CHECKING:
     from viser import LineSegmentsHandle, SceneApi
 
-__all__ = ["joint_axes"]
-
 
 def joint_axes(
     scene: SceneApi, model: RobotModel, root: str, nodes: Mapping[str, str], size: float

@@ -14,8 +14,6 @@ from robot_dynamics_ros.topic_names import topic_token
 from robot_dynamics_ros.view.arrows import robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import FORCE, MOMENT, rgb255
 
-__all__ = ["foxglove_layout", "plotjuggler_layout", "rviz_config", "write_layouts"]
-
 _CONTROLLER, _VIEWER = "computed_torque_controller", "robot_viewer"
 _STREAMER = "ROS2 Topic Subscriber"  # of PlotJuggler's plugins for ROS
 

@@ -16,8 +16,6 @@ from robot_dynamics_ros.view.source import Shown
 if TYPE_CHECKING:
     from viser import GuiApi
 
-__all__ = ["JointLoads", "LoadPanel", "link_shares", "number", "text_block"]
-
 
 def text_block(text: str, size: str = "0.85em") -> str:
     """HTML of a text from anywhere, as it is: nothing in it is taken for markup or for code."""

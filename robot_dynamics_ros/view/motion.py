@@ -22,8 +22,6 @@ from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mas
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, joint_arrows, sensible_scale, world_arrows
 
-__all__ = ["Motion", "centre_paths"]
-
 
 @dataclass(frozen=True, eq=False)
 class Motion:

@@ -27,8 +27,6 @@ from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arro
 if TYPE_CHECKING:
     from viser import SceneApi, SceneNodeHandle
 
-__all__ = ["RobotNodes"]
-
 _AWAY, _RIGHT = np.array([0.62, -0.785, 0.0]), np.array([0.785, 0.62, 0.0])  # of the first camera, on the ground
 _SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
 

@@ -12,8 +12,6 @@ from robot_dynamics_ros.model.urdf_source import UrdfInput
 if TYPE_CHECKING:
     from robot_dynamics_ros.view.viewer import Viewer
 
-__all__ = ["view"]
-
 
 def view(
     model: RobotModel,

@@ -24,8 +24,6 @@ from robot_dynamics_ros.view.turn import Turn
 if TYPE_CHECKING:
     from viser import GuiApi, GuiCheckboxHandle, GuiEvent, GuiFolderHandle, GuiSliderHandle
 
-__all__ = ["ControlPanel", "JointSliders", "LayerPanel", "Player"]
-
 
 class _Axis:
     """One coordinate with a slider: degrees for angles, mm for lengths."""

@@ -18,8 +18,6 @@ from robot_dynamics_ros.view.source import MotionSource, Shown, Source
 if TYPE_CHECKING:
     from viser import GuiApi, GuiButtonHandle, GuiEvent
 
-__all__ = ["KINDS", "PlotPanel", "other_than"]
-
 KINDS = ("position", "error", "velocity", "effort", "force", "moment")
 """What can be plotted of a joint; forces and moments have three components, in world axes."""
 _VECTORS = ("force", "moment")

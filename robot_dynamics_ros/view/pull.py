@@ -18,8 +18,6 @@ from robot_dynamics_ros.view.source import Controls, PoseSource
 if TYPE_CHECKING:
     from viser import SceneNodeDragEvent
 
-__all__ = ["Grip", "Posing", "Pulling", "spring_wrench"]
-
 
 def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most: float) -> Array:
     """The wrench of a spring on a link.

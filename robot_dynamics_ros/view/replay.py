@@ -20,8 +20,6 @@ from robot_dynamics_ros.view.window import Window, need_viser
 if TYPE_CHECKING:
     from viser import SceneApi
 
-__all__ = ["write_replay"]
-
 _MOST_FRAMES = 3000
 # The page may run what is inside it and nothing else: no address of any kind can be reached.
 _POLICY = (

@@ -10,8 +10,6 @@ from robot_dynamics_ros.model.geometry import Shape
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.colours import PAPER
 
-__all__ = ["equivalent", "inertia_shapes", "skeleton"]
-
 
 def equivalent(link: str, inertia: Inertia, kind: str = "ellipsoid") -> Shape:
     """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃ − I₁), or a ``"box"``,

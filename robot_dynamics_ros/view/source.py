@@ -16,8 +16,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, joint_arrows
 from robot_dynamics_ros.view.motion import Motion
 
-__all__ = ["WANTED", "Adjustable", "Controls", "MotionSource", "PoseSource", "Shown", "Source"]
-
 WANTED = ("reference", "estimated", "contacts")
 """What a source may have to ask for, and then only while somebody looks at it."""
 

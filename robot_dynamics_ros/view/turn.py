@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 import time
 
-__all__ = ["Turn"]
-
 
 class Turn:
     """The page that touches a control first has the controls, until it gives them back or has been idle.

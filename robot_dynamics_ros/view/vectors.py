@@ -21,8 +21,6 @@ from robot_dynamics_ros.view.colours import rgb255
 if TYPE_CHECKING:
     from viser import MeshSkinnedHandle, SceneApi
 
-__all__ = ["ARC", "ARROW", "Template", "Vectors", "arc_bones", "arrow_bones"]
-
 _SIDES = 10  # of a shaft, of a tube
 _HEAD = 2.6  # radius of a head, in radii of the shaft
 _TURN = math.radians(280.0)  # length of an arc without its head

@@ -39,8 +39,6 @@ from robot_dynamics_ros.view.window import DEFAULT_PORT, MOST_MESSAGES, Window
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent, SceneNodePointerEvent
 
-__all__ = ["Page", "Robot", "RobotView", "Viewer"]
-
 FOLLOW, HIDE = "follow", "hide"
 """Buttons: have the camera follow the link that was clicked, hide it."""
 _SMALL = 700

@@ -9,8 +9,6 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-__all__ = ["smooth_motion"]
-
 
 def smooth_motion(start: Array, points: Sequence[tuple[Array, float]]) -> tuple[Array, Array, Array]:
     """Times and velocities for points, so that cubics through them are smooth and no joint goes beyond a point.

@@ -14,8 +14,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.guard import Guard, is_loopback
 
-__all__ = ["DEFAULT_PORT", "MOST_MESSAGES", "Window", "need_viser"]
-
 DEFAULT_PORT = 8080
 MOST_MESSAGES = 100_000
 """That may be sent in one piece."""

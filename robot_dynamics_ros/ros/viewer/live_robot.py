@@ -33,8 +33,6 @@ from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
 from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
-__all__ = ["LiveControls", "LiveRobot", "own_topic"]
-
 _FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
 _MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
 

@@ -13,8 +13,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 
-__all__ = ["LiveState"]
-
 _LEAST = 0.02  # s between velocities whose difference is taken
 
 

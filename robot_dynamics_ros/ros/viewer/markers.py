@@ -12,8 +12,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, noise_of, robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 
-__all__ = ["wrench_markers"]
-
 
 def wrench_markers(
     model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None

@@ -26,8 +26,6 @@ from robot_dynamics_ros.view.arrows import external_arrows
 from robot_dynamics_ros.view.source import Shown
 from robot_dynamics_ros.view.viewer import Viewer
 
-__all__ = ["ViewerNode"]
-
 
 class ViewerNode(Node):
     """See ``docs/how_to/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""

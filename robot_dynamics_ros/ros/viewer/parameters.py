@@ -7,8 +7,6 @@ from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARA
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
-__all__ = ["VIEWER_PARAMETERS", "validate"]
-
 VIEWER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,

@@ -107,9 +107,11 @@ def run(options: argparse.Namespace) -> int:
         _wait_until_ready(client, nodes)
         if view is not None:
             view.announce()
-        motion, recording, arrived = _follow(client, model, options, nodes, view)
-        client.spin_until(lambda: not _alive(nodes), 1.1)  # the next report of the controller
-        gaps = client.gaps
+        motion, start, arrived = _follow(client, model, options, nodes, view)
+        client.spin_until(
+            lambda: not _alive(nodes), 1.1
+        )  # the controller's next report; the picture shows the arm at its goal
+        recording, gaps = client.recording(start), client.gaps
         codes = {node.name: node.stop() for node in (controller, simulator)}
     _report(options, model, motion, recording, arrived)
     for gap in gaps:
@@ -309,7 +311,7 @@ def _follow(
         good = client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
     distance = float(np.abs(client.position - goal).max())
     print(f"{'arrived' if good else 'NOT ARRIVED'}     {distance:.2e} from the goal (tolerance {options.tolerance:g})")
-    return motion, client.recording(start), good
+    return motion, start, good
 
 
 def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, recording, arrived: bool) -> None:

@@ -96,7 +96,7 @@ def _joints(
     unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
     if not unit:
         unit, factor = unit_of("position" if quantity == "error" else quantity, kind)
-    for number in joints:
+    for width, number in zip(np.linspace(2.6, 1.0, len(joints)), joints, strict=True):  # one on another leaves a rim
         name = model.joint_names[number]
         q, v = model.q_slice(name).start, model.v_slice(name).start
         if quantity == "position":
@@ -112,6 +112,6 @@ def _joints(
             assert run.wrenches is not None
             half = slice(3, 6) if quantity == "force" else slice(0, 3)
             values = np.linalg.norm(run.wrenches[:, number, half], axis=1)
-        axis.plot(t, factor * without_noise(values)[k], lw=1.2, label=name, **curve(number))
+        axis.plot(t, factor * without_noise(values)[k], lw=width, label=name, **curve(number))
     title = {"error": "tracking error", "force": "force in the joint, size", "moment": "moment in the joint, size"}
     axis.set_title(f"{title.get(quantity, quantity)} [{unit}]")

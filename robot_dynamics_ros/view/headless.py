@@ -132,7 +132,7 @@ class Browser:
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def call(self, method: str, timeout: float = 300.0, **parameters: object) -> dict[str, Any]:
+    def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
         """One command of the debugging protocol, and its answer.
 
         Raises:

@@ -31,7 +31,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 _DROPPED = -1
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
-_IMPLAUSIBLE = (verdict_of.CONTRADICTED, verdict_of.TOO_FAST, verdict_of.RUNAWAY, verdict_of.ELSEWHERE)
 _ARRIVALS = {
     verdict_of.FIRST: "first",
     verdict_of.BACKWARDS: "backwards",
@@ -210,7 +209,7 @@ class CycleRunner:
             self.wrenches_changed()
             self.start_blend()
             return verdict_of.FOLLOW
-        if verdict in _IMPLAUSIBLE:
+        if verdict in verdict_of.IMPLAUSIBLE:
             return self._stop_implausible_motion(verdict)
         if verdict == verdict_of.LOST:
             return self._fail(

@@ -35,6 +35,8 @@ LOST = 20  # after a jump in motion the arm did not come back within the time-ou
 RUNAWAY = 21  # a joint accelerates away from its reference, see ``bad_joint``
 ELSEWHERE = 22  # a joint is far beyond its position limits, see ``bad_joint``
 
+IMPLAUSIBLE = (CONTRADICTED, TOO_FAST, RUNAWAY, ELSEWHERE)
+"""Faults of joint states that an arm cannot have."""
 COUNTED = {
     NOT_FINITE: "non_finite_state",
     JUMP: "state_jump",

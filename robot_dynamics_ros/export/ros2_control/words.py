@@ -20,11 +20,8 @@ CAUSES = (*LIMITS, *_CAUSES.split())
 _STOPS = dict.fromkeys((verdicts.FIRST, verdicts.BACKWARDS, verdicts.RECOVERED), "restarted") | {
     verdicts.RESUMED: "stale",
     verdicts.EFFORT_NOT_FINITE: "fault",
-    verdicts.CONTRADICTED: "velocity_sign",
-    verdicts.TOO_FAST: "overspeed",
-    verdicts.RUNAWAY: "runaway",
-    verdicts.ELSEWHERE: "beyond_range",
     verdicts.LOST: "lost",
+    **{verdict: COUNTED[verdict] for verdict in verdicts.IMPLAUSIBLE},
 }
 
 

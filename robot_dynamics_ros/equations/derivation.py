@@ -82,8 +82,8 @@ class Derivation:
 
         geometry = self.geometry
         if variables:
-            known = [*self.taken.items(), *((d.symbol, d.meaning) for d in geometry.definitions)]
-            check_identifiers([*known, *((d.symbol, d.meaning) for d in variables)])
+            symbols = [*self.taken.items(), *((d.symbol, d.meaning) for d in geometry.definitions)]
+            check_identifiers([*symbols, *((d.symbol, d.meaning) for d in variables)])
             geometry = copy.copy(geometry)
             geometry.definitions = [*geometry.definitions, *variables]
         n = geometry.model.nv

@@ -169,14 +169,14 @@ def _operations(equations: EquationTerms) -> Section:
 def _needed(equations: EquationTerms, formulas: Iterable[Formulas]) -> tuple[Definition, ...]:
     """The definitions of variables, and of those parameters that occur."""
     printed = [*equations.named().values(), *(value for _, value in equations.steps)]
-    known = {d.symbol: d for d in equations.definitions}
+    definitions = {d.symbol: d for d in equations.definitions}
     for f in formulas:
         printed += [*f.matrices.values(), *(value for _, value in f.steps)]
-        known |= {d.symbol: d for d in f.definitions}
+        definitions |= {d.symbol: d for d in f.definitions}
     if equations.motors is not None:
         printed += [equations.motors.M, equations.motors.effort, equations.motors.current_rates]
     symbols = {str(s) for x in printed for s in getattr(x, "free_symbols", ())}
-    return tuple(d for d in known.values() if d.value is None or d.symbol in symbols)
+    return tuple(d for d in definitions.values() if d.value is None or d.symbol in symbols)
 
 
 def _coordinate_names(equations: EquationTerms) -> list[str]:

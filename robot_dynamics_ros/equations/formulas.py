@@ -217,8 +217,8 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         """The NumPy function that :meth:`python` writes."""
         space: dict[str, Any] = {}
         exec(compile(self.python("f"), f"<{self.title}>", "exec"), space)
-        made: NumpyFunction = space["f"]
-        return made
+        evaluate: NumpyFunction = space["f"]
+        return evaluate
 
     def c(self, name: str = "f") -> str:
         """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order of its comment."""

@@ -140,15 +140,15 @@ def automatic_symbols(model: RobotModel) -> dict[str, str]:
 
 
 def _components(parameter: str, single: str, several: str, vector: np.ndarray) -> dict[str, str]:
-    there = np.flatnonzero(vector)
-    if len(there) == 1:
-        return {f"{parameter}.{AXES[there[0]]}": single}
-    return {f"{parameter}.{AXES[k]}": f"{several}_{AXES[k]}" for k in there}
+    components = np.flatnonzero(vector)
+    if len(components) == 1:
+        return {f"{parameter}.{AXES[components[0]]}": single}
+    return {f"{parameter}.{AXES[k]}": f"{several}_{AXES[k]}" for k in components}
 
 
 def _common_axis(model: RobotModel) -> list[str] | None:
     """For each body the moment about the joints' common direction, if there is one along an axis of its frame."""
-    found: list[str] = []
+    moments: list[str] = []
     to_root: list[np.ndarray] = []
     direction: np.ndarray | None = None
     for i in range(model.nb):
@@ -162,8 +162,8 @@ def _common_axis(model: RobotModel) -> list[str] | None:
         k = int(np.argmax(np.abs(model.joint_axis[i])))
         if abs(abs(float(axis @ direction)) - 1.0) > 1e-12 or abs(abs(model.joint_axis[i][k]) - 1.0) > 1e-12:
             return None
-        found.append(AXES[k] * 2)
-    return found
+        moments.append(AXES[k] * 2)
+    return moments
 
 
 def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str]) -> dict[str, Definition]:
@@ -182,19 +182,19 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
                 "expected a mapping from parameters to names, 'auto' or None", where="symbols", got=symbols
             )
         symbols = {p: f"{s}_" if s in taken else s for p, s in automatic_symbols(model).items()}
-    known = parameters_of(model)
+    parameters = parameters_of(model)
     defined: dict[str, Definition] = {}
     first: dict[str, str] = {}
     for parameter, name in symbols.items():
-        if parameter not in known:
-            raise _unknown(model, parameter, known)
-        meaning, unit, value = known[parameter]
+        if parameter not in parameters:
+            raise _unknown(model, parameter, parameters)
+        meaning, unit, value = parameters[parameter]
         other = first.get(str(name))
         if other is not None:
             same_kind = other.split(":")[0] == parameter.split(":")[0]
-            if not same_kind or known[other][2] != value:
+            if not same_kind or parameters[other][2] != value:
                 raise ArgumentError(
-                    f"the name {name!r} is already taken by {other} = {known[other][2]:g} {known[other][1]}, which is "
+                    f"the name {name!r} is already taken by {other} = {parameters[other][2]:g} {parameters[other][1]}, which is "
                     f"not the same as {parameter} = {value:g} {unit}",
                     where="symbols",
                     got=name,
@@ -213,7 +213,7 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
     return defined
 
 
-def _unknown(model: RobotModel, parameter: str, known: Mapping[str, object]) -> Exception:
+def _unknown(model: RobotModel, parameter: str, parameters: Mapping[str, object]) -> Exception:
     kind, _, rest = str(parameter).partition(":")
     link, _, component = rest.partition(".")
     if kind in ("mass", "com", "inertia") and link in model.link_names and link not in body_links(model):
@@ -226,4 +226,4 @@ def _unknown(model: RobotModel, parameter: str, known: Mapping[str, object]) -> 
                 got=parameter,
                 remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",
             )
-    return UnknownNameError("parameter", parameter, known, where="symbols")
+    return UnknownNameError("parameter", parameter, parameters, where="symbols")

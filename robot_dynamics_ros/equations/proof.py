@@ -40,8 +40,8 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursiv
     n = len(lagrange.D)
     done: list[tuple[str, int, int]] = []
 
-    def show(statement: str, left: list[Poly], right: list[Poly]) -> None:
-        for k, (x, y) in enumerate(zip(left, right, strict=True)):
+    def show(statement: str, ours: list[Poly], theirs: list[Poly]) -> None:
+        for k, (x, y) in enumerate(zip(ours, theirs, strict=True)):
             difference = ring.reduce(x - y)
             if difference:
                 raise ProofError(
@@ -51,7 +51,7 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursiv
                     got=difference,
                     remedy="This is a fault of the package: please report it with the robot.",
                 )
-        done.append((statement, len(left), sum(len(x) for x in left)))
+        done.append((statement, len(ours), sum(len(x) for x in ours)))
 
     flat = {name: ring.evaluate(values) for name, values in recursive.items()}
     M, v, a = lagrange.M, ring.v, ring.a

@@ -310,8 +310,8 @@ class SymbolicQuantities(EquationTerms):
                 raise ArgumentError(f"expected one point, got shape {point.shape}", where="reduced_at", got=point.shape)
             inputs["about"] = numbers(point, "reduced_at")
         axes = expressed_in if isinstance(expressed_in, str) else "the given"
-        at = reduced_at if isinstance(reduced_at, str) else "the given point"
-        where = "the joint's origin" if at == "joint" else at
+        point_name = reduced_at if isinstance(reduced_at, str) else "the given point"
+        where = "the joint's origin" if point_name == "joint" else point_name
         return options, inputs, f", about {where}, in {axes} axes"
 
     def _observer(self, observer: Observer, inputs: Inputs) -> Choices:

@@ -81,14 +81,14 @@ def _left(line: Line, coordinates: str) -> str:
 def _line(line: Line, names: dict[sympy.Symbol, str], coordinates: str) -> str:
     from sympy import Add, latex
 
-    written = functools.partial(latex, symbol_names=names, mul_symbol=" ", full_prec=False)
-    whole = written(line.value)
+    as_latex = functools.partial(latex, symbol_names=names, mul_symbol=" ", full_prec=False)
+    whole = as_latex(line.value)
     head = f"{_left(line, coordinates)} &= "
     if len(whole) <= WIDTH or not isinstance(line.value, Add):
         return head + whole
     rows, row = [], ""
     for k, term in enumerate(line.value.as_ordered_terms()):
-        text = written(term)
+        text = as_latex(term)
         if k:
             text = f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
         if row and len(row) + len(text) > WIDTH:

@@ -69,9 +69,11 @@ class TrigRing:
         self.ring, *generators = ring(names, QQ)
         self.parameters = dict(zip(self.parameter_names, generators, strict=False))
         self.roots = {2: generators[p], 3: generators[p + 1]}
-        at = p + 2
-        self.q, self.v, self.a = (generators[at + k * n : at + (k + 1) * n] for k in range(3))
-        first = at + 3 * n
+        first_coordinate = p + 2
+        self.q, self.v, self.a = (
+            generators[first_coordinate + k * n : first_coordinate + (k + 1) * n] for k in range(3)
+        )
+        first = first_coordinate + 3 * n
         self.angles = [
             Angle(k, *key, generators[first + 2 * k], generators[first + 2 * k + 1]) for k, key in enumerate(keys)
         ]
@@ -130,15 +132,15 @@ class TrigRing:
 
     def reduce(self, x: Poly) -> Poly:
         """The one polynomial with no squared sine and no squared root that equals ``x``."""
-        at = [*self._sine_at, *(k for k, _ in self._root_at)]
-        if not any(monomial[k] > 1 for monomial in x for k in at):
+        places = [*self._sine_at, *(k for k, _ in self._root_at)]
+        if not any(monomial[k] > 1 for monomial in x for k in places):
             return x
         done: dict[tuple[int, ...], Any] = {}
         todo = list(x.items())
         radicand = dict(self._root_at)
         while todo:
             monomial, coefficient = todo.pop()
-            k = next((k for k in at if monomial[k] > 1), None)
+            k = next((k for k in places if monomial[k] > 1), None)
             if k is None:
                 total = done.get(monomial, 0) + coefficient
                 if total:

@@ -73,7 +73,7 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Results]
 
 def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
     """The library whose arrays these are."""
-    found: list[ModuleType] = []
+    libraries: list[ModuleType] = []
     for x in arguments:
         if type(x).__module__.split(".")[0] == "torch":
             xp = required("torch", "torch")
@@ -81,9 +81,9 @@ def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
             xp = x.__array_namespace__()
         else:
             continue
-        if xp not in found:
-            found.append(xp)
-    if len(found) != 1:
+        if xp not in libraries:
+            libraries.append(xp)
+    if len(libraries) != 1:
         kinds = ", ".join(sorted({type(x).__name__ for x in arguments}))
         raise ArgumentError(
             f"expected arrays of one library, got {kinds}",
@@ -91,7 +91,7 @@ def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
             got=kinds,
             remedy="Pass PyTorch tensors, or arrays of a library that follows the array-API standard (NumPy 2, CuPy, JAX).",
         )
-    return found[0]
+    return libraries[0]
 
 
 def _bind(code: CodeType, xp: ModuleType) -> Evaluate:

@@ -95,18 +95,18 @@ class _Named:
                 where=where,
                 remedy="Options go by keyword.",
             )
-        given = dict(zip(words, arguments, strict=False))
+        values_by_name = dict(zip(words, arguments, strict=False))
         for word in words:
             if word in keywords and not isinstance(keywords[word], (str, int)):  # else a choice: axes="child"
-                if word in given:
+                if word in values_by_name:
                     raise ArgumentError(
                         f"the input {word!r} is given twice", where=where, remedy="Give it by place or by name."
                     )
-                given[word] = keywords.pop(word)
-        given = {word: value for word, value in given.items() if value is not None}
-        present = [word for word in given if word in OPTIONAL]
+                values_by_name[word] = keywords.pop(word)
+        values_by_name = {word: value for word, value in values_by_name.items() if value is not None}
+        present = [word for word in values_by_name if word in OPTIONAL]
         request = make_request(self._of.model, name, keywords, present, where=framework)
-        if unknown := [word for word in given if word not in dict(request.inputs)]:
+        if unknown := [word for word in values_by_name if word not in dict(request.inputs)]:
             raise ArgumentError(
                 f"the input {unknown[0]!r} is not used with these options",
                 where=where,
@@ -114,11 +114,11 @@ class _Named:
             )
         values = []
         for word, shape in request.inputs:
-            if word not in given and word not in DEFAULTS:
+            if word not in values_by_name and word not in DEFAULTS:
                 raise ArgumentError(
                     f"the input {word!r} is missing", where=where, remedy=f"Inputs: {', '.join(words)}."
                 )
-            value = given.get(word, DEFAULTS.get(word))
+            value = values_by_name.get(word, DEFAULTS.get(word))
             got = getattr(value, "shape", None)
             if got is not None and tuple(got[len(got) - len(shape) :]) != shape:
                 raise ArgumentError(

@@ -154,11 +154,11 @@ def _plain(model: RobotModel, request: Request, name: str, *, short: bool = Fals
     Args:
         short: as scans where possible: whole Jacobians of them compile several times as fast.
     """
-    known = {SWITCHES[word] for word, _ in TABLE[name].inputs if word in SWITCHES}
-    options = tuple((word, value) for word, value in request.options if word in known)
+    switches = {SWITCHES[word] for word, _ in TABLE[name].inputs if word in SWITCHES}
+    options = tuple((word, value) for word, value in request.options if word in switches)
     shapes = signature(model, name, options)
-    found = Request(name, options, shapes.inputs, shapes.outputs)
-    return make_function(model, found, "levels" if short and supported(model, name, options) else "")
+    plain = Request(name, options, shapes.inputs, shapes.outputs)
+    return make_function(model, plain, "levels" if short and supported(model, name, options) else "")
 
 
 def _per_state(function: Callable[..., Array]) -> Flat:
@@ -186,12 +186,12 @@ def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
 
     def moved(q: Array, delta: Array) -> Array:
         new = q.at[q_of_v[plain]].add(delta[plain]) if len(plain) else q
-        for at, v in free:
-            p, u, w = q[at : at + 3], q[at + 3 : at + 6], q[at + 6]
+        for first, v in free:
+            p, u, w = q[first : first + 3], q[first + 3 : first + 6], q[first + 6]
             turn, shift = delta[v : v + 3], delta[v + 3 : v + 6]
-            new = new.at[at : at + 3].set(p + shift + 2.0 * jnp.cross(u, jnp.cross(u, shift) + w * shift))
-            new = new.at[at + 3 : at + 6].set(u + 0.5 * (w * turn + jnp.cross(u, turn)))
-            new = new.at[at + 6].set(w - 0.5 * jnp.dot(u, turn))
+            new = new.at[first : first + 3].set(p + shift + 2.0 * jnp.cross(u, jnp.cross(u, shift) + w * shift))
+            new = new.at[first + 3 : first + 6].set(u + 0.5 * (w * turn + jnp.cross(u, turn)))
+            new = new.at[first + 6].set(w - 0.5 * jnp.dot(u, turn))
         return new
 
     return moved

@@ -122,8 +122,8 @@ class _Run:
     def straight(self, block: Block) -> None:
         values = evaluate([s.value for s in block.stores], self._leaf_of_root, self.do)
         for store, value in zip(block.stores, values, strict=True):
-            kind, k, who = store.location
-            if kind != "record" or who != "root":
+            kind, k, owner = store.location
+            if kind != "record" or owner != "root":
                 raise NotImplementedError(store.location)
             self.root[k] = jnp.broadcast_to(jnp.asarray(value, self.dtype), self.batch)
 
@@ -150,18 +150,20 @@ class _Run:
         if section.inward:
             stretches.reverse()
         carry = loop.start()
-        written: dict[int, Array] = {}
+        written_from: dict[int, Array] = {}
         for kinds, numbers in stretches:
-            at = np.array(numbers)
-            given = loop.gather(at)
-            if len(at) == 1:
-                carry, result = loop.step(kinds, carry, {k: x[0] for k, x in given.items()})
+            level_numbers = np.array(numbers)
+            read = loop.gather(level_numbers)
+            if len(level_numbers) == 1:
+                carry, result = loop.step(kinds, carry, {k: x[0] for k, x in read.items()})
                 result = result[None]
             else:
                 step = functools.partial(loop.step, kinds)
-                carry, result = lax.scan(step, carry, given, reverse=section.inward)
-            written[numbers[0]] = result
-        ordered = jnp.concatenate([written[d] for d in sorted(written)], axis=0)  # (levels, *batch, width, entries)
+                carry, result = lax.scan(step, carry, read, reverse=section.inward)
+            written_from[numbers[0]] = result
+        ordered = jnp.concatenate(
+            [written_from[d] for d in sorted(written_from)], axis=0
+        )  # (levels, *batch, width, entries)
         loop.keep(ordered, carry)
 
 
@@ -212,11 +214,11 @@ class _Loop:
         run = self.run
         classes = run.program.ints[run.levels.body, CLASS]
         has_free = [not set(row).isdisjoint(run.program.free_classes) for row in classes.tolist()]
-        found = []
+        stretches = []
         for _, group in groupby(range(len(classes)), key=lambda d: has_free[d]):
             numbers = list(group)
-            found.append((tuple(sorted(set(classes[numbers].ravel().tolist()))), numbers))
-        return found
+            stretches.append((tuple(sorted(set(classes[numbers].ravel().tolist()))), numbers))
+        return stretches
 
     def start(self) -> Array:
         """Carry of the first level."""
@@ -227,20 +229,20 @@ class _Loop:
             return join([zero] * len(self.carried), wide, run.dtype)
         return join([zero + run.root[k][..., None] for k in self.carried], wide, run.dtype)
 
-    def gather(self, at: np.ndarray) -> dict[str, Array]:
+    def gather(self, level_numbers: np.ndarray) -> dict[str, Array]:
         """All that some levels read: arrays (levels, ...)."""
         run, levels = self.run, self.run.levels
         ints, program = run.program.ints, run.program
-        body = levels.body[at]
+        body = levels.body[level_numbers]
         above = ints[body, PARENT]
-        found: dict[str, Array] = {
+        read: dict[str, Array] = {
             "parameters": jnp.asarray(program.params[body], run.dtype),
             "class": ints[body, CLASS],
         }
         if self.inward:
-            found["hands_on"] = jnp.asarray(levels.gathers[at], run.dtype)
+            read["hands_on"] = jnp.asarray(levels.gathers[level_numbers], run.dtype)
         else:
-            found["slot"] = levels.slot_of_parent[at]
+            read["slot"] = levels.slot_of_parent[level_numbers]
         self.places: dict[Location, tuple[str, int]] = {}
 
         def take(source: Array, index: np.ndarray) -> Array:
@@ -258,24 +260,24 @@ class _Loop:
                 _, number, which, c, _ = location
                 first = ints[body, Q if which == "q" else V]
                 last = run.arguments[number].shape[-1] - 1
-                found[f"{location}"] = take(run.arguments[number], np.minimum(first + c, last))
+                read[f"{location}"] = take(run.arguments[number], np.minimum(first + c, last))
             elif kind == "armature":
-                found[f"{location}"] = jnp.asarray(
+                read[f"{location}"] = jnp.asarray(
                     program.armature[np.minimum(ints[body, V] + location[1], program.nv - 1)], run.dtype
                 )
             elif kind == "row":
                 _, number, c = location
-                found[f"{location}"] = take(run.arguments[number], 6 * np.maximum(ints[body, ROW], 0) + c)
+                read[f"{location}"] = take(run.arguments[number], 6 * np.maximum(ints[body, ROW], 0) + c)
             elif kind != "param":
                 raise NotImplementedError(location)
-        for (bank, who), wanted in memory.items():
-            rows = run.banks[bank][..., body if who == "i" else above, :]  # (*batch, levels, width, entries)
-            columns = np.array([column for _, column in wanted])
-            word = f"bank {bank} {who}"
-            found[word] = jnp.moveaxis(rows[..., columns], -3, 0)
-            for k, (location, _) in enumerate(wanted):
+        for (bank, owner), columns_of in memory.items():
+            rows = run.banks[bank][..., body if owner == "i" else above, :]  # (*batch, levels, width, entries)
+            columns = np.array([column for _, column in columns_of])
+            word = f"bank {bank} {owner}"
+            read[word] = jnp.moveaxis(rows[..., columns], -3, 0)
+            for k, (location, _) in enumerate(columns_of):
                 self.places[location] = (word, k)
-        return found
+        return read
 
     def step(self, kinds: tuple[int, ...], carry: Array, here: dict[str, Array]) -> tuple[Array, Array]:
         """One level: the next carry, and what is written, (\\*batch, width, entries)."""
@@ -295,8 +297,8 @@ class _Loop:
                 return here["parameters"][..., location[1]]
             if location[0] != "record":
                 return here[f"{location}"]
-            _, k, who = location
-            if k in number and who == "p":
+            _, k, owner = location
+            if k in number and owner == "p":
                 return np.zeros((), run.dtype) if self.inward else carry[..., number[k]]
             if k in number and self.inward:
                 return in_memory(location) + carry[..., number[k]]

@@ -63,5 +63,5 @@ def casadi_function(
         ArgumentError: an option is missing, or not one of this function; the robot is too large for it.
     """
     required("casadi", "casadi")
-    present = [word for word, wanted in (("external", external), ("base", base)) if wanted]
+    present = [word for word, is_input in (("external", external), ("base", base)) if is_input]
     return casadi.make_function(model, make_request(model, name, options, present, where="casadi"))

@@ -80,13 +80,13 @@ def make_request(
                 remedy="Give a frame of your own a name: model.with_frame(name, link, pose).",
             )
         chosen |= {**dict(settings), "joints_of": links}
-    known = {*entry.options, *(SWITCHES[w] for w, _ in entry.inputs if w in SWITCHES)}
-    if not entry.takes_options and (extra := sorted(set(chosen) - known)):
+    valid = {*entry.options, *(SWITCHES[w] for w, _ in entry.inputs if w in SWITCHES)}
+    if not entry.takes_options and (extra := sorted(set(chosen) - valid)):
         raise ArgumentError(
             f"{name} has no option {extra[0]!r}",
             where=where,
             got=extra[0],
-            remedy=f"Its options: {', '.join(sorted(known)) or 'none'}.",
+            remedy=f"Its options: {', '.join(sorted(valid)) or 'none'}.",
         )
     if "frame" in entry.options and chosen.setdefault("frame", "world") not in FRAMES:
         raise UnknownNameError("frame", chosen["frame"], FRAMES, where=where)
@@ -114,10 +114,10 @@ def traced(model: RobotModel, request: Request, *, where: str, largest: int = LA
     """
     size = estimated_operations(model, request.name)
     if size <= LARGEST:
-        found = _trace(model, request, where)
-        size = found.operations()["total"]
+        result = _trace(model, request, where)
+        size = result.operations()["total"]
         if size <= largest:
-            return found
+            return result
     raise ArgumentError(
         f"{request.name} is not available for {model.name!r}: written out it would take some {size} operations",
         where=where,

@@ -356,10 +356,10 @@ class _Entries:
         inner = self.table(key)
         return {name: inner.text(name) for name in inner.values}
 
-    def record(self, key: str, kind: type, given: Mapping[str, str] | None = None) -> Any:
+    def record(self, key: str, kind: type, preset: Mapping[str, str] | None = None) -> Any:
         """A dataclass from the table ``key``: every entry typed and in its choices."""
-        inner = _Entries(self.values.get(key) or {} if given else self._needed(key), f"{self.where}, {key}")
-        values: dict[str, Any] = dict(given or {})
+        inner = _Entries(self.values.get(key) or {} if preset else self._needed(key), f"{self.where}, {key}")
+        values: dict[str, Any] = dict(preset or {})
         for entry in fields(kind):
             if entry.name in values:
                 continue
@@ -371,10 +371,10 @@ class _Entries:
         inner.refuse_others([entry.name for entry in fields(kind)])
         return kind(**values)
 
-    def refuse_others(self, known: list[str]) -> None:
+    def refuse_others(self, valid: list[str]) -> None:
         for key in self.values:
-            if key not in known:
-                raise UnknownNameError("entry", key, known, where=self.where)
+            if key not in valid:
+                raise UnknownNameError("entry", key, valid, where=self.where)
 
     def _value(self, kind: type, key: str, annotation: str) -> Any:
         value = self.values[key]

@@ -63,14 +63,14 @@ def configuration_of(model: _Robot, value: object, where: str = "q") -> Array:
             part[:] = numbers
         return q
     if isinstance(value, str):
-        known = model.description.configurations
-        if value in known:
-            return configuration_of(model, {j: p for j, p in known[value].items() if j in model.joint_names}, where)
+        named = model.description.configurations
+        if value in named:
+            return configuration_of(model, {j: p for j, p in named[value].items() if j in model.joint_names}, where)
         if value == "zero":
             return model.neutral()
         if value == "initial":
             return initial_configuration(model)
-        raise UnknownNameError("configuration", value, (*known, "initial", "zero"), where=where)
+        raise UnknownNameError("configuration", value, (*named, "initial", "zero"), where=where)
     numbers = real_array_or_nan(value)
     if numbers.shape != (model.nq,) or not np.isfinite(numbers).all():
         raise ArgumentError(

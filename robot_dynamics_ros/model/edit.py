@@ -86,9 +86,9 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
     )
 
 
-def _of_joints(description: RobotDescription, kept: Callable[[str], bool]) -> Configurations:
+def _of_joints(description: RobotDescription, belongs: Callable[[str], bool]) -> Configurations:
     return {
-        name: {joint: position for joint, position in positions.items() if kept(joint)}
+        name: {joint: position for joint, position in positions.items() if belongs(joint)}
         for name, positions in description.configurations.items()
     }
 
@@ -202,8 +202,8 @@ def with_floating_base(description: RobotDescription) -> RobotDescription:
     )
 
 
-def _free_name(wanted: str, otherwise: str, taken: set[str]) -> str:
-    name = wanted if wanted not in taken else otherwise
+def _free_name(preferred: str, otherwise: str, taken: set[str]) -> str:
+    name = preferred if preferred not in taken else otherwise
     while name in taken:
         name = "_" + name
     return name

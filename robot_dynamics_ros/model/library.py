@@ -46,15 +46,15 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
         path = path_of_address(address)
         if path.is_file():
             return path.resolve(), arguments
-        there = path.exists()
+        exists = path.exists()
     except (OSError, ValueError, RuntimeError):  # no path at all: too long, a null byte, no such user
-        there = False
+        exists = False
     if address in robot_names():
         return robot_path(address), arguments
     shown = address if len(address) <= 100 else address[:100] + "…"
     near = difflib.get_close_matches(address, robot_names(), n=1)
     raise ArgumentError(
-        f"{shown!r} is {'no file' if there else 'neither a file nor a robot that ships with the package'}",
+        f"{shown!r} is {'no file' if exists else 'neither a file nor a robot that ships with the package'}",
         where="robot",
         remedy=f"Did you mean {near[0]!r}?"
         if near

@@ -18,17 +18,17 @@ def once_per_model(make: Callable[[RobotModel], Value]) -> Callable[[RobotModel]
 
     The value must not refer to the model, or neither is ever freed.
     """
-    known: weakref.WeakKeyDictionary[RobotModel, Value] = weakref.WeakKeyDictionary()
+    values: weakref.WeakKeyDictionary[RobotModel, Value] = weakref.WeakKeyDictionary()
     lock = threading.RLock()
 
     @functools.wraps(make)
     def get(model: RobotModel) -> Value:
-        value = known.get(model)
+        value = values.get(model)
         if value is None:
             with lock:
-                value = known.get(model)
+                value = values.get(model)
                 if value is None:
-                    value = known[model] = make(model)
+                    value = values[model] = make(model)
         return value
 
     return get

@@ -138,18 +138,18 @@ def singular_motion(
     M = np.zeros((first[-1], first[-1]))
     size = np.empty(first[-1])  # what would be zero only by round-off
     for i in range(n):
-        at = slice(first[i], first[i + 1])
+        own_rows = slice(first[i], first[i + 1])
         F = composite[i] @ S[i]
-        M[at, at] = S[i].T @ F
+        M[own_rows, own_rows] = S[i].T @ F
         moments = np.trace(composite[i][:3, :3])
-        size[at] = [moments if column[:3].any() else composite[i][5, 5] for column in S[i].T]
+        size[own_rows] = [moments if column[:3].any() else composite[i][5, 5] for column in S[i].T]
         j = i
         while parent[j] >= 0:
             F = X[j].T @ F
             j = int(parent[j])
             other = slice(first[j], first[j + 1])
-            M[other, at] = S[j].T @ F
-            M[at, other] = M[other, at].T
+            M[other, own_rows] = S[j].T @ F
+            M[own_rows, other] = M[other, own_rows].T
     K = np.zeros((first[-1], first[-1]))
     armature = np.zeros(first[-1])
     for i, m in enumerate(own):

@@ -347,9 +347,9 @@ def _armatures(
 
 
 def _checked_armatures(
-    known: Mapping[str, float], moving: set[str], armature: Mapping[str, float] | None
+    described: Mapping[str, float], moving: set[str], armature: Mapping[str, float] | None
 ) -> dict[str, float]:
-    result = dict(known)
+    result = dict(described)
     for name, value in (armature or {}).items():
         if name not in moving:
             raise UnknownNameError("moving joint", name, sorted(moving), where="armature")

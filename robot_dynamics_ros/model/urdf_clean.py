@@ -174,8 +174,8 @@ class _Cleaner:
     def copy(self, node: Node, parent: ElementTree.Element, owner: str) -> None:
         where = self.where(node, owner)
         element = ElementTree.SubElement(parent, node.tag)
-        known = _ATTRIBUTES[node.tag]
-        for name, (kind, required) in known.items():
+        kinds = _ATTRIBUTES[node.tag]
+        for name, (kind, required) in kinds.items():
             if name not in node.attributes:
                 if required:
                     element.set(name, self.default(node, parent, name, where))
@@ -183,23 +183,23 @@ class _Cleaner:
             element.set(name, self.value(node.attributes[name], kind, f"{where} {name}"))
         if node.tag == "origin" and "quat_xyzw" in node.attributes:
             self.quaternion(node, element, where)
-        for name in node.attributes.keys() - known.keys():
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        for name in node.attributes.keys() - kinds.keys():
+            near = difflib.get_close_matches(name, kinds, n=1, cutoff=0.8)
             if near:
                 self.out.findings.append(f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?")
-        seen: dict[str, int] = {}
+        line_of: dict[str, int] = {}
         for child in node.children:
-            if child.tag in seen:  # urdfdom, and all that is built on it, asks for the first child of a name
+            if child.tag in line_of:  # urdfdom, and all that is built on it, asks for the first child of a name
                 self.out.findings.append(
                     f"{self.where(child, owner)}: a second <{child.tag}> is ignored; the first, on line "
-                    f"{seen[child.tag]}, counts"
+                    f"{line_of[child.tag]}, counts"
                 )
                 continue
-            seen[child.tag] = child.line
+            line_of[child.tag] = child.line
             if not (node.tag == "joint" and self.superfluous(node, child)):
                 self.copy(child, element, owner)
         for tag in _REQUIRED.get(node.tag, ()):
-            if tag in seen:
+            if tag in line_of:
                 continue
             if tag != "inertia":
                 raise UrdfError(f"<{tag}> is missing", where=where, remedy=self.example(tag))

@@ -115,7 +115,7 @@ def _with_regular_inertia(
         singular: inertias of the moving bodies → joint → its part in a motion that needs no effort; empty if there is none.
 
     Raises:
-        ModelError: no rigid body is like one of the bodies, or the mass matrix is singular.
+        ModelError: the inertia of a body is physically impossible, or the mass matrix is singular.
     """
     joint_named = {joint.name: joint for joint in order}
     number = {joint.name: i for i, joint in enumerate(order)}

@@ -3,7 +3,7 @@
 The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies:
 
 ``"warn"`` (default)
-    Everything that can be computed with is taken as it is, and every link that no rigid body is like is a finding.
+    Everything that can be computed with is taken as it is, and every link with a physically impossible inertia is a finding.
     An error is what could make the mass matrix indefinite: a negative mass, or a moving body with a negative moment of
     inertia, whatever armature hides it.
 ``"error"``
@@ -50,7 +50,7 @@ class InertiaFault(NamedTuple):
 
     Attributes:
         problem, remedy: for the message of an error.
-        impossible: no rigid body is like that; otherwise it is merely odd.
+        impossible: no rigid body can have it; otherwise it is merely odd.
         indefinite: a mass or a moment is negative.
     """
 
@@ -166,7 +166,7 @@ def check_bodies(
 
     Raises:
         ModelError: a sum is beyond floating-point numbers, a link's mass is negative, a moving body's moment of inertia
-            is negative, or (policy ``"error"``) no rigid body is like one of the ``bodies``.  Of such a body the links
+            is negative, or (policy ``"error"``) one of the ``bodies`` is physically impossible.  Of such a body the links
             are named that are impossible themselves (all that have inertia, should none be).
     """
     masses = np.array([body.mass for body in bodies])

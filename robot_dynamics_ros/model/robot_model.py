@@ -140,7 +140,7 @@ class RobotModel:
         Raises:
             ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a number in the description
                 cannot be used, a mass or a moving body's moment of inertia is negative, the mass matrix is singular, or
-                (with ``description.inertia_check`` ``"error"``) no rigid body is like what the links of a body add up to.
+                (with ``description.inertia_check`` ``"error"``) the links of a body add up to a physically impossible inertia.
             ArgumentError: gravity is not three finite numbers, or base is no placement.
         """
         return cls(**assemble(description, gravity, base))

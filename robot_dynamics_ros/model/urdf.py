@@ -69,12 +69,11 @@ def load_urdf(
     """A robot from a URDF.
 
     Args:
-        density: kg/m³, for ``missing_inertia``.
         source: URDF text, or the path of a URDF, xacro or MJCF file (``package://`` and ``file://`` addresses too).
         gravity: (3,) gravitational acceleration in the world frame, m/s².
         base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
         floating_base: put a floating joint (``root_joint``) between the world and the root link.
-        inertia_check: ``"warn"`` takes links that no rigid body is like as they are, and names them, unless a mass or
+        inertia_check: ``"warn"`` takes physically impossible inertias of links as they are, and names the links, unless a mass or
             a moment of inertia of a moving body is negative; ``"error"`` refuses all bodies (links with all that is
             fixed to them) that cannot exist; ``"repair"`` takes the nearest inertias that can, and says what it changed.
         armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has no element for it;
@@ -84,6 +83,7 @@ def load_urdf(
         missing_inertia: ``"from_geometry"`` gives links without ``<inertial>`` the mass properties of their collision
             (else visual) geometry at ``density``, kg/m³, and reports each; meshes need trimesh.  ``"keep"``: they have
             no mass.
+        density: kg/m³, for ``missing_inertia``.
         max_bytes: largest document accepted.
 
     Warns:

@@ -86,17 +86,17 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         if law is None:
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
-        self.options = options.check(model)
+        options = options.check(model)
         self.model = model
         law = law.check(model)
         later = estimates_later and collision is None and contact is None and flange is None
-        runner = CycleRunner(model, law, self.options, guards, estimates=not later)
+        runner = CycleRunner(model, law, options, guards, estimates=not later)
         super().__init__(runner)
         self._estimates = Estimates(runner, observer, collision, contact, flange, self._collided)
         runner.want_wrenches = self._estimates.want_efforts = not later
         runner.restarted = self._estimates.reset
         self._show()
-        if self.options.collision_reaction == "gravity":
+        if options.collision_reaction == "gravity":
             runner.code(self._giving_way(law))  # at hand
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
         self.counts: Counter[str] = runner.counts

@@ -13,10 +13,13 @@ from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.mode import Mode
+from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.reference.result import GoalStatus
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
+from robot_dynamics_ros.errors import ArgumentError
 
 
 class LawChanges:
@@ -36,6 +39,11 @@ class LawChanges:
         self._queue = Changes("controller changes")
         self.payload: Payload | None = None
         self._wanted_law, self._coming = runner.law, runner.base
+
+    @property
+    def options(self) -> ControllerOptions:
+        """The settings in force."""
+        return self._runner.options
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
         """Use another law, or other gains, from the next cycle on; the effort does not jump.
@@ -97,6 +105,23 @@ class LawChanges:
             ArgumentError: a value negative, not finite, or of the wrong length; nothing is changed then.
         """
         self.set_law(self._wanted_law.with_gains(self._runner.model, **gains))
+
+    def set_robustness(self, robustness: Robustness) -> None:
+        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump.
+
+        ``friction_trust`` counts at the start only.
+
+        Raises:
+            ArgumentError: the controller was made without that step.
+        """
+        if self.options.robustness is None:
+            raise ArgumentError(
+                "the controller was made without robustness",
+                where="set_robustness",
+                remedy="Make it with ControllerOptions(robustness=Robustness()).",
+            )
+        self._runner.use_robustness(robustness)
+        self._runner.start_blend()
 
     def set_payload(
         self,

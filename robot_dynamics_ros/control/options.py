@@ -22,7 +22,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
-    """Settings that do not change while the controller runs.
+    """Settings of a controller.  While it runs, ``robustness`` alone may change.
 
     Attributes:
         joints: the joints to command, by name; ``None``: all of the model's.  The others get zero effort, their

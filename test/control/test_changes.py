@@ -1,5 +1,6 @@
 """Changes between two cycles: law, gains, payload, known wrenches; the effort never steps, all can be undone."""
 
+import dataclasses
 import gc
 import threading
 import time
@@ -81,6 +82,21 @@ def test_gains_change_without_a_step_and_nonsense_changes_nothing(arm):
         with pytest.raises(rd.RobotDynamicsError):
             control.set_gains(**bad)
         assert control.law is law
+
+
+def test_the_bandwidth_changes_without_a_step_in_the_effort(arm):
+    control = rd.JointController(arm, options=rd.ControllerOptions(blend_time=0.2))
+    lower = dataclasses.replace(control.options.robustness, bandwidth=20.0)
+    efforts, q, _ = run(control, arm, {200: lambda t: control.set_robustness(lower)}, steps=1600, offset=0.0)
+    steps = np.abs(np.diff(efforts, axis=0))
+    assert (steps[200] <= 2 * steps[150:200].max(axis=0) + 0.02).all()
+    assert control.feedback_frequency[0] == pytest.approx(20.0)
+    assert control.options.robustness is lower
+    np.testing.assert_allclose(q, mid(arm) + 0.3, atol=5e-3)
+
+    exact = make(arm)
+    with pytest.raises(rd.ArgumentError, match="made without robustness"):
+        exact.set_robustness(lower)
 
 
 def test_a_change_of_the_integral_gain_keeps_what_it_holds(arm):

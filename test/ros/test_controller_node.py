@@ -163,11 +163,20 @@ def test_lifecycle_by_hand(robot, start, model):
 
 
 def test_gains_change_while_running_and_nonsense_is_refused_with_a_reason(robot, start, model):
-    start("controller", robot_description_file=ROBOT)
+    controller = start("controller", robot_description_file=ROBOT)
     robot.effort()
     first = model.joint_names[0]
     (good,) = set_parameters(robot.peer, **{f"gains__{first}__p": 50.0})
     assert good.successful
+    assert controller.wait_for_output(f"gains.{first}.p not used: with robustness.enabled", 30.0)
+    (good,) = set_parameters(robot.peer, robustness__bandwidth=1.0)
+    assert good.successful
+    robot.peer.wait(
+        lambda: (
+            robot.effort() is not None and "computed torque with 1 rad/s: robustness.bandwidth" in controller.output()
+        ),
+        "the new bandwidth",
+    )
     for name, value, words in (
         (f"gains__{first}__p", -1.0, "0.0"),
         (f"gains__{first}__d", math.nan, "nan"),

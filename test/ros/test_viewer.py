@@ -197,11 +197,13 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
         peer.wait(look, what, timeout)
 
     until(lambda: robot.state() is not None, "a state")
-    until(lambda: controls.adjustables(), "gains and payload")
+    until(lambda: controls.adjustables(), "bandwidth and payload")
     found = {item.name: item for item in controls.adjustables()}
-    gain = found["gains.elbow.p"]
-    assert gain.lower == 0.0
+    gain = found["robustness.bandwidth"]
+    assert gain.lower <= 1.0
     assert gain.value < gain.upper <= 4.0 * gain.value
+    assert not any(name.startswith("gains.") for name in found)  # this law does not use them
+    assert "robustness.friction_trust" not in found  # would change nothing now
     assert "payload.mass" in found
 
     def ask(work, answer: str) -> None:
@@ -227,7 +229,7 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     robot.want("reference", True)
     robot.tick()
     until(lambda: robot.state().reference is not None, "the reference")
-    ask(lambda: controls.adjust(gain.name, 0.5 * gain.value), f"gains.elbow.p = {0.5 * gain.value:g}")
+    ask(lambda: controls.adjust(gain.name, 0.5 * gain.value), f"{gain.name} = {0.5 * gain.value:g}")
     assert "outside its limits" in controls.adjust(gain.name, 1e9)
     start_at = robot.state().q.copy()
     controls.move_to(start_at + 0.3, 0.5)

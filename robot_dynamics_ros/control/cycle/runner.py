@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -23,6 +24,7 @@ from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import GoalStatus, ResultCode
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -115,6 +117,11 @@ class CycleRunner:
         load_law(self.memory, law, code)
         load_rejection(self.memory, self.options.robustness, law, self.model)
         self._reference_changed()
+
+    def use_robustness(self, robustness: Robustness | None) -> None:
+        """Reject disturbances in this way from now on."""
+        self.options = dataclasses.replace(self.options, robustness=robustness)
+        load_rejection(self.memory, robustness, self.law, self.model)
 
     def use_robot(self, kernels: Kernels) -> None:
         """Call the functions of this robot from now on."""

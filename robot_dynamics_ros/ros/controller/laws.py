@@ -27,19 +27,19 @@ LAW_PARAMETERS = (
         applies="at the next configure"),
     Param("robustness.bandwidth", _ROBUST.bandwidth,
         "Natural frequency of the error; less is used where rate and delay ask for it.", unit="rad/s", lower=1.0,
-        upper=1000.0, applies="at the next configure"),
+        upper=1000.0),
     Param("robustness.rotor_share", _ROBUST.rotor_share,
         "Rotor inertia assumed of joints without armature, as a share of the largest of their size, 0.2 kg m^2 "
-        "sqrt(effort limit / 100 N m).", lower=0.0, upper=1.0, applies="at the next configure"),
+        "sqrt(effort limit / 100 N m).", lower=0.0, upper=1.0),
     Param("robustness.rejected_effort", _ROBUST.rejected_effort,
         "Largest effort that makes up for what the model does not explain, as a share of the effort limit.", lower=0.0,
-        upper=1.0, applies="at the next configure"),
+        upper=1.0),
     Param("robustness.friction_trust", _ROBUST.friction_trust,
         "Share of the compensated friction that is believed at the start; near 1 for one that was measured.", lower=0.0,
         upper=1.0, applies="at the next configure"),
     Param("robot_delay", 0.0,
         "Delay of the robot: from a measurement to its message and from a command to its effort, together.", unit="s",
-        lower=0.0, upper=0.1, applies="at the next configure"),
+        lower=0.0, upper=0.1),
     Param("friction_compensation", "reference",
         "The speed at which the friction of the URDF is compensated; none: it is not.",
         choices=("reference", "measured", "none")),
@@ -53,6 +53,17 @@ LAW_PARAMETERS = (
         "left.", unit="N m/rad, N/m", length=6, element=float),
     Param("cartesian.damping_ratio", 0.7, "Its damping ratio.", lower=0.0, upper=10.0),
 )
+GAINS = {
+    "p": Param("gains.<joint>.p", 100.0,
+        "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
+        "a stiffness. Computed_torque uses gains only without robustness.enabled.", unit="1/s^2, or N m/rad or N/m",
+        lower=0.0, upper=1e6),
+    "d": Param("gains.<joint>.d", 20.0,
+        "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
+        "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
+    "i": Param("gains.<joint>.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
+        upper=1e7),
+}
 # fmt: on
 
 
@@ -66,6 +77,19 @@ def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | Non
         return None
     path = values["friction_file"]
     return FrictionFile.read(path, model).friction(model) if path else Friction.of(model)
+
+
+def unused_gains(values: ParameterValues) -> str:
+    """A sentence about gains that were set and are not used; empty where there are none."""
+    if values["law"] != "computed_torque" or not values["robustness.enabled"]:
+        return ""
+    names = sorted(name for name in values if name.startswith("gains.") and values[name] != GAINS[name[-1]].default)
+    if not names:
+        return ""
+    return (
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''} not used: with robustness.enabled, "
+        "computed_torque takes its gains from robustness.bandwidth; set that, or set robustness.enabled to false"
+    )
 
 
 def make_law(values: ParameterValues, model: RobotModel) -> Law:

@@ -13,7 +13,7 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
-from robot_dynamics_ros.ros.controller.laws import make_law
+from robot_dynamics_ros.ros.controller.laws import make_law, unused_gains
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
@@ -97,6 +97,7 @@ class ControllerNode(LifecycleNode):
         self.cycle_subscriptions = [loop.subscription, *self._inputs.open()]
         guard_services(self, self.rejections.report)
         report_unknown(self, self.parameters, loop.model)
+        self._warn_of_unused_gains(self.parameters)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
             f"configured for {loop.model.name!r}: {len(loop.joints)} of {loop.model.nv} joints, "
@@ -224,6 +225,10 @@ class ControllerNode(LifecycleNode):
         )
         return policy == "report"
 
+    def _warn_of_unused_gains(self, values: ParameterValues) -> None:
+        if sentence := unused_gains(values):
+            self.get_logger().warning(sentence)
+
     # -- parameters ----------------------------------------------------------------------------------------------
 
     def _validate(self, values: ParameterValues) -> None:
@@ -238,6 +243,10 @@ class ControllerNode(LifecycleNode):
         groups = {name.partition(".")[0] for name in changed}
         if groups & {"gains", "law", "friction_compensation", "cartesian"}:
             loop.controller.set_law(make_law(values, loop.model), background=True)
+        if "gains" in groups:
+            self._warn_of_unused_gains(values)
+        if groups & {"robustness", "robot_delay"} and loop.controller.options.robustness is not None:
+            loop.controller.set_robustness(settings.robustness(values))
         if "constraints" in groups:
             loop.controller.set_tolerances(settings.tolerances(values, loop.model))
         if "payload" in groups:

@@ -21,7 +21,7 @@ from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.controller.laws import LAW_PARAMETERS, joint_friction
+from robot_dynamics_ros.ros.controller.laws import GAINS, LAW_PARAMETERS, joint_friction
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
@@ -154,14 +154,7 @@ CONTROLLER_PARAMETERS = (
 
 # fmt: off
 JOINT_PARAMETERS = (
-    Param("gains.<joint>.p", 100.0,
-        "Position gain. With computed_torque the square of the error's natural frequency; with the other laws "
-        "a stiffness.", unit="1/s^2, or N m/rad or N/m", lower=0.0, upper=1e6),
-    Param("gains.<joint>.d", 20.0,
-        "Velocity gain. With computed_torque twice the damping ratio times the natural frequency; with the "
-        "other laws a damping.", unit="1/s, or N m s/rad or N s/m", lower=0.0, upper=1e5),
-    Param("gains.<joint>.i", 0.0, "Integral gain.", unit="1/s^3, or N m/(rad s) or N/(m s)", lower=0.0,
-        upper=1e7),
+    *GAINS.values(),
     Param("constraints.<joint>.trajectory", 0.0,
         "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
         lower=0.0),
@@ -258,16 +251,14 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
             "stream_timeout": values["cmd_timeout"],
             "wrench_acceleration": ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
             "differentiation_cutoff": values["joint_wrenches.differentiation_cutoff"],
-            "robustness": robustness(values),
+            "robustness": robustness(values) if values["robustness.enabled"] else None,
             "measured_effort": measured_effort(values, model),
         }
     )
 
 
-def robustness(values: ParameterValues) -> Robustness | None:
-    """How computed torque holds up on a robot that differs from its description, or ``None`` where it is switched off."""
-    if not values["robustness.enabled"]:
-        return None
+def robustness(values: ParameterValues) -> Robustness:
+    """How computed torque holds up on a robot that differs from its description."""
     names = ("rotor_share", "bandwidth", "rejected_effort", "friction_trust")
     return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in names})
 

@@ -20,6 +20,8 @@ from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 
+APPLIES_LATER = "a change applies"
+"""Begins a sentence among the constraints of a parameter whose change takes no effect at once."""
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
@@ -80,7 +82,7 @@ class Param:
         if self.choices:
             constraints.append("one of: " + ", ".join(self.choices))
         if self.applies:
-            constraints.append(f"a change applies {self.applies}")
+            constraints.append(f"{APPLIES_LATER} {self.applies}")
         descriptor = ParameterDescriptor(
             name=self.name,
             description=text,

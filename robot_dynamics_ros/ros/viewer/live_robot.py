@@ -25,6 +25,7 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.parameters import APPLIES_LATER
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
@@ -366,8 +367,7 @@ class LiveControls(Controls):
         now = time.monotonic()
         if not self._adjustables and now - self._asked > 2.0 and self._services["list"].service_is_ready():
             self._asked = now
-            request = ListParameters.Request(prefixes=["gains", "payload"], depth=0)
-            self._send("list", request, self._on_list)
+            self._send("get", GetParameters.Request(names=["law", "robustness.enabled"]), self._on_law)
 
     def let_go(self) -> None:
         """The process ends: a link that is pulled is pulled no more."""
@@ -385,6 +385,11 @@ class LiveControls(Controls):
         message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = f
         self._pushes.publish(message)
 
+    def _on_law(self, answer: GetParameters.Response) -> None:
+        law, robust = (list(answer.values) + [ParameterValue()] * 2)[:2]  # a foreign controller has none
+        used = "robustness" if law.string_value == "computed_torque" and robust.bool_value else "gains"
+        self._send("list", ListParameters.Request(prefixes=[used, "payload"], depth=0), self._on_list)
+
     def _on_list(self, answer: ListParameters.Response) -> None:
         names = sorted(answer.result.names)
         if names:
@@ -395,7 +400,10 @@ class LiveControls(Controls):
         gains = {
             d.name: d
             for d in answer.descriptors
-            if d.type == ParameterType.PARAMETER_DOUBLE and not d.read_only and d.floating_point_range
+            if d.type == ParameterType.PARAMETER_DOUBLE
+            and not d.read_only
+            and d.floating_point_range
+            and APPLIES_LATER not in d.additional_constraints
         }
         names = sorted(gains)
         self._send("get", GetParameters.Request(names=names), lambda told: self._on_values(names, gains, told.values))

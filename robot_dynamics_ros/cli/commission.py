@@ -14,7 +14,7 @@ from pathlib import Path
 from robot_dynamics_ros.cli.arguments import option, output_directory
 from robot_dynamics_ros.cli.output import remark, result, table
 from robot_dynamics_ros.cli.robots import add_robot, load_named
-from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn, StepReport
+from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn
 from robot_dynamics_ros.commissioning.release import with_rotors
 from robot_dynamics_ros.control.reference.tour import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         settings = ArmSettings.of(profile)
         measured = profile.measured_effort(model.joint_names)
     interrupted = threading.Event()
-    with _arm(options, model, profile) as (arm, stop):
+    with _arm(options, model, profile) as (arm, stop, show):
         session = Commissioning(
             model,
             arm,
@@ -53,11 +53,12 @@ def run(options: argparse.Namespace) -> int:
             lambda: stop() or interrupted.is_set(),
             remark,
         )
+        show(session)
         _steps(options, session, interrupted)
     files = session.write(options.output)
     if interrupted.is_set():
         raise KeyboardInterrupt
-    rows = [[name, _verdict(report)] for name, report in session.reports.items()]
+    rows = [[name, report.verdict] for name, report in session.reports.items()]
     text = f"{table(['step', 'result'], rows)}\n\nreport      {files['commissioning.html']}\nparameters  {files['controller.yaml']}"
     steps = [report.to_json() for report in session.reports.values()]
     result(options, {"steps": steps, "files": {k: str(v) for k, v in files.items()}}, text)
@@ -83,22 +84,23 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
 @contextmanager
 def _arm(
     options: argparse.Namespace, model: RobotModel, profile: ArmProfile | None
-) -> Iterator[tuple[Arm, Callable[[], bool]]]:
+) -> Iterator[tuple[Arm, Callable[[], bool], Callable[[Commissioning], None]]]:
+    """The arm, whether somebody has asked to stop, and what shows a session on the network."""
     if options.live:
         from robot_dynamics_ros.cli.processes import need_ros
 
         need_ros("commission --live")
         from robot_dynamics_ros.ros.commissioning.live_arm import spinning_arm
 
-        with spinning_arm(model, options.command_format) as (live, stop):
-            yield live, stop
+        with spinning_arm(model, options.command_format) as (live, stop, status):
+            yield live, stop, partial(setattr, status, "session")
         return
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
     remark("rehearsal: a simulated arm; --live drives the real one")
     known = model if profile is None else ArmSettings.of(profile).model(model)
-    yield StandIn(with_rotors(known), profile, start), lambda: False
+    yield StandIn(with_rotors(known), profile, start), lambda: False, lambda session: None
 
 
 @contextmanager
@@ -131,7 +133,7 @@ def _steps(options: argparse.Namespace, session: Commissioning, interrupted: thr
             break
         for line in (*map(str, report.findings), *report.notes):
             print(f"  {line}")
-        print(f"{step}: {_verdict(report)}")
+        print(f"{step}: {report.verdict}")
         if session.stop():
             break
 
@@ -141,9 +143,3 @@ def _permitted(step: str) -> bool:
     if not sys.stdin.isatty():
         raise ArgumentError("nobody can be asked", where=f"step {step}", remedy=f"Add --yes-to {step}.")
     return input(f"{step}: go on? Keep a hand on the emergency stop. [yes/no] ").strip().lower() in ("y", "yes")
-
-
-def _verdict(report: StepReport) -> str:
-    if report.findings:
-        return f"{len(report.findings)} found"
-    return "good" if report.enough else "not finished"

@@ -195,6 +195,16 @@ class StepReport:
         """Whether nothing is wrong and the step has seen enough to say so."""
         return self.enough and not self.findings
 
+    @property
+    def verdict(self) -> str:
+        """``"good"``, ``"not finished"``, or how many mistakes were found."""
+        if self.findings:
+            return f"{len(self.findings)} found"
+        return "good" if self.enough else "not finished"
+
+    def __str__(self) -> str:
+        return "; ".join([*map(str, self.findings), *self.notes]) or self.verdict
+
     def of_kind(self, *kinds: str) -> tuple[Finding, ...]:
         """Findings of these kinds."""
         return tuple(finding for finding in self.findings if finding.kind in kinds)

@@ -36,7 +36,7 @@ def page(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Commissioning of {name}</title>',
         f"<style>{PAGE_STYLE}</style></head><body><h1>Commissioning of {name}</h1>",
         "<table><tr><th>step</th><th>result</th></tr>",
-        *(f"<tr><td>{step}</td><td>{_result(report)}</td></tr>" for step, report in reports.items()),
+        *(f"<tr><td>{step}</td><td>{report.verdict}</td></tr>" for step, report in reports.items()),
         "</table>",
     ]
     for step, report in reports.items():
@@ -48,12 +48,6 @@ def page(
             lines.append(_picture(model, step, records[step]))
     lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(parameters))}</pre></body></html>")
     return "\n".join(lines)
-
-
-def _result(report: StepReport) -> str:
-    if report.findings:
-        return f"{len(report.findings)} found"
-    return "good" if report.enough else "not finished"
 
 
 def _text(table: Mapping[str, object], indent: str = "") -> str:

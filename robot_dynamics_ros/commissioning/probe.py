@@ -192,9 +192,11 @@ class _Probe:
         calm = np.abs(v[-10:]).max(axis=0)
         speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
         for back in (2, 6):
-            moved, took = np.abs(q[back:] - q[:-back]), (times[back:] - times[:-back])[:, None]
-            seen = moved > 6.0 * runner.position_noise + 1e-5
-            speed = np.maximum(speed, np.where(seen, moved / took, 0.0).max(axis=0, initial=0.0))
+            moved, took = q[back:] - q[:-back], (times[back:] - times[:-back])[1:, None]
+            same = np.sign(moved[1:]) == np.sign(moved[:-1])  # noise does not show the same way twice
+            way = np.minimum(np.abs(moved[1:]), np.abs(moved[:-1])) * same
+            seen = way > 6.0 * runner.position_noise + 1e-5
+            speed = np.maximum(speed, np.where(seen, way / took, 0.0).max(axis=0, initial=0.0))
         return speed, state
 
     def releases(self, state: ArmState) -> Motion[tuple[bool, ArmState]]:

@@ -77,6 +77,8 @@ class Commissioning:
         reports, records: of the steps done so far.
         pushes: number of a joint → what its pushes showed.
         home: (n,) where an arm that can be led stood before it floated.
+        step: under way; ``""``: none.
+        sentence: the last one for the person: what a step asks for, or what it has found.
     """
 
     model: RobotModel
@@ -91,6 +93,19 @@ class Commissioning:
     records: dict[str, Record] = field(default_factory=dict)
     pushes: dict[int, Pushed] = field(default_factory=dict)
     home: Array | None = None
+    step: str = ""
+    sentence: str = f"ready for {STEPS[0]}"
+
+    def status(self) -> tuple[int, str, dict[str, str]]:
+        """For ``/diagnostics``: 1 if a mistake was found, else 0; the last sentence; the step under way, and what each has found."""
+        found = {name: str(report) for name, report in self.reports.items()}
+        level = any(report.findings for report in self.reports.values())
+        return int(level), self.sentence, {"step": self.step or "none", **found}
+
+    def tell(self, sentence: str) -> None:
+        """Announce a sentence of the step under way."""
+        self.sentence = f"{self.step}: {sentence}"
+        self.announce(sentence)
 
     def run(self, step: str) -> StepReport:
         """Do a step; where a mistake has a change that is safe, use it, and do the step again once if it needs it.
@@ -101,13 +116,21 @@ class Commissioning:
         """
         if step not in STEPS:
             raise UnknownNameError("step of commissioning", step, STEPS)
-        self._check_before(step)
-        report = self._do(step)
-        if any(f.kind == "gravity_compensated_by_driver" for f in report.findings) and step == "float":
-            self.settings = dataclasses.replace(self.settings, gravity_compensated_by="robot", safe_command="zero")
-            self.announce("float again with gravity_compensated_by: robot")
-            again = self._do(step)
-            report = dataclasses.replace(again, findings=(*report.findings, *again.findings))
+        self.step, self.sentence = step, f"{step}: {ANNOUNCED[step]}"
+        try:
+            self._check_before(step)
+            report = self._do(step)
+            if report.of_kind("gravity_compensated_by_driver") and step == "float":
+                self.settings = dataclasses.replace(self.settings, gravity_compensated_by="robot", safe_command="zero")
+                self.tell("again with gravity_compensated_by: robot")
+                again = self._do(step)
+                report = dataclasses.replace(again, findings=(*report.findings, *again.findings))
+            self.sentence = f"{step}: {report}"
+        except ArgumentError as error:
+            self.sentence = str(error)
+            raise
+        finally:
+            self.step = ""
         self.reports[step] = report
         return report
 
@@ -149,7 +172,7 @@ class Commissioning:
                 self.settings = learned(self.settings, report, self.model)
                 return report
             if step == "tune":
-                report, self.settings = tune(runner, self.settings, self.announce)
+                report, self.settings = tune(runner, self.settings, self.tell)
                 return report
             return move(
                 runner,
@@ -166,7 +189,7 @@ class Commissioning:
             self.home = self._state().q if self.home is None else self.home
             self.arm.lead(goal, LEADING, RESTING)
         elif exposure(runner.model, self._state().q) > CALM:
-            self.announce(
+            self.tell(
                 f"lead the arm to a pose where its weight acts little, such as {np.round(goal, 2).tolist()}, and let it rest"
             )
             resting = self._rests(lambda q: bool(exposure(runner.model, q) < CALM))
@@ -202,7 +225,7 @@ class Commissioning:
             for way in (0.15, -0.15, 0.0):
                 moving += self.arm.lead(np.clip(here + way, self.model.lower, self.model.upper), 1.2)
         else:
-            self.announce("now move each joint by some tenths of a radian, within 20 s")
+            self.tell("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
         reports = [
             listen_to(self.model, states, declared_rate=self.declared_rate, still=quiet, publishers=self.publishers())
@@ -244,14 +267,14 @@ class Commissioning:
     def _poses_by_hand(self, example: Array) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""
         asked = np.round(example, 2).tolist()
-        self.announce(f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each")
+        self.tell(f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each")
         poses: list[Array] = []
         efforts: list[Array] = []
         for states in self._rests(lambda q: all(np.abs(q - pose).max() > APART for pose in poses)):
             q, effort = _rest(states)
             poses.append(q)
             efforts.append(effort)
-            self.announce(f"pose {len(poses)} of {POSES}")
+            self.tell(f"pose {len(poses)} of {POSES}")
             if len(poses) == POSES:
                 break
         return np.array(poses), np.array(efforts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -152,7 +151,7 @@ def follow(
     state: ArmState,
     *,
     rest: float = 0.0,
-    late: int = 0,
+    late: float = 0.0,
     errors: list[Array] | None = None,
 ) -> Motion[ArmState]:
     """Follow a trajectory and stay at its end.
@@ -163,17 +162,18 @@ def follow(
         bounds: what is announced.
         state: the newest.
         rest: s at the end.
-        late: periods by which commands are held back, to prove a margin.
+        late: periods by which commands are held back, to prove a margin; between two whole numbers both commands are mixed.
         errors: (n,) reference minus position of every state is appended.
     """
     controller.accept_trajectory(trajectory, nanoseconds(state.t))
     begun, length = state.t, trajectory.duration + rest
-    waiting = deque([np.array(controller.command)] * late)
+    whole, part = int(late), late % 1.0
+    waiting = deque([np.array(controller.command)] * (whole + 1))
     while state.t - begun < length:
         waiting.append(np.array(controller.update(nanoseconds(state.t), state.q, state.v)))
         if errors is not None:
             errors.append(np.array(controller.error[0]))
-        state = yield Command(waiting.popleft(), bounds)
+        state = yield Command(part * waiting.popleft() + (1.0 - part) * waiting[0], bounds)
     return state
 
 
@@ -210,7 +210,9 @@ class _Tuning:
         controller.activate(nanoseconds(state.t), state.q, np.zeros(len(state.q)))
         return controller
 
-    def steps(self, controller: JointController, joints: list[int], state: ArmState, late: int = 0) -> Motion[ArmState]:
+    def steps(
+        self, controller: JointController, joints: list[int], state: ArmState, late: float = 0.0
+    ) -> Motion[ArmState]:
         """These joints go forth and back together; their responses."""
         runner, model = self.runner, self.runner.model
         natural = controller.feedback_frequency[0] or controller.options.robustness.bandwidth  # type: ignore[union-attr]
@@ -279,7 +281,7 @@ class _Tuning:
     def proof(self, state: ArmState) -> Motion[bool]:
         """Steps of all joints with a delay put in."""
         controller, before = self.controller(self.best, state), dict(self.responses)
-        late = math.ceil(PROOF * self.whole_delay / self.period)
+        late = PROOF * self.whole_delay / self.period
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
         self.margin, self.responses = late * self.period if calm else 0.0, before

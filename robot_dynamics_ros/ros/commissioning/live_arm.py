@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -17,11 +18,12 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from robot_dynamics_ros.commissioning import ArmState
+from robot_dynamics_ros.commissioning import ArmState, Commissioning
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher
+from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 
@@ -117,12 +119,31 @@ class LiveArm:
             self._commands.wait_until_sent()
 
 
+class SessionStatus:
+    """Publishes to ``/diagnostics``, once a second, what a session asks for and what it has found.
+
+    Attributes:
+        session: ``None``: it waits for a description.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.session: Commissioning | None = None
+        self._diagnostics = Diagnostics(node, "")
+        node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        if self.session is None:
+            return self._diagnostics.publish(1, "waiting for a description", {})
+        self._diagnostics.hardware_id = self.session.model.name
+        return self._diagnostics.publish(*self.session.status())
+
+
 @contextmanager
-def spinning_arm(model: RobotModel, command_format: str) -> Iterator[tuple[LiveArm, Callable[[], bool]]]:
+def spinning_arm(model: RobotModel, command_format: str) -> Iterator[tuple[LiveArm, Callable[[], bool], SessionStatus]]:
     """A node of its own that is spun in a thread; its service ``~/stop`` makes the second value true."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node, stopped = Node("commissioning"), threading.Event()
-    arm = LiveArm(node, model, command_format)
+    arm, status = LiveArm(node, model, command_format), SessionStatus(node)
 
     def on_stop(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         stopped.set()
@@ -135,7 +156,7 @@ def spinning_arm(model: RobotModel, command_format: str) -> Iterator[tuple[LiveA
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     try:
-        yield arm, stopped.is_set
+        yield arm, stopped.is_set, status
     finally:
         arm.wait_until_sent()
         executor.shutdown()

@@ -18,11 +18,10 @@ from std_srvs.srv import Trigger
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, Commissioning, StepReport
 from robot_dynamics_ros.control.workspace import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm
+from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm, SessionStatus
 from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.robot import factor_parameters, load_robot_model, measured_effort
 
@@ -39,10 +38,10 @@ class CommissioningNode(Node):
         self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
         self.parameters.declare(COMMISSIONING_PARAMETERS)
         self.session: Commissioning | None = None
-        self._stop, self._step, self._said = threading.Event(), "", "waiting for a description"
+        self._stop, self._step = threading.Event(), ""
         self._thread: threading.Thread | None = None
         self._done: Callable[[], None] | None = None
-        self._diagnostics, self._due = Diagnostics(self, ""), time.monotonic()
+        self._status = SessionStatus(self)
         self._source = DescriptionSource(self, self.parameters, self._described)
         if not self._source.text:
             report_unknown(self, self.parameters, None)
@@ -79,15 +78,11 @@ class CommissioningNode(Node):
             measured,
             values["declared_rate"] or math.nan,
             self._stop.is_set,
-            self._announce,
+            self.get_logger().info,
             self._arm.publishers,
         )
-        self._diagnostics.hardware_id = model.name
-        self._announce(f"ready for {STEPS[0]}")
-
-    def _announce(self, sentence: str) -> None:
-        self._said = sentence
-        self.get_logger().info(sentence)
+        self._status.session = self.session
+        self.get_logger().info(self.session.sentence)
 
     async def _on_step(self, step: str, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.session is None or self._step:
@@ -96,19 +91,15 @@ class CommissioningNode(Node):
             return response
         self._step = step
         self._stop.clear()
-        self._announce(f"{step}: {ANNOUNCED[step]}")
+        self.get_logger().info(f"{step}: {ANNOUNCED[step]}")
         future, outcome = Future(executor=self.executor), list[StepReport | RobotDynamicsError]()
         self._thread = threading.Thread(target=self._carry_out, args=(step, outcome))
         self._done = partial(future.set_result, True)
         self._thread.start()
         await future
         (report,) = outcome
-        if isinstance(report, StepReport):
-            response.success = report.healthy
-            response.message = "; ".join([*map(str, report.findings), *report.notes]) or "good"
-        else:
-            response.success, response.message = False, str(report)
-        self._announce(f"{step}: {response.message}")
+        response.success, response.message = isinstance(report, StepReport) and report.healthy, str(report)
+        self.get_logger().info(f"{step}: {response.message}")
         self._step = ""
         return response
 
@@ -137,12 +128,6 @@ class CommissioningNode(Node):
         if self._thread is not None and not self._thread.is_alive() and self._done is not None:
             done, self._thread, self._done = self._done, None, None
             done()
-        if time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + 1.0
-        reports = self.session.reports if self.session is not None else {}
-        values = {step: "good" if r.healthy else f"{len(r.findings)} found" for step, r in reports.items()}
-        self._diagnostics.publish(0 if self.session else 1, self._said, {"step": self._step or "none", **values})
 
     def finish(self) -> None:
         """The process ends: stop a step that is under way, and see that the safe command has been delivered."""

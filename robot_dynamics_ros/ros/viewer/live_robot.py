@@ -35,6 +35,7 @@ from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, 
 from robot_dynamics_ros.view.waypoints import smooth_motion
 
 _FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
+_REPORTED = 5.0  # s after which a report that should come every second is no longer shown
 _MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
 
 
@@ -76,7 +77,7 @@ class LiveRobot(Source):
         self._contacts: dict[str, tuple[float, Array]] = {}
         self._estimated: dict[str, tuple[float, Array]] = {}
         self._published: dict[str, tuple[float, Array]] = {}
-        self._report = ""  # of the controller
+        self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
         self._reference: tuple[float, Array] | None = None
         at = _topics(namespace)
         controller, simulator = names["controller"], names["simulator"]
@@ -89,7 +90,12 @@ class LiveRobot(Source):
 
         self._subscriptions = [
             subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
-            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, at(controller)), STATE),
+            subscribe(
+                DiagnosticArray,
+                "/diagnostics",
+                partial(self._on_diagnostics, {"controller": at(controller), "commissioning": at("commissioning")}),
+                STATE,
+            ),
             *(wrench(f"{node}/external_wrench", self._external) for node in (controller, simulator)),
         ]
         # these are published only while somebody listens, and that takes the controller's or the simulator's time
@@ -110,11 +116,14 @@ class LiveRobot(Source):
     def _keep(self, joint: str, message: WrenchStamped) -> None:
         self._published[joint] = (time.monotonic(), spatial_wrench(message))
 
-    def _on_diagnostics(self, controller: str, message: DiagnosticArray) -> None:
-        name = controller if controller.startswith("/") else f"{self._node.get_namespace()}/{controller}"
-        for status in message.status:
-            if status.name == f"{name.strip('/')}: status":
-                self._report = f"controller: {status.message}" + (" ⚠" if status.level != DiagnosticStatus.OK else "")
+    def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
+        for word, node in nodes.items():
+            name = node if node.startswith("/") else f"{self._node.get_namespace()}/{node}"
+            for status in message.status:
+                if status.name == f"{name.strip('/')}: status":
+                    lines = [f"{word}: {status.message}" + (" ⚠" if status.level != DiagnosticStatus.OK else "")]
+                    lines += [f"{pair.key}: {pair.value}" for pair in status.values if word == "commissioning"]
+                    self._reports[word] = time.monotonic(), "\n".join(lines)
 
     def _on_wrench(self, kept: dict[str, tuple[float, Array]], message: WrenchStamped) -> None:
         try:
@@ -184,7 +193,8 @@ class LiveRobot(Source):
             else:
                 text = f"live, {self._count / (now - self._told[0]):.0f} states a second shown"
             self._count = 0
-            self._told = (now, f"{text}\n{self._report}".rstrip())
+            reports = [report for t, report in tuple(self._reports.values()) if now - t < _REPORTED]
+            self._told = (now, "\n".join([text, *reports]))
         return self._told[1]
 
     def want(self, what: str, wanted: bool) -> None:

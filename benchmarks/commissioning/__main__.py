@@ -126,7 +126,7 @@ def table(cases: list[dict]) -> list[dict]:
 
 
 def main() -> int:
-    """Run cases, print the table and write the results after each kind."""
+    """Run cases, write the results after each, and print the table."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.commissioning", description=(__doc__ or "").splitlines()[0]
     )
@@ -139,7 +139,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of everything (default: 0)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default: 1)")
     options = parser.parse_args()
-    every_case = []
+    every_case, turns = [], []
     for kind in options.kind:
         count = {"healthy": options.healthy, "pair": options.pairs}.get(kind, options.each or len(options.robot))
         for k in range(count):
@@ -147,17 +147,17 @@ def main() -> int:
             seed = 10_000 * options.seed + 100 * every.index(kind) + k + 1
             first = 5 * every.index(kind)  # fewer cases than arms begin with another arm in each kind
             every_case.append((kind, options.robot[(first + k) % len(options.robot)], engine, seed))
+            turns.append((k + 0.5) / count)
+    every_case = [every_case[k] for k in np.argsort(turns, kind="stable")]  # a part of them has some of every kind
     cases = [case for case in _cases_before(options.seed) if case["kind"] not in options.kind]
-    began, new = time.monotonic(), 0
+    began = time.monotonic()
     with ProcessPoolExecutor(options.workers, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
         for case in pool.map(run, *zip(*every_case, strict=True)):
             cases.append(case)
-            new += 1
             if not case["right"] or case["wrong"]:
                 print(*(f"{key}={value}" for key, value in case.items()), flush=True)
-            if new == len(every_case) or every_case[new][0] != case["kind"]:
-                print(table(cases)[-1], f"{time.monotonic() - began:.0f} s", flush=True)
-                _write(sorted(cases, key=lambda case: every.index(case["kind"])), options.seed)
+            _write(sorted(cases, key=lambda case: every.index(case["kind"])), options.seed)
+    print(*table(cases), f"{time.monotonic() - began:.0f} s", sep="\n")
     return 0
 
 

@@ -71,6 +71,18 @@ def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
     return names
 
 
+def pair(text: str, form: str, where: str, remedy: str) -> tuple[str, str]:
+    """Both sides of the last equals sign.
+
+    Raises:
+        ArgumentError: there is none, or nothing on one side.
+    """
+    name, _, value = text.rpartition("=")
+    if not name or not value:
+        raise ArgumentError(f"expected {form}, got {text[:80]!r}", where=where, remedy=remedy)
+    return name, value
+
+
 def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
     """Refuse what an earlier run has written, unless it may be replaced.
 

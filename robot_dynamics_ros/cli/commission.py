@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +12,8 @@ from pathlib import Path
 
 from robot_dynamics_ros.cli.arguments import option, output_directory
 from robot_dynamics_ros.cli.output import remark, result, table
-from robot_dynamics_ros.cli.robots import add_robot, load_named
+from robot_dynamics_ros.cli.robots import add_robot, load_named, without_other_joints
+from robot_dynamics_ros.cli.signals import handled
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn
 from robot_dynamics_ros.commissioning.release import with_rotors
 from robot_dynamics_ros.control.reference.tour import bearable_start
@@ -74,11 +74,7 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
 
         options.robot = vendor_description(profile)
     model = load_named(options).model
-    if profile is not None:
-        at = dict(zip(model.joint_names, model.initial_configuration(), strict=True))
-        locked = {name: at[name] for name in profile.elsewhere if name in at}
-        model = model.lock(list(locked), locked) if locked else model
-    return model, profile
+    return model if profile is None else without_other_joints(model, profile), profile
 
 
 @contextmanager
@@ -103,18 +99,6 @@ def _arm(
     yield StandIn(with_rotors(known), profile, start), lambda: False, lambda session: None
 
 
-@contextmanager
-def _ending_softly(interrupted: threading.Event) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and a closed terminal set the event, so that the arm comes to a stop before the process ends."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, lambda *_: interrupted.set()) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _steps(options: argparse.Namespace, session: Commissioning, interrupted: threading.Event) -> None:
     for step in STEPS:
         if options.only and step not in options.only:
@@ -124,7 +108,7 @@ def _steps(options: argparse.Namespace, session: Commissioning, interrupted: thr
             remark(f"{step}: left out")
             continue
         try:
-            with _ending_softly(interrupted):
+            with handled(lambda *_: interrupted.set()):  # the arm comes to a stop before the process ends
                 report = session.run(step)
         except ArgumentError as error:
             if not session.reports:

@@ -22,7 +22,7 @@ from robot_dynamics_ros.cli.demo_view import LiveView, write_page
 from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
-from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named
+from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.reference.tour import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
@@ -223,9 +223,7 @@ def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[st
     elif options.robot.endswith(".xacro"):
         options.xacro_arguments = {**profile.description.arguments, **options.xacro_arguments}
     robot = load_named(options)
-    at = dict(zip(robot.model.joint_names, robot.model.initial_configuration(), strict=True))
-    locked = {name: at[name] for name in profile.elsewhere if name in at}
-    return robot, fixed_base(robot.model.lock(list(locked), locked)), files
+    return robot, fixed_base(without_other_joints(robot.model, profile)), files
 
 
 def _parameter_files(node: str, path: Path | None, arm_files: Mapping[str, Path]) -> list[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_file, whole
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_file, pair, whole
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
@@ -236,13 +236,8 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
         return options.symbols
     names: dict[str, str] = {}
     for text in options.symbol:
-        parameter, equals, name = text.partition("=")
-        if not equals or not parameter or not name:
-            raise ArgumentError(
-                f"expected PARAMETER=NAME, got {text!r}",
-                where="--symbol",
-                remedy="For example mass:forearm=m2; --list-parameters shows all parameters.",
-            )
+        remedy = "For example mass:forearm=m2; --list-parameters shows all parameters."
+        parameter, name = pair(text, "PARAMETER=NAME", "--symbol", remedy)
         if parameter in names:
             raise ArgumentError(
                 f"{parameter} is named twice", where="--symbol", got=text, remedy="Name each parameter once."

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from functools import partial
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, positive
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, pair, positive
 from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -101,17 +101,9 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
 
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
-    renamed = {}
-    for text in texts:
-        name, equals, word = text.rpartition("=")
-        if not equals or not name or not word:
-            raise ArgumentError(
-                f"expected NAME=IDENTIFIER, got {text!r}",
-                where="--rename",
-                remedy="For example --rename 'left-hand=left_hand'.",
-            )
-        renamed[name] = word
-    return renamed
+    return dict(
+        pair(text, "NAME=IDENTIFIER", "--rename", "For example --rename 'left-hand=left_hand'.") for text in texts
+    )
 
 
 def _functions(options: argparse.Namespace) -> ExportedCode:

@@ -1,9 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The ``robot_dynamics`` command: one subcommand a module, imported only when it is used.
-
-Exit codes: 0 done; 1 done, with a negative outcome (not arrived, a run failed); 2 the input or the command line is wrong;
-70 an error of this program; 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the output any more.
-"""
+"""The ``robot_dynamics`` command: one subcommand a module, imported only when it is used; it ends with :data:`EXIT_CODES`."""
 
 from __future__ import annotations
 
@@ -178,15 +174,9 @@ def parser_options(options: argparse.Namespace) -> set[str]:
 
 def _without(words: list[str], option: str) -> list[str]:
     """``words`` without ``option`` and its value."""
-    remaining, skip = [], False
-    for word in words:
-        if skip:
-            skip = False
-        elif word == option:
-            skip = True
-        elif not word.startswith(option + "="):
-            remaining.append(word)
-    return remaining
+    rest = [word for word in words if not word.startswith(option + "=")]
+    k = rest.index(option) if option in rest else len(rest)
+    return rest[:k] + rest[k + 2 :]
 
 
 @contextmanager

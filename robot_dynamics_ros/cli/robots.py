@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, option
+from robot_dynamics_ros.cli.arguments import finite, input_path, option, pair
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
@@ -159,6 +160,13 @@ def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRo
     return NamedRobot(model, path, named, plain)
 
 
+def without_other_joints(model: RobotModel, profile: ArmProfile) -> RobotModel:
+    """The robot with the joints locked, where they are at first, that something else than the arm's driver commands."""
+    positions = dict(zip(model.joint_names, model.initial_configuration(), strict=True))
+    locked = {name: positions[name] for name in profile.elsewhere if name in positions}
+    return model.lock(list(locked), locked) if locked else model
+
+
 def configuration_argument(model: RobotModel, words: Sequence[float | str], where: str) -> Array:
     """(nq,) a configuration as typed: a name, or all coordinates.
 
@@ -180,13 +188,8 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
 def _with_frame(model: RobotModel, text: str) -> RobotModel:
     from robot_dynamics_ros.cli.sources import frame_argument
 
-    name, equals, place = text.partition("=")
-    if not equals or not name or not place:
-        raise ArgumentError(
-            f"expected NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y], got {text[:80]!r}",
-            where="--frame",
-            remedy=f"For example tcp={model.link_names[-1]}:0,0,0.1.",
-        )
+    form = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]"
+    name, place = pair(text, form, "--frame", f"For example tcp={model.link_names[-1]}:0,0,0.1.")
     frame = frame_argument(model, place, "--frame")
     return model.with_frame(name, frame) if isinstance(frame, str) else model.with_frame(name, frame.link, frame.pose)
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -38,32 +38,32 @@ def _raise(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
-def _replaced(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
-    """Handle the signals from now on; what handled them before."""
-    numbers = [n for n in _SIGNALS if n in _SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN]
-    return {number: signal.signal(number, handler) for number in numbers}
+@contextmanager
+def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[dict[int, Any]]:
+    """Handle the signals for as long as the block lasts; the value is what is put back then, of each.
+
+    Without effect outside the main thread.  A SIGHUP that is ignored stays so (``nohup``).
+    """
+    main = threading.current_thread() is threading.main_thread()
+    numbers = [n for n in _SIGNALS if main and (n in _SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN)]
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield before
+    finally:
+        for number, handler_before in before.items():
+            signal.signal(number, handler_before)
 
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """Turn the signals into exceptions; what was before is put back.  Without effect outside the main thread.
-
-    A SIGHUP that is ignored stays so (``nohup``).  A block that a signal has ended leaves all ignored: the process is about
-    to end.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = _replaced(_raise)
-    try:
-        with _nothing_lost():
-            yield
-    except KeyboardInterrupt:
-        before = dict.fromkeys(before, signal.SIG_IGN)
-        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    """Turn the signals into exceptions.  A block that one has ended leaves all ignored: the process is about to end."""
+    with handled(_raise) as before:
+        try:
+            with _nothing_lost() if before else nullcontext():
+                yield
+        except KeyboardInterrupt:
+            before.update(dict.fromkeys(before, signal.SIG_IGN))
+            raise
 
 
 @contextmanager
@@ -98,19 +98,10 @@ def _nothing_lost() -> Iterator[None]:
 @contextmanager
 def held_back() -> Iterator[None]:
     """The signals wait until the block is through; for starting and stopping children, which must not be cut short."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-
-    before = _replaced(note)
     try:
-        yield
+        with handled(lambda number, _frame: came.append(number)) as before:
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         if came and callable(before[came[0]]):
             before[came[0]](came[0], None)

@@ -34,26 +34,17 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SLACK = 0.02
-"""rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad."""
-SLOW = 0.06
-"""Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth."""
-SILENCE = 1.0
-"""s of unusable states after which a stop waits no longer."""
-MISSED = 25
-"""Looks in vain for a state, after which a stop waits no longer for one."""
-STOPPING = 3.0
-"""s, longest stop."""
-STILL = 0.004
-"""Share of the velocity limit below which a joint counts as standing."""
-QUIET = 25
-"""States at rest after which an arm stands."""
+SLACK = 0.02  # rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad
+SLOW = 0.06  # Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth
+SILENCE = 1.0  # s of unusable states after which a stop waits no longer
+MISSED = 25  # Looks in vain for a state, after which a stop waits no longer for one
+STOPPING = 3.0  # s, longest stop
+STILL = 0.004  # Share of the velocity limit below which a joint counts as standing
+QUIET = 25  # States at rest after which an arm stands
 BEFORE = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
-FALLEN = 3e-3
-"""rad, that a joint may move before anything is sent."""
-GENTLE, PATIENT = 8.0, 0.03
-"""rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for."""
+FALLEN = 3e-3  # rad, that a joint may move before anything is sent
+GENTLE, PATIENT = 8.0, 0.03  # rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
 LIGHT = 2.0
 """Largest inertia that is assumed of a joint without a known rotor, over that of its links: more would ring if it has none."""
 
@@ -135,8 +126,7 @@ class Command:
 
 
 T = TypeVar("T")
-Motion = Generator[Command, ArmState, T]
-"""A step in motion, and its result."""
+Motion = Generator[Command, ArmState, T]  # A step in motion, and its result
 
 
 @dataclass(eq=False)

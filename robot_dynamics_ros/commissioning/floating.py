@@ -16,12 +16,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-REACH = 0.05
-"""rad, announced of an arm that floats."""
-SPEED = 0.04
-"""Share of the velocity limit, announced."""
-DRIFTED = 0.01
-"""rad, from which on an arm drifts."""
+REACH = 0.05  # rad, announced of an arm that floats
+SPEED = 0.04  # Share of the velocity limit, announced
+DRIFTED = 0.01  # rad, from which on an arm drifts
 TONES, SHAKEN = (4.0, 7.0, 12.0), 3e-3
 """Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its delay."""
 LONGEST, HEARD = 0.08, 12.0

@@ -14,12 +14,9 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import GAPS_PAGE
 from robot_dynamics_ros.model.description import Array
 
-SLOWLY = 4.0
-"""Times as long as the tour itself takes."""
-FAR = 0.05
-"""rad, error on the way that counts as not followed."""
-NEARLY = 0.95
-"""Share of the effort limit."""
+SLOWLY = 4.0  # Times as long as the tour itself takes
+FAR = 0.05  # rad, error on the way that counts as not followed
+NEARLY = 0.95  # Share of the effort limit
 
 
 def move(runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float = SLOWLY) -> StepReport:

@@ -29,29 +29,21 @@ AHEAD, TWICE = 3.0, 2.0
 """Factor by which the speed of a release may grow in the next one, which is twice as long, and over that of the weight described."""
 SPEED, MOST = 0.045, 0.095
 """Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
-UNIT = 0.4
-"""Inertia seen over the least that is described, below which commands are in another unit."""
-RISE = 0.06
-"""1/s, of the effort limit: how fast a push grows, or slower where a joint may be light."""
+UNIT = 0.4  # Inertia seen over the least that is described, below which commands are in another unit
+RISE = 0.06  # 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
 PUSHED, LATE = (0.01, 0.02), 0.02
 """Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
 beside two periods, until its motion is seen."""
-PATIENCE = 20.0
-"""s, longest push while a lighter joint has not followed its commands."""
-LIKELY = 0.9
-"""Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed."""
-FRACTION = 0.8
-"""Least inertia that is expected, over the description's."""
+PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands
+LIKELY = 0.9  # Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed
+FRACTION = 0.8  # Least inertia that is expected, over the description's
 PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
 """Largest push: a share of the effort limit and times the friction described, or that share where none is."""
-MOVED, NOISE = 4e-4, 8.0
-"""rad that count as motion; or times the standard deviation of positions, if that is more."""
+MOVED, NOISE = 4e-4, 8.0  # rad that count as motion; or times the standard deviation of positions, if that is more
 OTHERS = 10.0, 3.0
 """Times that motion of joints that are not pushed: they may drift or be dragged along; of those of which nothing is proven."""
-ROOM = 5e-3
-"""rad beside a stop within which a joint is not pushed towards it."""
-REACH = 0.06
-"""rad, announced of a joint that twitches; the others stay within as much."""
+ROOM = 5e-3  # rad beside a stop within which a joint is not pushed towards it
+REACH = 0.06  # rad, announced of a joint that twitches; the others stay within as much
 
 
 def damping_of(model: RobotModel, q: Array) -> Array:

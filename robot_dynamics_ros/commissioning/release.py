@@ -16,14 +16,10 @@ from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SPEED = 2.0
-"""rad/s, of joints whose description has no velocity limit."""
-REACTION = 0.026
-"""s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz."""
-TOOL = 0.03
-"""Mass of a tool that may be forgotten at the last link, over that of the arm."""
-CALM = 0.07
-"""Largest exposure with which an arm is released."""
+SPEED = 2.0  # rad/s, of joints whose description has no velocity limit
+REACTION = 0.026  # s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz
+TOOL = 0.03  # Mass of a tool that may be forgotten at the last link, over that of the arm
+CALM = 0.07  # Largest exposure with which an arm is released
 _CANDIDATES, _BEST, _CHANGED, _ROUNDS, _SHRINK = 1000, 12, 16, 60, 0.93
 _MARGIN = 0.1  # rad or m from limits
 

@@ -43,14 +43,10 @@ UNSAFE = frozenset(KINDS) - {
     "unexplained_effort",
 }  # fmt: skip
 """Kinds of findings with which the arm is not commanded."""
-LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0
-"""s; number; s; s."""
-APART, LEADING = 0.2, 3.0
-"""rad or m, between poses of a person; s, on the way to where the arm floats."""
-FURTHER = 4
-"""Further poses, one after another, each where the two best explanations differ most."""
-PATIENCE = 300.0
-"""s for a person to lead the arm to all poses."""
+LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0  # s; number; s; s
+APART, LEADING = 0.2, 3.0  # rad or m, between poses of a person; s, on the way to where the arm floats
+FURTHER = 4  # Further poses, one after another, each where the two best explanations differ most
+PATIENCE = 300.0  # s for a person to lead the arm to all poses
 
 
 @runtime_checkable
@@ -244,10 +240,10 @@ class Commissioning:
         still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
             poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
-            q, efforts = (np.empty(shape) for shape in ((0, self.model.nv), (0, 2, self.model.nv)))
+            passed: list[tuple[Array, Array]] = []
             for further in range(FURTHER + 1):
-                passed = [self._passed(self.arm, pose) for pose in poses[len(q) :]]
-                q, efforts = np.vstack([q, [x for x, _ in passed]]), np.concatenate([efforts, [x for _, x in passed]])
+                passed += [self._passed(self.arm, pose) for pose in poses[len(passed) :]]
+                q, efforts = (np.array(column) for column in zip(*passed, strict=True))
                 report = weigh(self.model, q, efforts, asked=poses, measured=self.measured)
                 if report.next_pose is None or further == FURTHER:
                     break
@@ -307,26 +303,20 @@ class Commissioning:
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        files = {name: folder / name for name in ("commissioning.json", "commissioning.html", "controller.yaml")}
-        parameters = self.parameters()
+        parameters, steps = self.parameters(), [report.to_json() for report in self.reports.values()]
+        document = {"robot": self.model.name, "steps": steps, "parameters": parameters}
+        documents: dict[str, object] = {"commissioning.json": document}
         table = dict(parameters)
-        if self.settings.friction:
-            friction = {name: {"coulomb": value} for name, value in self.settings.friction.items()}
-            files["friction.json"] = folder / "friction.json"
-            files["friction.json"].write_text(json.dumps({"joints": friction}, indent=1), encoding="utf-8")
-            table["friction_file"] = str(files["friction.json"].resolve())
-        # JSON is YAML
-        files["controller.yaml"].write_text(json.dumps({"/**": {"ros__parameters": table}}, indent=1), encoding="utf-8")
-        document = {
-            "robot": self.model.name,
-            "steps": [report.to_json() for report in self.reports.values()],
-            "parameters": parameters,
-        }
-        files["commissioning.json"].write_text(json.dumps(document, indent=1), encoding="utf-8")
-        text = page(self.model, self.reports, self.records, parameters)
-        files["commissioning.html"].write_text(text, encoding="utf-8")
-        return files
+        if friction := {name: {"coulomb": value} for name, value in self.settings.friction.items()}:
+            documents["friction.json"] = {"joints": friction}
+            table["friction_file"] = str((folder / "friction.json").resolve())
+        documents["controller.yaml"] = {"/**": {"ros__parameters": table}}  # JSON is YAML
+        texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}
+        texts["commissioning.html"] = page(self.model, self.reports, self.records, parameters)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return {name: folder / name for name in texts}
 
 
 def _passing(states: list[ArmState]) -> tuple[Array, Array]:
@@ -349,20 +339,14 @@ def learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> Arm
     numbers = report.numbers
     if "friction" not in numbers:
         return settings
-    friction = {
-        name: float(f"{value:.4g}")
-        for name, value in zip(model.joint_names, np.asarray(numbers["friction"]), strict=True)
-        if math.isfinite(value) and value > 0.0
-    }
-    rotor = np.asarray(numbers["rotor"])
-    armature = {
-        name: float(f"{value:.4g}")
-        for name, value in zip(model.joint_names, rotor, strict=True)
-        if math.isfinite(value)
-    }
+
+    def known(quantity: str) -> dict[str, float]:
+        values = zip(model.joint_names, np.asarray(numbers[quantity]), strict=True)
+        return {name: float(f"{value:.4g}") for name, value in values if 0.0 < value < math.inf}
+
     return dataclasses.replace(
         settings,
-        friction={**settings.friction, **friction},
-        armature={**settings.armature, **armature},
+        friction=settings.friction | known("friction"),
+        armature=settings.armature | known("rotor"),
         delay=float(numbers["robot_delay"]),
     )

@@ -17,14 +17,10 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
 
-RATE = 500.0
-"""Hz."""
-POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3
-"""rad or m; rad/s or m/s; share of the effort limit."""
-FROM_STOPS = 0.01
-"""rad or m, least distance from stops at the start."""
-BRAKES = 0.1
-"""s of silence after which brakes hold."""
+RATE = 500.0  # Hz
+POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3  # rad or m; rad/s or m/s; share of the effort limit
+FROM_STOPS = 0.01  # rad or m, least distance from stops at the start
+BRAKES = 0.1  # s of silence after which brakes hold
 
 
 class StandIn:

@@ -21,21 +21,15 @@ from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-STEP = 0.03
-"""rad, of a joint, or less where the joint is slow."""
-TUNING_SPEED = 0.4
-"""Share of the velocity limit announced for steps."""
-SLOWEST, FASTEST = 6.0, 80.0
-"""rad/s, bandwidths that are tried."""
-RAISED, LOWERED = 1.35, 0.7
+STEP = 0.03  # rad, of a joint, or less where the joint is slow
+TUNING_SPEED = 0.4  # Share of the velocity limit announced for steps
+SLOWEST, FASTEST = 6.0, 80.0  # rad/s, bandwidths that are tried
+RAISED, LOWERED, PROVEN = 1.35, 0.7, 0.85  # factors after a good trial, a bad one, and a proof that failed
 OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
-PROOF = 0.8
-"""Delay put in for the proof, over that of the loop."""
-MEASURED = 0.9
-"""Share of measured friction that is believed at the start."""
-SETTLING = 0.8
-"""s after a step."""
+PROOF = 0.8  # Delay put in for the proof, over that of the loop
+MEASURED = 0.9  # Share of measured friction that is believed at the start
+SETTLING = 0.8  # s after a step
 
 
 @dataclass(frozen=True)
@@ -167,13 +161,14 @@ def follow(
     """
     controller.accept_trajectory(trajectory, nanoseconds(state.t))
     begun, length = state.t, trajectory.duration + rest
-    whole, part = int(late), late % 1.0
-    waiting = deque([np.array(controller.command)] * (whole + 1))
+    size, part = int(late) + 2, late % 1.0
+    waiting = deque[Array](maxlen=size)
     while state.t - begun < length:
-        waiting.append(np.array(controller.update(nanoseconds(state.t), state.q, state.v)))
+        command = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
+        waiting.extend([command] * max(size - len(waiting), 1))  # the first one has held the arm before
         if errors is not None:
             errors.append(np.array(controller.error[0]))
-        state = yield Command(part * waiting.popleft() + (1.0 - part) * waiting[0], bounds)
+        state = yield Command(part * waiting[0] + (1.0 - part) * waiting[1], bounds)
     return state
 
 
@@ -268,15 +263,13 @@ class _Tuning:
         while not good and bandwidth * LOWERED > SLOWEST:
             bandwidth *= LOWERED
             good, state = yield from self.attempt(bandwidth, state)
-        natural = self.controllers[bandwidth].feedback_frequency[0]
-        while good and natural > 0.97 * bandwidth and bandwidth * RAISED <= FASTEST and len(self.tried) < 4:
-            better, state = yield from self.attempt(bandwidth * RAISED, state)
-            if not better:
-                break
+        while good:
+            self.best, natural = bandwidth, self.controllers[bandwidth].feedback_frequency[0]
             bandwidth *= RAISED
-            natural = self.controllers[bandwidth].feedback_frequency[0]
-        self.best = bandwidth if good else 0.0
-        return good
+            if natural < 0.97 * self.best or bandwidth > FASTEST or len(self.tried) == 4:
+                break
+            good, state = yield from self.attempt(bandwidth, state)
+        return bool(self.best)
 
     def proof(self, state: ArmState) -> Motion[bool]:
         """Steps of all joints with a delay put in."""
@@ -304,6 +297,9 @@ def tune(
     tuning, model = _Tuning(runner, settings), runner.model
     runner.run(tuning.motion, open_to=0.0)
     stopped, interrupted, tuning.period = runner.record.stopped, not runner.record.ran_away, runner.period
+    if tuning.best and not interrupted:
+        announce(f"too fast: {stopped}")
+        stopped = ""
     for bandwidth, good, why in tuning.tried:
         announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
     while tuning.best > SLOWEST and not tuning.margin and not stopped:
@@ -314,23 +310,21 @@ def tune(
             announce(
                 f"bandwidth {tuning.best:.3g} rad/s: not stable with {PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
             )
-            tuning.best *= LOWERED
+            tuning.best = PROVEN * min(tuning.best, tuning.controllers[tuning.best].feedback_frequency[0])
+    reached = tuning.best or settings.bandwidth
     numbers: dict[str, Array | float] = {
-        "bandwidth": tuning.best or settings.bandwidth,
+        "bandwidth": reached,
         "whole delay": tuning.whole_delay,
         "margin": tuning.margin,
     }
     for key in ("overshoot", "ringing", "noise"):
-        numbers[key] = np.array(
-            [getattr(tuning.responses[i], key) if i in tuning.responses else np.nan for i in range(model.nv)]
-        )
+        numbers[key] = np.array([getattr(tuning.responses.get(i), key, np.nan) for i in range(model.nv)])
     if stopped and interrupted:
         return StepReport("tune", (), numbers, enough=False, notes=(stopped,)), settings
     if stopped or not tuning.margin:
         why = stopped or tuning.fault() or "it is not stable with more delay"
         kind = "margin" if tuning.best else "gains"
-        size = tuning.best or settings.bandwidth
-        finding = mistake(kind, (), f"the loop is not calm: {why}", size, round(0.5 * settings.bandwidth, 1))
+        finding = mistake(kind, (), f"the loop is not calm: {why}", reached, round(0.5 * settings.bandwidth, 1))
         return StepReport("tune", (finding,), numbers, enough=not stopped, notes=(why,)), settings
     chosen = dataclasses.replace(settings, bandwidth=round(tuning.best, 1))
     note = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"

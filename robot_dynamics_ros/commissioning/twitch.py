@@ -39,30 +39,20 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4
-"""s: of motion at constant speed, of speeding up and slowing down, at rest."""
-SWEEP_SPEED = 0.016
-"""Share of the velocity limit."""
-RIPPLE = 0.2
-"""Share of the speed of the sweep that each vibration takes."""
-PARTS = (0.2, 0.45, 1.0)
-"""Frequencies of the vibrations over the highest."""
-HIGHEST = 20.0
-"""Hz, or an eighth of the rate."""
+SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4  # s: of motion at constant speed, of speeding up and slowing down, at rest
+SWEEP_SPEED = 0.016  # Share of the velocity limit
+RIPPLE = 0.2  # Share of the speed of the sweep that each vibration takes
+PARTS = (0.2, 0.45, 1.0)  # Frequencies of the vibrations over the highest
+HIGHEST = 20.0  # Hz, or an eighth of the rate
 PASSES, GROWTH = 5, 3.0
 """Sweeps of a joint until its vibrations have the right size, and largest factor between two of them."""
-MISFIT = 0.3
-"""Relative error of the fit from which on it tells no inertia."""
-UNSEEN = 0.4
-"""Share of the effort of the fastest vibration below which an inertia is not seen."""
-MOST, BELIEVED = 1.5, 0.9
-"""Shares of the friction that pushes showed: the largest of a sweep, and the first."""
+MISFIT = 0.3  # Relative error of the fit from which on it tells no inertia
+UNSEEN = 0.4  # Share of the effort of the fastest vibration below which an inertia is not seen
+MOST, BELIEVED = 1.5, 0.9  # Shares of the friction that pushes showed: the largest of a sweep, and the first
 ADAPT, STUCK, RUNS = 0.7, 0.3, 1.7
 """1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is slower, or faster."""
-LEAST_PLAY = 2e-3
-"""rad."""
-LEAST_ROTOR = 0.02
-"""Share of the largest rotors of such joints: an inertia that differs by less does not matter."""
+LEAST_PLAY = 2e-3  # rad
+LEAST_ROTOR = 0.02  # Share of the largest rotors of such joints: an inertia that differs by less does not matter
 
 
 @dataclass(frozen=True, eq=False)

@@ -585,8 +585,7 @@ def commissioning_further(part: str) -> str:
     """Arms that cannot be weighed; tours."""
     rows = results(f"commissioning_{part}")["table"]
     if part == "tours":
-        keys = ("robot", "default", "commissioned", "bandwidth", "margin", "whole delay")
-        rows = [{key: row[key] for key in keys} for row in rows]
+        rows = [{key: value for key, value in row.items() if key not in ("engine", "named", "notes")} for row in rows]
     cells = [[number(x) if isinstance(x, float) else str(x) for x in row.values()] for row in rows]
     return with_source(table(rows[0], cells), f"commissioning_{part}")
 

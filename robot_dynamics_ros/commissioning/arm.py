@@ -99,18 +99,16 @@ class Bounds:
     effort: Array
 
     @classmethod
-    def around(
-        cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW, effort: float = 1.0
-    ) -> Bounds:
-        """Bounds about a configuration.
+    def around(cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW) -> Bounds:
+        """Bounds about a configuration, with all of the effort.
 
         Args:
             q: (n,) rad or m.
             reach: (n,) or one number, rad (a fifth of it in m).
-            speed, effort: shares of the limits of the description.
+            speed: share of the velocity limits.
         """
         way = scale_of(model) * reach
-        return cls(q - way, q + way, speed * speed_limit(model), effort * effort_limit(model))
+        return cls(q - way, q + way, speed * speed_limit(model), effort_limit(model))
 
 
 @dataclass(frozen=True, eq=False)

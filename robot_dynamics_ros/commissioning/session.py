@@ -94,9 +94,9 @@ class Commissioning:
 
     def status(self) -> tuple[int, str, dict[str, str]]:
         """For ``/diagnostics``: 1 if a mistake was found, else 0; the last sentence; the step under way, and what each has found."""
-        found = {name: str(report) for name, report in self.reports.items()}
-        level = any(report.findings for report in self.reports.values())
-        return int(level), self.sentence, {"step": self.step or "none", **found}
+        reports = dict(self.reports)  # a step in another thread may end now
+        values = {"step": self.step or "none", **{name: str(report) for name, report in reports.items()}}
+        return int(any(report.findings for report in reports.values())), self.sentence, values
 
     def tell(self, sentence: str) -> None:
         """Announce a sentence of the step under way."""

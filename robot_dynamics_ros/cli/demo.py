@@ -49,11 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--duration",
         not_negative,
-        "duration of the motion in s; by default as long as the limits of the robot ask for",
+        "duration of the motion in s (default: the shortest that the limits of the robot allow)",
         0.0,
     )
     add("--tolerance", not_negative, "largest position error at the end that counts as arrived, rad or m", 0.01)
-    add("--seed", seed, "of the waypoints", 7)
+    add("--seed", seed, "number that the random waypoints are drawn from", 7)
     add(
         "--all",
         None,

@@ -102,7 +102,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add(
         "--spread",
         positive,
-        "how far bodies may well be from the URDF; 0.7: factor 2 in mass (default: found from the data)",
+        "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: found from the data)",
     )
     add(
         "--currents",

@@ -60,7 +60,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         output.error(message)
-        output.remark(f"{self.prog} --help shows what can be said")
+        output.remark(f"{self.prog} --help lists the options")
         sys.exit(2)
 
 

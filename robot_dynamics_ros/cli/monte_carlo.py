@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add = partial(option, parser)
     add("--runs", at_least_one, "robots to draw", 50)
-    add("--seed", seed, "of the errors", 0)
+    add("--seed", seed, "of the random errors", 0)
     for name in FIGURES:
         add(f"--{name}", not_negative, f"spread of {name}, as a share of the value", 0.1, metavar="SPREAD")
     add("--law", LAWS, "control law (default: %(default)s as the node has it)", "computed_torque")
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default of the other laws: 15)",
     )
     add("--rotors", not_negative, "inertia of rotors and gears added at every joint, kg m^2 or kg", 0.0)
-    add("--duration", not_negative, "of the motion, s; 0: as the limits ask for", 0.0)
+    add("--duration", not_negative, "of the motion, s; 0: the shortest that the limits allow", 0.0)
     add("--dt", positive, "control period, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
     add_workers(parser, "robots")

@@ -66,7 +66,7 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     add(
         "--inertia-check",
         INERTIA_POLICIES,
-        "links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
+        "physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
         "inertia",
         DEFAULT_POLICY,
     )

@@ -74,8 +74,8 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
         model: a fixed-base robot.
         start: (n,) where the robot stands; must be within its limits.
         waypoints: how many to visit.
-        duration: s; 0: as long as the velocity and effort limits ask for, at least 1 s a waypoint.
-        seed: of the waypoints.
+        duration: s; 0: the shortest that the velocity and effort limits allow, at least 1 s a waypoint.
+        seed: number that the waypoints are drawn from.
 
     Raises:
         ArgumentError: the robot cannot hold itself against gravity with the efforts it has, or the duration is absurd.

@@ -22,7 +22,7 @@ ROBOT_PARAMETERS = (
     Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
         element=float, applies="when the description is read"),
     Param("inertia_check", DEFAULT_POLICY,
-        "Links that no rigid body is like: refused, taken as they are with a warning, or given the nearest possible "
+        "Physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
         "inertia.", choices=INERTIA_POLICIES, applies="when the description is read"),
     Param("locked_joints", (),
         "Joints that something else commands, grippers above all: fixed where the robot starts, and known as load. "

@@ -12,30 +12,9 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_KEYWORDS, c_comment, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Field, fields, shape_of
-from robot_dynamics_ros.dynamics.engine.codegen.routine_source import (
-    Array,
-    Assign,
-    Call,
-    Do,
-    Element,
-    Expression,
-    For,
-    If,
-    Jump,
-    KernelCall,
-    Number,
-    Operation,
-    Program,
-    Return,
-    Routine,
-    Row,
-    Statement,
-    Store,
-    Variable,
-    While,
-)
 
 _C = {"f": "double", "i": "int64_t", "b": "int", "none": "void"}
 _ZERO = {"f": "0.0", "i": "0", "b": "0"}
@@ -91,7 +70,7 @@ class CText:
 
 
 def routines_in_c(
-    program: Program,
+    program: source.Program,
     prefix: str,
     kernels: Mapping[str, str] | None = None,
     *,
@@ -125,7 +104,7 @@ def routines_in_c(
 
 
 def _struct(
-    program: Program, prefix: str, direct: Mapping[str, str], context: str, several: Mapping[str, int]
+    program: source.Program, prefix: str, direct: Mapping[str, str], context: str, several: Mapping[str, int]
 ) -> list[str]:
     declarations = fields(program.declared)
     lines = [*_comment((program.declared.__doc__ or "").split("\n\n")[0]), f"typedef struct {prefix}_memory {{"]
@@ -207,50 +186,71 @@ def _usage(part: object, usage: _Usage | None = None) -> _Usage:
     if isinstance(part, (list, tuple)):
         for x in part:
             _usage(x, usage)
-    elif isinstance(part, Variable):
+    elif isinstance(part, source.Variable):
         usage.read.add(part.name)
-    elif isinstance(part, Array):
+    elif isinstance(part, source.Array):
         usage.read.add("" if part.own else part.name)
     elif isinstance(part, _PARTS):
-        if isinstance(part, (Assign, For)):
+        if isinstance(part, (source.Assign, source.For)):
             usage.written.add(part.name)
-        elif isinstance(part, Store):
+        elif isinstance(part, source.Store):
             usage.arrays.add(part.target.array.name)
-        elif isinstance(part, (Call, KernelCall)):
+        elif isinstance(part, (source.Call, source.KernelCall)):
             usage.arrays.update(_handed(part))
         for name in part.__dataclass_fields__:
             _usage(getattr(part, name), usage)
     return usage
 
 
-_PARTS = (Assign, Store, Do, If, While, For, Return, Element, Row, Operation, Call, KernelCall)
+_PARTS = (
+    source.Assign,
+    source.Store,
+    source.Do,
+    source.If,
+    source.While,
+    source.For,
+    source.Return,
+    source.Element,
+    source.Row,
+    source.Operation,
+    source.Call,
+    source.KernelCall,
+)
 
 
-def _handed(call: Call | KernelCall) -> Iterator[str]:
+def _handed(call: source.Call | source.KernelCall) -> Iterator[str]:
     """Arrays that a call may write to."""
-    if isinstance(call, Call) and call.routine in ("number", "word"):
+    if isinstance(call, source.Call) and call.routine in ("number", "word"):
         return
-    routine = call.routine if isinstance(call, Call) else None
-    written = _usage(routine.body).arrays if isinstance(routine, Routine) else None
-    names = list(routine.parameters) if isinstance(routine, Routine) else [""] * len(call.arguments)
+    routine = call.routine if isinstance(call, source.Call) else None
+    written = _usage(routine.body).arrays if isinstance(routine, source.Routine) else None
+    names = list(routine.parameters) if isinstance(routine, source.Routine) else [""] * len(call.arguments)
     for x, name in zip(call.arguments, names, strict=True):
-        if isinstance(x, (Array, Row)) and (written is None or name in written):
-            yield x.name if isinstance(x, Array) else x.array.name
+        if isinstance(x, (source.Array, source.Row)) and (written is None or name in written):
+            yield x.name if isinstance(x, source.Array) else x.array.name
 
 
-def _blocks(s: Statement) -> list[list[Statement]]:
-    return [s.body, s.otherwise] if isinstance(s, If) else [s.body] if isinstance(s, (For, While)) else []
+def _blocks(s: source.Statement) -> list[list[source.Statement]]:
+    return (
+        [s.body, s.otherwise]
+        if isinstance(s, source.If)
+        else [s.body]
+        if isinstance(s, (source.For, source.While))
+        else []
+    )
 
 
-def _head(s: Statement) -> list[Expression]:
+def _head(s: source.Statement) -> list[source.Expression]:
     """The expressions of a statement with blocks."""
-    return [s.start, s.stop] if isinstance(s, For) else [s.test] if isinstance(s, (If, While)) else []
+    return (
+        [s.start, s.stop] if isinstance(s, source.For) else [s.test] if isinstance(s, (source.If, source.While)) else []
+    )
 
 
-def _loop_owns(body: Sequence[Statement], name: str, inside: bool = False) -> bool:
+def _loop_owns(body: Sequence[source.Statement], name: str, inside: bool = False) -> bool:
     """Whether a loop's variable is used nowhere but in loops over it, which do not assign to it."""
     for s in body:
-        over = isinstance(s, For) and s.name == name
+        over = isinstance(s, source.For) and s.name == name
         if (over and inside) or (not _blocks(s) and name in _usage(s).written):
             return False
         if name in _usage(_head(s) if _blocks(s) else s).read and (over or not inside):
@@ -260,25 +260,25 @@ def _loop_owns(body: Sequence[Statement], name: str, inside: bool = False) -> bo
     return True
 
 
-def _declaring(body: Sequence[Statement], name: str) -> list[Assign] | None:
+def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assign] | None:
     """The assignments that can declare a variable, one in each block that uses it; ``None`` if it needs to live longer."""
     using = [s for s in body if name in (u := _usage(s)).read or name in u.written]
     if not using:
         return []
     first = using[0]
-    if isinstance(first, Assign):
+    if isinstance(first, source.Assign):
         return None if name in _usage(first.value).read else [first]
-    if len(using) > 1 or name in _usage(_head(first)).read or (isinstance(first, For) and first.name == name):
+    if len(using) > 1 or name in _usage(_head(first)).read or (isinstance(first, source.For) and first.name == name):
         return None
     parts = [_declaring(block, name) for block in _blocks(first)]
     return None if None in parts or not parts else [x for part in parts if part for x in part]
 
 
-def _fixed(x: Expression, written: set[str]) -> bool:
+def _fixed(x: source.Expression, written: set[str]) -> bool:
     """Whether an expression keeps its value while these variables, and the memory, change."""
-    if isinstance(x, Operation):
+    if isinstance(x, source.Operation):
         return all(_fixed(y, written) for y in x.operands)
-    return isinstance(x, Number) or (isinstance(x, Variable) and x.name not in written)
+    return isinstance(x, source.Number) or (isinstance(x, source.Variable) and x.name not in written)
 
 
 # -- one function --------------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def _fixed(x: Expression, written: set[str]) -> bool:
 class _RoutineWriter:
     """Writes one function."""
 
-    def __init__(self, routine: Routine, prefix: str, kernels: Mapping[str, str], helpers: set[str]) -> None:
+    def __init__(self, routine: source.Routine, prefix: str, kernels: Mapping[str, str], helpers: set[str]) -> None:
         self.routine, self.prefix, self.kernels, self.helpers = routine, prefix, kernels, helpers
         self.lines: list[str] = []
         self._depth, self._count = 1, 0
@@ -341,30 +341,30 @@ class _RoutineWriter:
 
     # -- statements ----------------------------------------------------------------------------------------------
 
-    def block(self, body: Sequence[Statement]) -> None:
+    def block(self, body: Sequence[source.Statement]) -> None:
         for statement in body:
             getattr(self, f"on_{type(statement).__name__}")(statement)
 
-    def inner(self, body: Sequence[Statement]) -> None:
+    def inner(self, body: Sequence[source.Statement]) -> None:
         self._depth += 1
         self.block(body)
         self._depth -= 1
 
-    def on_Assign(self, s: Assign) -> None:
+    def on_Assign(self, s: source.Assign) -> None:
         self.put(f"{self._declaring.get(id(s), '')}{_name(s.name)} = {self.text_of(s.value)};")
         if s.name not in self._usage.read and id(s) in self._declaring:
             self.put(f"(void){_name(s.name)};")
 
-    def on_Store(self, s: Store) -> None:
+    def on_Store(self, s: source.Store) -> None:
         self.put(f"{self.text_of(s.target)} = {self.text_of(s.value)};")
 
-    def on_Do(self, s: Do) -> None:
+    def on_Do(self, s: source.Do) -> None:
         self.put(f"{'' if s.value.kind == 'none' else '(void)'}{self.text_of(s.value)};")
 
-    def on_If(self, s: If, word: str = "if") -> None:
+    def on_If(self, s: source.If, word: str = "if") -> None:
         self.put(f"{word} ({self.text_of(s.test)}) {{")
         self.inner(s.body)
-        if len(s.otherwise) == 1 and isinstance(s.otherwise[0], If):
+        if len(s.otherwise) == 1 and isinstance(s.otherwise[0], source.If):
             self.on_If(s.otherwise[0], "} else if")
             return
         if s.otherwise:
@@ -372,12 +372,12 @@ class _RoutineWriter:
             self.inner(s.otherwise)
         self.put("}")
 
-    def on_While(self, s: While) -> None:
+    def on_While(self, s: source.While) -> None:
         self.put(f"while ({self.text_of(s.test)}) {{")
         self.inner(s.body)
         self.put("}")
 
-    def on_For(self, s: For) -> None:
+    def on_For(self, s: source.For) -> None:
         name = _name(s.name)
         stop = self.text_of(s.stop, 6)
         written = _usage(s.body).written
@@ -396,20 +396,20 @@ class _RoutineWriter:
         self._depth -= 1
         self.put("}")
 
-    def on_Jump(self, s: Jump) -> None:
+    def on_Jump(self, s: source.Jump) -> None:
         self.put(f"{s.word};")
 
-    def on_Return(self, s: Return) -> None:
+    def on_Return(self, s: source.Return) -> None:
         self.put("return;" if s.value is None else f"return {self.text_of(s.value)};")
 
     # -- expressions: text and how closely it binds ----------------------------------------------------------------
 
-    def text_of(self, x: Expression, least: int = 0) -> str:
+    def text_of(self, x: source.Expression, least: int = 0) -> str:
         """The text, in parentheses if it binds less closely than ``least``."""
         text, binding = getattr(self, f"of_{type(x).__name__}")(x)
         return f"({text})" if binding < least else text
 
-    def of_Number(self, x: Number) -> tuple[str, int]:
+    def of_Number(self, x: source.Number) -> tuple[str, int]:
         if x.kind == "f":
             value = float(x.value)
             if math.isnan(value):
@@ -419,25 +419,25 @@ class _RoutineWriter:
             text = str(int(x.value)) + ("LL" if abs(x.value) > 2**31 - 1 else "")
         return text, _UNARY if text.startswith("-") else _ATOM
 
-    def of_Variable(self, x: Variable) -> tuple[str, int]:
+    def of_Variable(self, x: source.Variable) -> tuple[str, int]:
         return _name(x.name), _ATOM
 
-    def of_Array(self, x: Array) -> tuple[str, int]:
+    def of_Array(self, x: source.Array) -> tuple[str, int]:
         return f"{self.memory}->{_name(x.name)}" if x.own else _name(x.name), _ATOM
 
     @property
     def memory(self) -> str:
         return next(_name(name) for name, kind in self.routine.parameters.items() if kind == "memory")
 
-    def of_Row(self, x: Row) -> tuple[str, int]:
+    def of_Row(self, x: source.Row) -> tuple[str, int]:
         return f"{self.text_of(x.array)} + {self._product(x.index, x.array.width)}", _PRECEDENCE["+"]
 
-    def _product(self, index: Expression, width: int) -> str:
-        if isinstance(index, Number):
+    def _product(self, index: source.Expression, width: int) -> str:
+        if isinstance(index, source.Number):
             return str(int(index.value) * width)
         return f"{width} * {self.text_of(index, _PRECEDENCE['*'] + 1)}"
 
-    def of_Element(self, x: Element) -> tuple[str, int]:
+    def of_Element(self, x: source.Element) -> tuple[str, int]:
         if len(x.index) == 1:
             return f"{self.text_of(x.array)}[{self.text_of(x.index[0])}]", _ATOM
         row, column = x.index
@@ -445,7 +445,7 @@ class _RoutineWriter:
         at = self.text_of(column) if start == "0" else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
         return f"{self.text_of(x.array)}[{at}]", _ATOM
 
-    def of_Operation(self, x: Operation) -> tuple[str, int]:
+    def of_Operation(self, x: source.Operation) -> tuple[str, int]:
         if x.name == "choose":
             condition, first, second = (self.text_of(y, 1) for y in x.operands)
             return f"{condition} ? {first} : {second}", _CHOICE
@@ -465,7 +465,7 @@ class _RoutineWriter:
             name = f"{self.prefix}_{name}"
         return f"{name}({', '.join(self.text_of(y) for y in x.operands)})", _ATOM
 
-    def _infix(self, x: Operation) -> tuple[str, int]:
+    def _infix(self, x: source.Operation) -> tuple[str, int]:
         binding = _PRECEDENCE[x.name]
         left, right = x.operands
         first = binding if x.name not in ("and", "or") or not _mixed(x, left) else _UNARY
@@ -475,36 +475,36 @@ class _RoutineWriter:
         sign = _SIGNS.get(x.name, x.name)
         return f"{self.text_of(left, first)} {sign} {self.text_of(right, second)}", binding
 
-    def of_Call(self, x: Call) -> tuple[str, int]:
+    def of_Call(self, x: source.Call) -> tuple[str, int]:
         handed = ", ".join(self.text_of(a) for a in x.arguments)
         if isinstance(x.routine, str):
             self.helpers.add(x.routine)
             return f"{self.prefix}_{x.routine}({handed})", _ATOM
         return f"{self.prefix}_{x.routine.name}({handed})", _ATOM
 
-    def of_KernelCall(self, x: KernelCall) -> tuple[str, int]:
+    def of_KernelCall(self, x: source.KernelCall) -> tuple[str, int]:
         handed = ", ".join([f"{self.memory}->context", *(self.text_of(a) for a in x.arguments)])
         name = self.kernels.get(x.name, f"{self.memory}->{_name(x.name)}")
         number = "" if x.number is None else f"[{self.text_of(x.number)}]"
         return f"{name}{number}({handed})", _ATOM
 
 
-def _mixed(x: Operation, side: Expression) -> bool:
+def _mixed(x: source.Operation, side: source.Expression) -> bool:
     """Whether "and" and "or" meet."""
-    return isinstance(side, Operation) and side.name in ("and", "or") and side.name != x.name
+    return isinstance(side, source.Operation) and side.name in ("and", "or") and side.name != x.name
 
 
-def _assignments(body: Sequence[Statement], name: str) -> Iterator[Assign]:
+def _assignments(body: Sequence[source.Statement], name: str) -> Iterator[source.Assign]:
     for s in body:
-        if isinstance(s, Assign) and s.name == name:
+        if isinstance(s, source.Assign) and s.name == name:
             yield s
         for block in _blocks(s):
             yield from _assignments(block, name)
 
 
-def _kernel_calls(body: Sequence[Statement]) -> Iterator[KernelCall]:
+def _kernel_calls(body: Sequence[source.Statement]) -> Iterator[source.KernelCall]:
     for s in body:
-        if isinstance(s, Do) and isinstance(s.value, KernelCall):
+        if isinstance(s, source.Do) and isinstance(s.value, source.KernelCall):
             yield s.value
         for block in _blocks(s):
             yield from _kernel_calls(block)

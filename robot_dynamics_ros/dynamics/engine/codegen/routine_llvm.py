@@ -6,31 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
-from robot_dynamics_ros.dynamics.engine.codegen.routine_source import (
-    MATHEMATICS,
-    Array,
-    Assign,
-    Call,
-    Do,
-    Element,
-    Expression,
-    For,
-    If,
-    Jump,
-    KernelCall,
-    Number,
-    Operation,
-    Program,
-    Return,
-    Routine,
-    Row,
-    Statement,
-    Store,
-    Variable,
-    While,
-)
 
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "none": "void"}
 _INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor", "ceil")} | {"abs": "llvm.fabs.f64"}
@@ -109,7 +88,7 @@ class MemoryLayout:
     size: int
 
 
-def routine_module(program: Program, layout: MemoryLayout) -> str:
+def routine_module(program: source.Program, layout: MemoryLayout) -> str:
     """LLVM assembly of a program.
 
     An exported function ``name`` takes a pointer to the memory, then its own parameters: i64, double, i1, or pointers.
@@ -122,7 +101,7 @@ def routine_module(program: Program, layout: MemoryLayout) -> str:
         others = ", ".join(f"!{first + m}" for m in scopes.values() if m != k)
         metadata.append(f"!{10 + 2 * k} = !{{!{first + k}}}")
         metadata.append(f"!{11 + 2 * k} = !{{{others}}}")
-    functions = (*MATHEMATICS, "floor", "ceil", "abs")
+    functions = (*source.MATHEMATICS, "floor", "ceil", "abs")
     known = [
         f"declare double @{_INTRINSIC.get(name, name)}(double{', double' if name in _TWO else ''})"
         for name in functions
@@ -139,23 +118,22 @@ def _result(kind: str) -> str:
     return "zeroext i1" if kind == "b" else _llvm(kind)
 
 
-class _RoutineWriter:
+class _RoutineWriter(Writer):
     """Writes one function."""
 
-    def __init__(self, routine: Routine, layout: MemoryLayout, scopes: dict[str, int]) -> None:
+    def __init__(self, routine: source.Routine, layout: MemoryLayout, scopes: dict[str, int]) -> None:
+        super().__init__()
         self.routine, self._scopes = routine, scopes
         self._slots, self._kernels = dict(layout.slots), dict(layout.kernels)
         self.head: list[str] = []
-        self.lines: list[str] = []
         self.loops: list[tuple[str, str]] = []
-        self._count = 0
         self._ended = False
         for name, kind in routine.variables.items():
             self.head.append(f"  %v_{name} = alloca {_llvm(kind)}")
         for name, kind in routine.parameters.items():
             if kind in _LLVM:
                 self.head.append(f"  %v_{name} = alloca {_llvm(kind)}")
-                self.emit(f"store {_llvm(kind)} %arg_{name}, ptr %v_{name}")
+                self.line(f"store {_llvm(kind)} %arg_{name}, ptr %v_{name}")
         self.block(routine.body)
 
     def text(self) -> str:
@@ -165,69 +143,54 @@ class _RoutineWriter:
         ]
         linkage = "" if routine.exported else "internal "
         inlining = "noinline " if routine.exported else ""  # it exists anyway: copies only take the compiler's time
-        lines = list(self.lines)
         if not self._ended:
-            lines.append("  ret void" if routine.returns == "none" else "  unreachable")
-        opening = (
-            f"define {linkage}{_result(routine.returns)} @{routine.name}({', '.join(parameters)}) nounwind {inlining}{{"
+            self.end("ret void" if routine.returns == "none" else "unreachable")
+        self.e.lines[:0] = self.head
+        return self.function(
+            f"{linkage}{_result(routine.returns)} @{routine.name}({', '.join(parameters)}) nounwind {inlining}"
         )
-        return "\n".join([opening, "entry:", *self.head, *lines, "}"])
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def emit(self, text: str) -> None:
-        if not self._ended:
-            self.lines.append(f"  {text}")
-
-    def put(self, text: str) -> str:
-        name = f"%t{self._count}"
-        self._count += 1
-        self.emit(f"{name} = {text}")
-        return name
-
-    def label(self, word: str) -> str:
-        self._count += 1
-        return f"{word}{self._count}"
-
     def begin(self, label: str) -> None:
         if not self._ended:
-            self.emit(f"br label %{label}")
-        self.lines.append(f"{label}:")
+            self.jump(label)
+        self.start(label)
         self._ended = False
 
     def end(self, text: str) -> None:
-        self.emit(text)
+        self.line(text)
         self._ended = True
 
     def branch(self, condition: str, then: str, otherwise: str) -> None:
         self.end(f"br i1 {condition}, label %{then}, label %{otherwise}")
 
     def temporary(self, kind: str) -> str:
-        self._count += 1
-        self.head.append(f"  %s{self._count} = alloca {_llvm(kind)}")
-        return f"%s{self._count}"
+        name = f"%{self.fresh('s')}"
+        self.head.append(f"  {name} = alloca {_llvm(kind)}")
+        return name
 
     # -- statements ----------------------------------------------------------------------------------------------
 
-    def block(self, body: Sequence[Statement]) -> None:
+    def block(self, body: Sequence[source.Statement]) -> None:
         for statement in body:
             if self._ended:
                 return
             getattr(self, f"on_{type(statement).__name__}")(statement)
 
-    def on_Assign(self, s: Assign) -> None:
-        self.emit(f"store {_llvm(s.value.kind)} {self.value(s.value)}, ptr %v_{s.name}")
+    def on_Assign(self, s: source.Assign) -> None:
+        self.line(f"store {_llvm(s.value.kind)} {self.value(s.value)}, ptr %v_{s.name}")
 
-    def on_Store(self, s: Store) -> None:
+    def on_Store(self, s: source.Store) -> None:
         value = self.value(s.value)
         address, aliasing = self.address(s.target)
-        self.emit(f"store {_llvm(s.target.kind)} {value}, ptr {address}, align 8{aliasing}")
+        self.line(f"store {_llvm(s.target.kind)} {value}, ptr {address}, align 8{aliasing}")
 
-    def on_Do(self, s: Do) -> None:
+    def on_Do(self, s: source.Do) -> None:
         self.value(s.value)
 
-    def on_If(self, s: If) -> None:
-        then, otherwise, after = self.label("then"), self.label("else"), self.label("after")
+    def on_If(self, s: source.If) -> None:
+        then, otherwise, after = self.fresh("then"), self.fresh("else"), self.fresh("after")
         self.branch(self.value(s.test), then, otherwise)
         for label, body in ((then, s.body), (otherwise, s.otherwise)):
             self.begin(label)
@@ -236,8 +199,8 @@ class _RoutineWriter:
                 self.end(f"br label %{after}")
         self.begin(after)
 
-    def on_While(self, s: While) -> None:
-        test, body, after = self.label("test"), self.label("body"), self.label("after")
+    def on_While(self, s: source.While) -> None:
+        test, body, after = self.fresh("test"), self.fresh("body"), self.fresh("after")
         self.begin(test)
         self.branch(self.value(s.test), body, after)
         self.looped(s.body, body, test, after)
@@ -245,60 +208,60 @@ class _RoutineWriter:
             self.end(f"br label %{test}")
         self.begin(after)
 
-    def looped(self, statements: Sequence[Statement], body: str, again: str, after: str) -> None:
+    def looped(self, statements: Sequence[source.Statement], body: str, again: str, after: str) -> None:
         self.begin(body)
         self.loops.append((again, after))
         self.block(statements)
         self.loops.pop()
 
-    def on_For(self, s: For) -> None:
+    def on_For(self, s: source.For) -> None:
         start, stop = self.value(s.start), self.value(s.stop)
         counter = self.temporary("i")
-        test, body, following, after = (self.label(w) for w in ("test", "body", "next", "after"))
-        self.emit(f"store i64 {start}, ptr {counter}")
+        test, body, following, after = (self.fresh(w) for w in ("test", "body", "next", "after"))
+        self.line(f"store i64 {start}, ptr {counter}")
         self.begin(test)
         now = self.put(f"load i64, ptr {counter}")
         self.branch(self.put(f"icmp {'sgt' if s.step < 0 else 'slt'} i64 {now}, {stop}"), body, after)
         self.begin(body)
-        self.emit(f"store i64 {now}, ptr %v_{s.name}")
-        self.looped(s.body, self.label("inside"), following, after)
+        self.line(f"store i64 {now}, ptr %v_{s.name}")
+        self.looped(s.body, self.fresh("inside"), following, after)
         self.begin(following)
-        self.emit(f"store i64 {self.put(f'add nsw i64 {now}, {s.step}')}, ptr {counter}")
+        self.line(f"store i64 {self.put(f'add nsw i64 {now}, {s.step}')}, ptr {counter}")
         self.end(f"br label %{test}")
         self.begin(after)
 
-    def on_Jump(self, s: Jump) -> None:
+    def on_Jump(self, s: source.Jump) -> None:
         again, after = self.loops[-1]
         self.end(f"br label %{after if s.word == 'break' else again}")
 
-    def on_Return(self, s: Return) -> None:
+    def on_Return(self, s: source.Return) -> None:
         self.end("ret void" if s.value is None else f"ret {_llvm(s.value.kind)} {self.value(s.value)}")
 
     # -- expressions ---------------------------------------------------------------------------------------------
 
-    def value(self, x: Expression) -> str:
+    def value(self, x: source.Expression) -> str:
         text: str = getattr(self, f"of_{type(x).__name__}")(x)
         return text
 
-    def of_Number(self, x: Number) -> str:
+    def of_Number(self, x: source.Number) -> str:
         if x.kind == "b":
             return "true" if x.value else "false"
         return double(float(x.value)) if x.kind == "f" else str(x.value)
 
-    def of_Variable(self, x: Variable) -> str:
+    def of_Variable(self, x: source.Variable) -> str:
         return self.put(f"load {_llvm(x.kind)}, ptr %v_{x.name}") if x.kind in _LLVM else "%p"
 
-    def of_Array(self, x: Array) -> str:
+    def of_Array(self, x: source.Array) -> str:
         if not x.own:
             return f"%arg_{x.name}"
         return self.put(f"getelementptr inbounds double, ptr %p, i64 {self._slots[x.name].offset}")
 
-    def of_Row(self, x: Row) -> str:
+    def of_Row(self, x: source.Row) -> str:
         base = self.value(x.array)
         start = self.put(f"mul nsw i64 {self.value(x.index)}, {x.array.width}")
         return self.put(f"getelementptr inbounds double, ptr {base}, i64 {start}")
 
-    def address(self, x: Element) -> tuple[str, str]:
+    def address(self, x: source.Element) -> tuple[str, str]:
         """Address of an entry, and what is known of its aliasing."""
         base, aliasing = self.value(x.array), ""
         if x.array.own:
@@ -310,11 +273,11 @@ class _RoutineWriter:
             index = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {index}, {x.array.width}')}, {column}")
         return self.put(f"getelementptr inbounds {_llvm(x.kind)}, ptr {base}, i64 {index}"), aliasing
 
-    def of_Element(self, x: Element) -> str:
+    def of_Element(self, x: source.Element) -> str:
         address, aliasing = self.address(x)
         return self.put(f"load {_llvm(x.kind)}, ptr {address}, align 8{aliasing}")
 
-    def of_Operation(self, x: Operation) -> str:
+    def of_Operation(self, x: source.Operation) -> str:
         if x.name in ("and", "or"):
             return self.joined(x)
         if x.name == "choose":
@@ -351,38 +314,38 @@ class _RoutineWriter:
             return self.put(f"select i1 {self.put(f'icmp slt i64 {a}, 0')}, i64 {minus}, i64 {a}")
         return self.put(f"call double @{_INTRINSIC.get(name, name)}(double {a})")
 
-    def joined(self, x: Operation) -> str:
+    def joined(self, x: source.Operation) -> str:
         result = self.temporary("b")
-        following, after = self.label("more"), self.label("after")
+        following, after = self.fresh("more"), self.fresh("after")
         first = self.value(x.operands[0])
-        self.emit(f"store i1 {first}, ptr {result}")
+        self.line(f"store i1 {first}, ptr {result}")
         then, otherwise = (following, after) if x.name == "and" else (after, following)
         self.branch(first, then, otherwise)
         self.begin(following)
-        self.emit(f"store i1 {self.value(x.operands[1])}, ptr {result}")
+        self.line(f"store i1 {self.value(x.operands[1])}, ptr {result}")
         self.begin(after)
         return self.put(f"load i1, ptr {result}")
 
-    def chosen(self, x: Operation) -> str:
+    def chosen(self, x: source.Operation) -> str:
         condition, *choices = x.operands
-        result, after = self.temporary(x.kind), self.label("after")
-        labels = self.label("then"), self.label("else")
+        result, after = self.temporary(x.kind), self.fresh("after")
+        labels = self.fresh("then"), self.fresh("else")
         self.branch(self.value(condition), *labels)
         for label, choice in zip(labels, choices, strict=True):
             self.begin(label)
-            self.emit(f"store {_llvm(x.kind)} {self.value(choice)}, ptr {result}")
+            self.line(f"store {_llvm(x.kind)} {self.value(choice)}, ptr {result}")
             self.end(f"br label %{after}")
         self.begin(after)
         return self.put(f"load {_llvm(x.kind)}, ptr {result}")
 
-    def of_Call(self, x: Call) -> str:
+    def of_Call(self, x: source.Call) -> str:
         if isinstance(x.routine, str):
             return self.packed_call(x.routine, [self.value(a) for a in x.arguments])
         handed = ", ".join([f"{_llvm(a.kind)} {self.value(a)}" for a in x.arguments])
         call = f"call {_result(x.kind)} @{x.routine.name}({handed})"
         if x.kind != "none":
             return self.put(call)
-        self.emit(call)
+        self.line(call)
         return ""
 
     def packed_call(self, name: str, values: list[str]) -> str:
@@ -393,10 +356,10 @@ class _RoutineWriter:
             loaded = self.put(f"load {llvm}, ptr {address}, align 4")
             return self.put(f"zext i32 {loaded} to i64") if llvm == "i32" else loaded
         value = self.put(f"trunc i64 {values[2]} to i32") if llvm == "i32" else values[2]
-        self.emit(f"store {llvm} {value}, ptr {address}, align 4")
+        self.line(f"store {llvm} {value}, ptr {address}, align 4")
         return ""
 
-    def of_KernelCall(self, x: KernelCall) -> str:
+    def of_KernelCall(self, x: source.KernelCall) -> str:
         slot = self._kernels[x.name]
         arrays = [self.value(a) for a in x.arguments]
         table = self.put(f"getelementptr inbounds ptr, ptr %p, i64 {slot.offset}")
@@ -408,5 +371,5 @@ class _RoutineWriter:
             at = self.put(f"getelementptr inbounds ptr, ptr {table}, i64 {k}")
             words.append(self.put(f"load ptr, ptr {at}, align 8"))
         handed = ", ".join(f"ptr {a}" for a in (*arrays, *words[1:]))
-        self.emit(f"call void {words[0]}(i64 0, i64 1, {handed})")
+        self.line(f"call void {words[0]}(i64 0, i64 1, {handed})")
         return ""

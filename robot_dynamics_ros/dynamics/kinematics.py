@@ -34,8 +34,8 @@ _ZEROS = np.zeros(3)
 
 _link_pose = PublicOfLink("link_pose")
 _link_poses = Public("link_poses")
-_link_velocities = Public("link_motions", only=0)
-_link_accelerations = Public("link_motions", only=1)
+_link_velocities = Public("link_velocities")
+_link_accelerations = Public("link_accelerations")
 _jacobian = {axes: PublicOfLink("jacobian", (("frame", axes),)) for axes in AXES}
 _jacobian_rate = {axes: PublicOfLink("jacobian_rate", (("frame", axes),)) for axes in AXES}
 
@@ -68,7 +68,7 @@ def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray
     Returns:
         (..., nl, 6) rad/s and m/s.
     """
-    return _link_velocities.run(model, q, v, np.zeros(model.nv))
+    return _link_velocities.run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:

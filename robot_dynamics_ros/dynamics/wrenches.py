@@ -33,7 +33,7 @@ __all__ = [
     "wrench_on_link",
 ]
 
-_joint_wrenches = Public("inverse_dynamics_wrenches", only=1)
+_joint_wrenches = Public("own_joint_wrenches")
 
 WRENCH_PARTS = PARTS[1:]
 """Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint
@@ -81,7 +81,7 @@ def joint_wrenches(
     if joints is None and expressed_in == "child" and reduced_at == "joint":
         if external is None and base is None:
             return _joint_wrenches.run(model, q, v, a)
-        return call(model, "inverse_dynamics_wrenches", (q, v, a), external, None, base)[1]
+        return call(model, "own_joint_wrenches", (q, v, a), external, None, base)
     return _wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
 
 

@@ -97,6 +97,12 @@ def _inverse_dynamics_wrenches(
     return motion_and_forces.tau, tree.per_joint(motion_and_forces.f)
 
 
+@function("own_joint_wrenches", "q v a external base", {"wrenches": ("nj", 6)}, loops=LARGE)
+def _own_joint_wrenches(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> list[S]:
+    """The wrenches alone, each in the joint's own frame."""
+    return tree.per_joint(newton_euler(tree, q, v, a, external).f)
+
+
 @function(
     "bias_forces",
     "q v external base",

@@ -121,10 +121,16 @@ def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
     return [_homogeneous(pose) for pose in placements(tree, q, range(len(tree.model.link_names)))]
 
 
-@function("link_motions", "q v a", {"velocities": ("nl", 6), "accelerations": ("nl", 6)})
-def _link_motions(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tuple[list[Motion], list[Motion]]:
-    motions = motion_of_point(tree, q, v, a, range(len(tree.model.link_names)), Vec3.zero())
-    return [velocity for velocity, _ in motions], [acceleration for _, acceleration in motions]
+@function("link_velocities", "q v", {"velocities": ("nl", 6)})
+def _link_velocities(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Motion]:
+    links = range(len(tree.model.link_names))
+    return [velocity for velocity, _ in motion_of_point(tree, q, v, tree.zeros(), links, Vec3.zero())]
+
+
+@function("link_accelerations", "q v a", {"accelerations": ("nl", 6)})
+def _link_accelerations(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> list[Motion]:
+    links = range(len(tree.model.link_names))
+    return [acceleration for _, acceleration in motion_of_point(tree, q, v, a, links, Vec3.zero())]
 
 
 @function(

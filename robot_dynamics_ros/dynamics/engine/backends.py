@@ -164,10 +164,10 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     return _function(model, name, tuple(sorted(options.items())))[1]
 
 
-def public_wrapper(model: RobotModel, name: str, options: Options, only: int | None) -> Kernel:
-    """As :func:`kernel`, with inputs that are not finite refused, and ``only`` one output where several are computed."""
+def public_wrapper(model: RobotModel, name: str, options: Options) -> Kernel:
+    """As :func:`kernel`, with inputs that are not finite refused."""
     evaluate, _ = _function(model, name, options)
-    return evaluate.engine.wrapper(evaluate, finite=True, only=only)
+    return evaluate.engine.wrapper(evaluate, finite=True)
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:

@@ -6,12 +6,13 @@ own; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
 
 from __future__ import annotations
 
+import abc
 import copy
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,17 +36,25 @@ Argument: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | None
 Flat: TypeAlias = Callable[..., Sequence[Scalar]]
 
 
-class Engine(Protocol):
-    """Runs a function on one state or on a block of states."""
+class Engine(abc.ABC):
+    """Runs a function on one state or on a block of states.
 
-    backend: str
+    Attributes:
+        backend: its name.
+    """
 
+    def __init__(self, backend: str) -> None:
+        self.backend = backend
+
+    @abc.abstractmethod
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         """One state: arrays of exactly the signature's shapes, contiguous."""
 
     def checks(self, count: int) -> bool:
         """Whether :meth:`block` can check so many states while it computes them."""
+        return False
 
+    @abc.abstractmethod
     def block(
         self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
     ) -> bool:
@@ -58,8 +67,9 @@ class Engine(Protocol):
             False if it stopped: outputs then hold some states' results.
         """
 
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
-        """A callable equal to the evaluator with these choices, as fast as the engine can."""
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
+        """A callable equal to the evaluator with this choice, as fast as the engine can."""
+        return evaluator.bound(finite=finite)
 
 
 class Evaluator:
@@ -98,17 +108,16 @@ class Evaluator:
         named = isinstance(value, (str, Mapping)) and word in CONFIGURATIONS
         return configuration_of(self._model, value, word) if named else cast("ArrayLike", value)
 
-    def bound(self, *, finite: bool = False, only: int | None = None) -> Kernel:
-        """The same function with these choices made."""
-        return self if not finite and only is None else functools.partial(self, finite=finite, only=only)
+    def bound(self, *, finite: bool = False) -> Kernel:
+        """The same function with this choice made."""
+        return functools.partial(self, finite=True) if finite else self
 
-    def __call__(self, *arguments: Argument, finite: bool = False, only: int | None = None) -> Any:
+    def __call__(self, *arguments: Argument, finite: bool = False) -> Any:
         """Evaluate.
 
         Args:
             arguments: the inputs, then nothing or all the outputs.
             finite: refuse inputs that are not finite; else they pass through.
-            only: number of the only output to return, where none are given.
 
         Returns:
             the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
@@ -162,8 +171,8 @@ class Evaluator:
             if not self.engine.block(blocks, results, finite=finite and checked, unit=unit and checked):
                 self._check(inputs, finite)
                 self.engine.block(blocks, results)  # a quaternion on the very limit
-        if m == 1 or (only is not None and not out):
-            return outputs[only or 0]
+        if m == 1:
+            return outputs[0]
         return None if out else tuple(outputs)
 
 
@@ -199,20 +208,17 @@ CHUNK = 2048
 """States evaluated at once without a compiler: enough to hide Python, few enough to stay in cache and memory."""
 
 
-class PythonEngine:
+class PythonEngine(Engine):
     """Runs a function without a compiler.
 
     Args:
-        backend: its name.
         scalar: takes a list of numbers for each input, and returns all outputs in one flat sequence.
         vector: the same for lists of arrays, which hold a number of each state.
     """
 
     def __init__(self, backend: str, scalar: Flat, vector: Flat) -> None:
-        self.backend, self._scalar, self._vector = backend, scalar, vector
-
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
-        return evaluator.bound(finite=finite, only=only)
+        super().__init__(backend)
+        self._scalar, self._vector = scalar, vector
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         results = self._scalar(*[x.ravel().tolist() for x in inputs])
@@ -220,9 +226,6 @@ class PythonEngine:
         for out in outputs:
             out.reshape(-1)[:] = results[first : first + out.size]
             first += out.size
-
-    def checks(self, count: int) -> bool:
-        return False
 
     def block(
         self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False

@@ -25,7 +25,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
     vector_width,
     wrappers_supported,
 )
-from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel, quaternion_starts
+from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kernel, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, PARALLEL_BYTES, run_pieces, threads
 from robot_dynamics_ros.dynamics.engine.registry import LARGE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
@@ -40,11 +40,11 @@ UNINTERRUPTED = 1 << 27
 """Bytes of a batch that are computed without a look at the keyboard: a fraction of a second."""
 
 
-class NativeEngine:
+class NativeEngine(Engine):
     """Machine code for one function of one robot: straight lines, or loops where the robot is too large for those."""
 
     def __init__(self, model: RobotModel, name: str, options: Options, *, loops: bool = False) -> None:
-        self.backend = "loops" if loops else "native"
+        super().__init__("loops" if loops else "native")
         shapes = signature(model, name, options)
         self._arguments = array_arguments(model, shapes)
         self._name = name
@@ -139,19 +139,19 @@ class NativeEngine:
         """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
         return self._library.address("batch"), self._further()
 
-    def wrapper(self, evaluator: Evaluator, *, finite: bool = False, only: int | None = None) -> Kernel:
+    def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
         objects are laid out otherwise.
 
         The wrapper's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
 
         Args:
-            finite, only: see :meth:`Evaluator.__call__`.
+            finite: see :meth:`Evaluator.__call__`.
         """
-        slow = evaluator.bound(finite=finite, only=only)
+        slow = evaluator.bound(finite=finite)
         if not wrappers_supported():
             return slow
-        return self._library.python_wrapper(self._name, slow, self._further(), finite=finite, only=only)
+        return self._library.python_wrapper(self._name, slow, self._further(), finite=finite)
 
 
 def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:

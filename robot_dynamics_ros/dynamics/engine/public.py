@@ -30,18 +30,17 @@ class Public:
 
     Args:
         name, options: the function.
-        only: of several outputs, the number of the one that is wanted.
 
     Attributes:
         run: raises ArgumentError if the model is none, an input does not fit or is not finite.
     """
 
-    __slots__ = ("_lock", "_name", "_only", "_options", "_router", "_wrappers", "run")
+    __slots__ = ("_lock", "_name", "_options", "_router", "_wrappers", "run")
     keys = 1
     checks_its_model = True
 
-    def __init__(self, name: str, options: Options = (), only: int | None = None) -> None:
-        self._name, self._options, self._only = name, options, only
+    def __init__(self, name: str, options: Options = ()) -> None:
+        self._name, self._options = name, options
         self._wrappers: dict[int, tuple[weakref.ref[RobotModel], dict[str, tuple[str, Kernel]]]] = {}
         self._lock = threading.RLock()
         self._router: Router | None = None
@@ -64,7 +63,7 @@ class Public:
         except (KeyError, TypeError):  # the latter: not hashable, so no name
             held, wrapper = None, None
         if wrapper is None:
-            wrapper = public_wrapper(model, self._name, self.options_of(model, chosen), self._only)
+            wrapper = public_wrapper(model, self._name, self.options_of(model, chosen))
         if not isinstance(wrapper, types.BuiltinFunctionType):
             return self._keep(model, chosen, wrapper)
         with self._lock:

@@ -23,16 +23,12 @@ PYTHON_WRAPPER = "python_wrapper"
 OB_TYPE, ARRAY_DATA, ARRAY_ND, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
-WRAPPER_TABLE = ("array_type", "descr", "slow", "none", "finite", "only")
-"""First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python callable, None, whether
-numbers that are not finite are refused, and the number of the only output to return (−1: all).  Pointers that the kernel
-takes besides the arrays follow."""
+WRAPPER_TABLE = ("array_type", "descr", "slow", "none", "finite")
+"""First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python callable, None, and whether
+numbers that are not finite are refused.  Pointers that the kernel takes besides the arrays follow."""
 
 STRAIGHT = 128
 """Inputs of up to so many numbers are checked for NaN in a straight line, longer ones in a loop."""
-
-STACK = 4096
-"""Results of up to so many numbers that nobody asked for are written to the stack."""
 
 
 @dataclass(frozen=True)
@@ -214,18 +210,19 @@ class _Wrapper(Writer):
         self.line(f"call void @single({', '.join(f'ptr {p}' for p in [*data, *memory, *further])})")
 
     def allocated(self, data: list[str]) -> None:
-        """New arrays for all outputs, or the only one wanted; the kernel writes the others to the stack."""
+        """New arrays for all outputs; a float for a scalar."""
         m = len(self.outputs)
+        if m == 1 and not self.outputs[0].shape:
+            memory = [self.put("alloca double, align 64")]
+            self.run(data, memory)
+            x = self.put(f"load double, ptr {memory[0]}")
+            return self.line(f"ret ptr {self.put(f'call ptr @PyFloat_FromDouble(double {x})')}")
         if m == 1:
-            return self.answer(data, 0)
-        if not all(0 < a.size <= STACK and a.shape for a in self.outputs):
+            made = self.new_array(0, "")
+            self.run(data, [self.field(made, ARRAY_DATA, "ptr")])
+            return self.line(f"ret ptr {made}")
+        if not all(a.shape for a in self.outputs):
             return self.line("br label %slow")
-        cases = " ".join(f"i64 {k}, label %only{k}" for k in range(m))
-        self.line(f"switch i64 {self.word('only', 'i64')}, label %all [ {cases} ]")
-        for k in range(m):
-            self.start(f"only{k}")
-            self.answer(data, k)
-        self.start("all")
         tuple_ = self.put(f"call ptr @PyTuple_New(i64 {m})")
         self.line(f"br i1 {self.put(f'icmp eq ptr {tuple_}, null')}, label %failed, label %tuple")
         self.start("failed")
@@ -233,45 +230,27 @@ class _Wrapper(Writer):
         self.start("tuple")
         memory = []
         for k in range(m):
-            made = self.new_array(k)
-            bad = self.put(f"icmp eq ptr {made}, null")
-            self.line(f"br i1 {bad}, label %dropped{k}, label %item{k}")
-            self.start(f"dropped{k}")
-            self.line(f"call void @Py_DecRef(ptr {tuple_})")
-            self.line("ret ptr null")
-            self.start(f"item{k}")
+            made = self.new_array(k, tuple_)
             self.line(f"call i32 @PyTuple_SetItem(ptr {tuple_}, i64 {k}, ptr {made})")
             memory.append(self.field(made, ARRAY_DATA, "ptr"))
         self.run(data, memory)
         return self.line(f"ret ptr {tuple_}")
 
-    def new_array(self, k: int) -> str:
+    def new_array(self, k: int, held: str) -> str:
+        """The array of an output; where memory is short, ``held`` is let go and the error is Python's."""
         self.line(f"call void @Py_IncRef(ptr {self.descr})")  # the call below takes a reference over
-        return self.put(
+        made = self.put(
             f"call ptr @numpy_new_array(ptr {self.array_type}, ptr {self.descr}, i32 {len(self.outputs[k].shape)}, "
             f"ptr @dims{k}, ptr null, ptr null, i32 0, ptr null)"
         )
-
-    def answer(self, data: list[str], wanted: int) -> None:
-        """Return output ``wanted``: a float if it is a scalar."""
-        memory = [
-            "" if k == wanted and a.shape else self.put(f"alloca [{max(a.size, 1)} x double], align 64")
-            for k, a in enumerate(self.outputs)
-        ]
-        if not self.outputs[wanted].shape:
-            self.run(data, memory)
-            x = self.put(f"load double, ptr {memory[wanted]}")
-            self.line(f"ret ptr {self.put(f'call ptr @PyFloat_FromDouble(double {x})')}")
-            return
-        made = self.new_array(wanted)
         bad = self.put(f"icmp eq ptr {made}, null")
-        self.line(f"br i1 {bad}, label %lost{wanted}, label %got{wanted}")
-        self.start(f"lost{wanted}")
+        self.line(f"br i1 {bad}, label %lost{k}, label %got{k}")
+        self.start(f"lost{k}")
+        if held:
+            self.line(f"call void @Py_DecRef(ptr {held})")
         self.line("ret ptr null")
-        self.start(f"got{wanted}")
-        memory[wanted] = self.field(made, ARRAY_DATA, "ptr")
-        self.run(data, memory)
-        self.line(f"ret ptr {made}")
+        self.start(f"got{k}")
+        return made
 
 
 _DECLARATIONS = """\

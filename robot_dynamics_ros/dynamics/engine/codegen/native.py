@@ -32,7 +32,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
     OB_TYPE,
     PYTHON_WRAPPER,
     ROUTER_SLOTS,
-    WRAPPER_TABLE,
     WRITEABLE,
     router_module,
 )
@@ -268,7 +267,6 @@ class NativeLibrary:
         extra: Sequence[np.ndarray] = (),
         *,
         finite: bool = False,
-        only: int | None = None,
     ) -> BuiltinFunctionType:
         """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 
@@ -278,11 +276,10 @@ class NativeLibrary:
         Args:
             extra: arrays whose addresses follow in the wrapper's table.
             finite: leave inputs that are not finite to ``slow``.
-            only: the number of the only output to return where none is given; all of them if ``None``.
         """
-        words = dict(array_type=id(np.ndarray), descr=id(np.dtype(np.float64)), slow=id(slow), none=id(None),
-                     finite=int(finite), only=-1 if only is None else only)  # fmt: skip
-        table = [*[words[x] for x in WRAPPER_TABLE], *[x.ctypes.data for x in extra]]
+        # in the order of WRAPPER_TABLE
+        words = [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), int(finite)]
+        table = [*words, *[x.ctypes.data for x in extra]]
         return _builtin(name, self.address(PYTHON_WRAPPER), table, (self, slow, extra))
 
 

@@ -60,7 +60,7 @@ class NativeEngine(Engine):
         def make() -> bytes:
             if loops:
                 source = loop_module(self._arguments, program, vector_width())
-                return compile_module(source, optimize=1, vectorize=False)
+                return compile_module(source, schedule=True)
             return compile_module(kernel_module(self._arguments, trace(model, name, options).outputs))
 
         self._library = cached_library(cache_key(model, name, options, self.backend), make)

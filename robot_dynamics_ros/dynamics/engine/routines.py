@@ -243,7 +243,7 @@ class Routines:
                 "\ndefine internal void @single(ptr %x, ptr %p) nounwind {\n"
                 f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n" + python_wrapper(arguments)
             )
-        self._library = library_of(source, optimize=3, vectorize=dict(layout.constants)["nv"] >= _LONG)
+        self._library = library_of(source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG)
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
         self.entry: Entry = self._library.python_wrapper(entry, _unusual) if with_entry else _unusual

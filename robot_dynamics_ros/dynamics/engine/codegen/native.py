@@ -122,22 +122,21 @@ def _machine(level: int) -> TargetMachine:
     )
 
 
-def compile_module(source: str, *, optimize: int = 0, vectorize: bool = True, schedule: bool = False) -> bytes:
+def compile_module(source: str, *, optimize: bool = False, vectorize: bool = True, schedule: bool = False) -> bytes:
     """Object code of LLVM assembly, for this machine.
 
     Args:
-        optimize: level of LLVM's loop passes, which run first: 0 for straight lines; 1 for loops that are written out as wide
-            as they shall be, which the higher levels take twice as long to make no faster; 3 for others.
+        optimize: run LLVM's passes first; of no use for straight lines and for loops that are written out as wide as they shall be.
         vectorize: the vector passes among them; not worth their time for loops of a few iterations.
-        schedule: let LLVM reorder straight lines, as it always does with ``optimize``; of use where they are of vectors.
+        schedule: let LLVM reorder straight lines, as it always does with ``optimize``; of use for vectors and loops.
     """
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
         source = with_typed_pointers(source)
     module = llvm.parse_assembly(source, context=llvm.create_context())  # a shared one would keep every constant
-    machine = _machine({0: 1, 1: 2}.get(optimize, 3))
+    machine = _machine(3 if optimize else 1)
     if optimize:
-        _optimize(module, machine, optimize, vectorize)
+        _optimize(module, machine, vectorize)
     with contextlib.nullcontext() if optimize or schedule else _as_written():
         return machine.emit_object(module)
 
@@ -162,20 +161,19 @@ def _as_written() -> Iterator[None]:
             llvm.set_option("", "-enable-misched=true")
 
 
-def _optimize(module: ModuleRef, machine: TargetMachine, level: int, vectorize: bool) -> None:
+def _optimize(module: ModuleRef, machine: TargetMachine, vectorize: bool) -> None:
     """LLVM's loop and vector passes, by its new pass manager or, before llvmlite 0.44, by the old one."""
     llvm = _llvm()
     if hasattr(llvm, "create_pass_builder"):
-        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.slp_vectorization = vectorize
         options.loop_vectorization = vectorize
         options.loop_interleaving = vectorize
-        options.loop_unrolling = level > 1
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
         return
     builder = llvm.create_pass_manager_builder()
-    builder.opt_level, builder.disable_unroll_loops = level, level == 1
+    builder.opt_level = 3
     builder.slp_vectorize = builder.loop_vectorize = vectorize
     passes = llvm.create_module_pass_manager()
     machine.add_analysis_passes(passes)
@@ -293,7 +291,7 @@ def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
 
 
 @functools.lru_cache(maxsize=64)
-def library_of(source: str, *, optimize: int = 0, vectorize: bool = True) -> NativeLibrary:
+def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -> NativeLibrary:
     """LLVM assembly as loaded code, from the cache where it can be; see :func:`compile_module`."""
     key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
     return cached_library(key, lambda: compile_module(source, optimize=optimize, vectorize=vectorize))

@@ -20,7 +20,7 @@ from robot_dynamics_ros.dynamics.constraints import (
 )
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
@@ -117,10 +117,7 @@ def _constraint(k: int, entry: object) -> Constraint:
 
 
 def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLike]]:
-    try:
-        import yaml
-    except ImportError:
-        raise BackendError("PyYAML is not installed", where="load_constraints", remedy="pip install pyyaml") from None
+    yaml = optional_package("yaml", "files of constraints need", "load_constraints", "pyyaml")
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -236,9 +233,7 @@ class _Equalities:
         if kinds == {_TENDON_SITE}:
             (a, at_a), (b, at_b) = (self._site(int(m.wrap_objid[k])) for k in parts)
             self._check_frames(name, a, b)
-            return [
-                distance_constraint(name, a, b, point_a=at_a.position, point_b=at_b.position, length=length),
-            ]
+            return [distance_constraint(name, a, b, point_a=at_a.position, point_b=at_b.position, length=length)]
         (a, c_a), (b, c_b) = ((self._joint(name, int(m.wrap_objid[k])), float(m.wrap_prm[k])) for k in parts)
         if c_b == 0.0:
             raise self._refused(name, f"joint {b!r} has no part in its tendon", "Give it a coefficient other than 0.")

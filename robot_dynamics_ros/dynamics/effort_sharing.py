@@ -10,14 +10,7 @@ from __future__ import annotations
 
 import math
 
-from robot_dynamics_ros.dynamics.engine.codegen.declared import (
-    Declared,
-    Integers,
-    Matrix,
-    Vector,
-    integers,
-    numbers,
-)
+from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, Integers, Matrix, Vector, integers, numbers
 
 RANK_TOLERANCE = 1e-8
 """Rows of K count as dependent where a singular value is smaller than this part of the largest."""

@@ -60,12 +60,7 @@ class FrameChoice:
     """
 
     def __init__(
-        self,
-        tree: Tree[S],
-        options: Options,
-        q: Vector[S],
-        v: Vector[S] | None = None,
-        a: Vector[S] | None = None,
+        self, tree: Tree[S], options: Options, q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
     ) -> None:
         self.tree, self.options, self._moves = tree, options, v is not None
         self._motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())

@@ -37,13 +37,7 @@ _OUTPUTS = {"A": "system matrix", "B": "input matrix"}
     ),
 )
 def linearization(
-    tree: Tree[S],
-    q: Vector[S],
-    v: Vector[S],
-    tau: Vector[S],
-    external: Forces = None,
-    *,
-    options: Options,
+    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None, *, options: Options
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """A = [0 1; ∂q̈/∂q  ∂q̈/∂v] and B = [0; ∂q̈/∂τ].
 

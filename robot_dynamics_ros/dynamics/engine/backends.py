@@ -72,7 +72,7 @@ class BackendStatus:
         backend: as of :func:`backend_of`.
         compiled: whether it is machine code.
         reason: why it is not; empty if it is.
-        remedy: the command that changes this on this machine; empty if there is nothing to change.
+        remedy: the commands that change this; empty if there is nothing to change.
     """
 
     backend: str

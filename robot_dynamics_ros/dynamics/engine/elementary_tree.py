@@ -20,12 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
-    back_substitute,
-    dot,
-    factorize,
-    inverse_of_factors,
-)
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, dot, factorize, inverse_of_factors
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, Matrix, SpatialVector, Square, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations

@@ -313,12 +313,7 @@ def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Declared],
 
 
 def make_routines(
-    memory: Memory[Declared],
-    functions: tuple[Routine, ...],
-    *,
-    compiled: bool,
-    entry: str = "",
-    entry_size: int = 0,
+    memory: Memory[Declared], functions: tuple[Routine, ...], *, compiled: bool, entry: str = "", entry_size: int = 0
 ) -> Routines | InterpretedRoutines:
     """The functions for a memory and all others of its layout."""
     if not compiled:

@@ -9,12 +9,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
-    DECLARATIONS,
-    Emitter,
-    angles_of,
-    masked_declarations,
-)
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, masked_declarations
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,

@@ -259,12 +259,7 @@ class NativeLibrary:
         return function
 
     def python_wrapper(
-        self,
-        name: str,
-        slow: Callable[..., object],
-        extra: Sequence[np.ndarray] = (),
-        *,
-        finite: bool = False,
+        self, name: str, slow: Callable[..., object], extra: Sequence[np.ndarray] = (), *, finite: bool = False
     ) -> BuiltinFunctionType:
         """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 

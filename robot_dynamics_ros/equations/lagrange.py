@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from robot_dynamics_ros.equations.geometry import GeometryBody
+from robot_dynamics_ros.equations.numbers import fraction_of
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.model.description import JointType
 
@@ -65,6 +66,8 @@ def euler_lagrange(ring: TrigRing) -> LagrangeTerms:
         U = U - ring.mul(mass, ring.dot(gravity, center))
     for dof in range(n):
         twice_K = twice_K + ring.mul(lift(geometry.armature[dof]), ring.v[dof] * ring.v[dof])
+    for i, j, inertia in geometry.model.coupled_rotors:
+        twice_K = twice_K + ring.mul(lift(fraction_of(2.0 * inertia)), ring.v[i] * ring.v[j])
     root_center = at((base_R, base_r), [lift(x) for x in geometry.root_com])
     U = U - ring.mul(lift(geometry.root_mass), ring.dot(gravity, root_center))
     K = ring.mul(half, twice_K)

@@ -57,6 +57,18 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
     q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
     v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
+    friction = {"damping": 2, "friction": 1, "armature": 2}  # power of the multiplier
+    sums = {
+        word: _summed(
+            [
+                abs(k) ** power * (getattr(j, word) + (j.rotor_inertia if word == "armature" else 0.0))
+                for j, k in zip(order, multiplier, strict=True)
+            ],
+            order, v_index, nv,
+        )
+        for word, power in friction.items()
+    }  # fmt: skip
+    coupling = _coupled(description, {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0}, sums)
     return dict(
         name=description.name,
         description=description,
@@ -86,11 +98,8 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         upper=_by_coordinate([j.limits.upper if j.type.nq == 1 else math.inf for j in own], [j.type.nq for j in own]),
         velocity_limit=_by_coordinate([j.limits.velocity for j in own], [j.type.nv for j in own]),
         effort_limit=_by_coordinate([j.limits.effort for j in own], [j.type.nv for j in own]),
-        damping=_summed([k * k * j.damping for j, k in zip(order, multiplier, strict=True)], order, v_index, nv),
-        friction=_summed([abs(k) * j.friction for j, k in zip(order, multiplier, strict=True)], order, v_index, nv),
-        armature=_summed(
-            [k * k * (j.armature + j.rotor_inertia) for j, k in zip(order, multiplier, strict=True)], order, v_index, nv
-        ),
+        **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
+        coupling=coupling,
         link_body=_ints([body_of[n] for n in link_order]),
         link_rotation=frozen_array([pose_of[n].rotation for n in link_order], (len(link_order), 3, 3)),
         link_position=frozen_array([pose_of[n].position for n in link_order], (len(link_order), 3)),
@@ -159,7 +168,43 @@ def _summed(values: list[float], joints: list[Joint], v_index: list[int], nv: in
     total = np.zeros(nv)
     for value, joint, first in zip(values, joints, v_index, strict=True):
         total[first : first + joint.type.nv] += value
-    return frozen_array(total, (nv,))
+    return total
+
+
+def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapping[str, Array]) -> Array:
+    """(6, nv) :attr:`RobotModel.coupling`; a motor of which one joint is fixed is the other's, in ``sums``.
+
+    By virtual work a motor of speed u = v_j + s v_k acts with f(u) on joint j and with s f(u) on joint k, which is
+    s² d (u/s) + |s| F_c tanh((u/s) / (w/|s|)) + s² J (u̇/s).
+
+    Raises:
+        ModelError: joints of several degrees of freedom, not next to one another, or with two such motors.
+    """
+    rows = np.tile([[0.0], [0.0], [1.0], [0.0], [0.0], [0.0]], len(sums["damping"]))
+    joints = {joint.name: joint for joint in description.joints}
+    for joint in description.joints:
+        if (c := joint.coupling) is None:
+            continue
+        ends = [(index[name], s) for name, s in ((joint.name, 1.0), (c.joint, c.ratio)) if name in index]
+        sizes = [np.array([abs(s) * c.friction, s * s * c.damping, s * s * c.armature]) for _, s in ends]
+        if len(ends) < 2:
+            for (at, _), size in zip(ends, sizes, strict=True):
+                for word, value in zip(("friction", "damping", "armature"), size, strict=True):
+                    sums[word][at] += value
+            continue
+        (j, _), (k, _) = ends
+        if abs(j - k) != 1 or joint.type.nv != 1 or joints[c.joint].type.nv != 1 or rows[:2, [j, k]].any():
+            raise ModelError(
+                f"its motor cannot turn with joint {c.joint!r}, too",
+                where=f"joint {joint.name!r}",
+                got=c,
+                remedy="Couple neighbours of one degree of freedom, and each of them with one other joint only.",
+            )
+        for (at, s), (other, t), size in zip(ends, ends[::-1], sizes, strict=True):
+            rows[0 if other < at else 1, at] = t / s
+            rows[2, at], rows[3:, at] = c.width / abs(s), size
+            sums["armature"][at] += size[2]
+    return frozen_array(rows, rows.shape)
 
 
 def _ints(values: object) -> np.ndarray:

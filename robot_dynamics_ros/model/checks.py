@@ -97,6 +97,13 @@ def checked_joint(joint: Joint) -> Joint:
         raise ModelError("its mimic multiplier or offset is not finite", where=where, remedy="Give finite numbers.")
     if joint.mimic is not None:
         check_numbers([joint.mimic.multiplier, joint.mimic.offset], where, "mimic")
+    if (c := joint.coupling) is not None:
+        sizes = (c.damping, c.friction, c.armature, c.width)
+        check_numbers([c.ratio, *sizes], where, "coupling")
+        if c.ratio == 0.0 or c.width == 0.0 or min(sizes) < 0.0:
+            raise ModelError(
+                f"its coupling is {c}", where=where, remedy="Ratio and width are not zero, friction and inertia not negative."
+            )
     if joint.type is JointType.FLOATING:
         return joint
     axis = checked_axis(joint.axis, where)

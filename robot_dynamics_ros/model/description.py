@@ -232,6 +232,25 @@ class Mimic:
     offset: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """A motor that turns with two joints: its speed is u = v + ``ratio`` · v of ``joint``, v that of the joint that has it.
+
+    Attributes:
+        joint: the neighbour, the joint just before or just after.
+        ratio: not zero.
+        damping, friction, armature: viscous and Coulomb friction and reflected rotor inertia at u, beside the joint's own.
+        width: rad/s or m/s, over which controllers smooth the step of its dry friction.
+    """
+
+    joint: str
+    ratio: float = 1.0
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    width: float = 0.02
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
     """One link; ``inertia`` is zero mass where the source gives none."""
@@ -252,6 +271,7 @@ class Joint(Rebuilt):
         armature: reflected rotor inertia, kg m² or kg.
         rotor_inertia: N² J of a motor that :func:`~robot_dynamics_ros.model.motors.add_rotors` put on the joint, kg m² or kg;
             adds to ``armature``.
+        coupling: a motor that turns with this joint and a neighbour.
     """
 
     name: str
@@ -266,6 +286,7 @@ class Joint(Rebuilt):
     armature: float = 0.0
     mimic: Mimic | None = None
     rotor_inertia: float = 0.0
+    coupling: Coupling | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,)))

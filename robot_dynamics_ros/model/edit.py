@@ -40,6 +40,7 @@ def lock(description: RobotDescription, positions: Mapping[str, Array]) -> Robot
             joint.parent,
             joint.child,
             joint.origin @ joint_pose(joint, positions[joint.name]),
+            coupling=joint.coupling,
         )
         for joint in description.joints
         if joint.name in positions
@@ -175,9 +176,11 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         mimic = joint.mimic
         if mimic is not None:
             mimic = Mimic(prefix + mimic.joint, mimic.multiplier, mimic.offset)
-        return dataclasses.replace(
-            joint, name=prefix + joint.name, parent=prefix + joint.parent, child=prefix + joint.child, mimic=mimic
-        )
+        coupling = joint.coupling
+        if coupling is not None:
+            coupling = dataclasses.replace(coupling, joint=prefix + coupling.joint)
+        names = {word: prefix + getattr(joint, word) for word in ("name", "parent", "child")}
+        return dataclasses.replace(joint, **names, mimic=mimic, coupling=coupling)
 
     return dataclasses.replace(
         description,

@@ -73,6 +73,8 @@ class RobotModel:
         velocity_limit, effort_limit: (nv,) inf where there are none.
         damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia; those of
             mimic joints are added to their master's, times the multiplier (twice for damping and armature).
+        coupling: (6, nv) motors that turn with a joint and a neighbour, as each of the two feels them: the parameters of
+            :data:`~robot_dynamics_ros.friction_law.COUPLING`, and the rotor's inertia, which ``armature`` has, too.
         link_body: (nl,) body each link belongs to, −1 for the root body.
         link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
         backend: how the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment
@@ -111,6 +113,7 @@ class RobotModel:
     damping: Array = field(repr=False)
     friction: Array = field(repr=False)
     armature: Array = field(repr=False)
+    coupling: Array = field(repr=False)
     link_body: np.ndarray = field(repr=False)
     link_rotation: Array = field(repr=False)
     link_position: Array = field(repr=False)
@@ -268,6 +271,20 @@ class RobotModel:
     def has_mimic(self) -> bool:
         """Whether any joint mimics another."""
         return bool((self.mimic_master >= 0).any())
+
+    @property
+    def coupled_rotors(self) -> list[tuple[int, int, float]]:
+        """(i, j, M_ij) of the rotors that turn with two joints: what they add to the mass matrix beside its diagonal."""
+        before, rotor = self.coupling[0], self.coupling[5]
+        return [(j, j - 1, float(before[j] * rotor[j])) for j in np.flatnonzero(before * rotor).tolist()]
+
+    def rotor_effort(self, a: Array) -> Array:
+        """(..., nv) what accelerates the rotors alone, N m or N, for accelerations ``a`` (..., nv)."""
+        out: Array = self.armature * a
+        for i, j, inertia in self.coupled_rotors:
+            out[..., i] += inertia * a[..., j]
+            out[..., j] += inertia * a[..., i]
+        return out
 
     def joint(self, name: str) -> Joint:
         """The joint as described; fixed and mimic joints included."""

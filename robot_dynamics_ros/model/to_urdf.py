@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     """URDF text of ``robot``: links, inertias, joints, limits, friction, mimics.
 
     Numbers are written with all their digits.  Inertias are about the centre of mass, in link axes.  Armature
-    becomes a transmission with Drake's ``<drake:rotor_inertia>``, initial positions a ``<ros2_control>`` element.
+    becomes a transmission with Drake's ``<drake:rotor_inertia>``, a motor of two joints a ``<coupling>``, initial positions a ``<ros2_control>`` element.
     Visuals, collisions and the base placement are not part of a model, so the URDF lacks them.
 
     Args:
@@ -86,6 +87,9 @@ def _joint(element: Element, joint: Joint) -> None:
     if joint.mimic is not None:
         _add(element, "mimic", multiplier=joint.mimic.multiplier, offset=joint.mimic.offset)
         element[-1].set("joint", joint.mimic.joint)
+    if joint.coupling is not None:
+        _add(element, "coupling", **{k: x for k, x in dataclasses.asdict(joint.coupling).items() if k != "joint"})
+        element[-1].set("joint", joint.coupling.joint)
 
 
 def _transmission(root: Element, joint: Joint) -> None:

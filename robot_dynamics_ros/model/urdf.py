@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
 from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
+    Coupling,
     Array,
     Inertia,
     Joint,
@@ -156,7 +157,7 @@ def _read(
     ]
     rotor = _armatures(clean, robot, armature, findings)
     joints = [
-        _joint(joint, line, rotor.get(joint.name, 0.0), findings)
+        _joint(joint, line, rotor.get(joint.name, 0.0), clean.couplings.get(joint.name), findings)
         for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
     ]
     names = {joint.name for joint in joints}
@@ -222,7 +223,9 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
     return Link(link.name, inertia.in_parent(_pose(inertial.origin)))
 
 
-def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str]) -> Joint:
+def _joint(
+    joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]
+) -> Joint:
     where = f"joint {joint.name!r} (line {line})"
     kind = JOINT_TYPES[joint.type]
     origin = _pose(joint.origin)
@@ -250,9 +253,8 @@ def _joint(joint: parsed.Joint, line: int, armature: float, findings: list[str])
         k, d = joint.mimic.multiplier, joint.mimic.offset
         mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
     limits = _limits(joint, kind, where, findings)
-    return Joint(
-        joint.name, kind, joint.parent, joint.child, origin, axis, limits, armature=armature, mimic=mimic, **friction
-    )
+    rest = {"armature": armature, "mimic": mimic, "coupling": coupling, **friction}
+    return Joint(joint.name, kind, joint.parent, joint.child, origin, axis, limits, **rest)
 
 
 def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:

@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from robot_dynamics_ros.errors import UrdfError
-from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.description import Coupling, JointType
 from robot_dynamics_ros.model.urdf_origin import NEWEST_VERSION, rotation_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
@@ -48,6 +48,10 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     },
     "dynamics": {"damping": ("number", False), "friction": ("number", False)},
     "mimic": {"joint": ("text", True), "multiplier": ("number", False), "offset": ("number", False)},
+    "coupling": {
+        "joint": ("text", True),
+        **dict.fromkeys(("ratio", "damping", "friction", "armature", "width"), ("number", False)),
+    },  # our own
 }
 _INERTIAL: dict[str, dict[str, Any]] = {"origin": {}, "mass": {}, "inertia": {}}
 _JOINT: dict[str, dict[str, Any]] = {
@@ -58,6 +62,7 @@ _JOINT: dict[str, dict[str, Any]] = {
     "limit": {},
     "dynamics": {},
     "mimic": {},
+    "coupling": {},
 }
 _SCHEMA = {
     "robot": {
@@ -101,6 +106,7 @@ class CleanUrdf:
         text: URDF text that holds only links, inertias and joints, checked.
         link_lines, joint_lines: line of each, in order.
         armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
+        couplings: joint name → motor that turns with a neighbour, from ``<coupling>``.
         initial_positions: joint name → position, from ``<ros2_control>``.
         findings: what was odd, one sentence each.
     """
@@ -109,6 +115,7 @@ class CleanUrdf:
     link_lines: list[int] = field(default_factory=list)
     joint_lines: list[int] = field(default_factory=list)
     armature: dict[str, float] = field(default_factory=dict)
+    couplings: dict[str, Coupling] = field(default_factory=dict)
     initial_positions: dict[str, float] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
 
@@ -198,6 +205,11 @@ class _Cleaner:
             line_of[child.tag] = child.line
             if not (node.tag == "joint" and self.superfluous(node, child)):
                 self.copy(child, element, owner)
+                if child.tag == "coupling":  # which no other parser knows
+                    values = element[-1].attrib
+                    numbers = {name: float(value) for name, value in values.items() if name != "joint"}
+                    self.out.couplings[node.attributes["name"]] = Coupling(values["joint"], **numbers)
+                    element.remove(element[-1])
         for tag in _REQUIRED.get(node.tag, ()):
             if tag in line_of:
                 continue
@@ -236,8 +248,8 @@ class _Cleaner:
     def superfluous(joint: Node, child: Node) -> bool:
         """Elements without meaning at fixed and floating joints; they need not be well formed."""
         kind = joint.attributes.get("type")
-        return (kind == "fixed" and child.tag in ("axis", "limit", "dynamics", "mimic")) or (
-            kind == "floating" and child.tag in ("axis", "mimic")
+        return (kind == "fixed" and child.tag in ("axis", "limit", "dynamics", "mimic", "coupling")) or (
+            kind == "floating" and child.tag in ("axis", "mimic", "coupling")
         )
 
     def value(self, text: str, kind: str, where: str) -> str:

@@ -23,6 +23,8 @@ def kinetic_energy(tree: Tree[S], q: Vector[S], v: Vector[S]) -> S:
         twice = twice + motion.v[i].dot(i.inertia.mul(motion.v[i]))
     for dof in tree.degrees():
         twice = twice + (tree.armature(dof) * v[dof]) * v[dof]
+    for i, j, inertia in tree.model.coupled_rotors:
+        twice = twice + (2.0 * inertia * v[i]) * v[j]
     return 0.5 * twice
 
 

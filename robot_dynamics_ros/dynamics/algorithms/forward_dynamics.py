@@ -35,8 +35,8 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
     By articulated bodies, in a number of operations proportional to that of bodies; by the mass matrix where that takes
-    fewer (short or well branched robots), and where mimic joints tie branches together, which no recursion over a tree
-    can see.
+    fewer (short or well branched robots), and where mimic joints or rotors tie joints together, which no recursion over a
+    tree can see.
     """
 
     def by_articulated_bodies() -> list[S]:
@@ -46,7 +46,7 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
         bias = bias_forces(tree, q, v, external)
         return solve_symmetric(M(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
 
-    if tree.model.has_mimic:
+    if tree.model.has_mimic or tree.model.coupled_rotors:
         return by_mass_matrix(mass_matrix)
     if _mean_depth(tree.model) > DEEP:
         return by_articulated_bodies()

@@ -15,7 +15,7 @@ the joint's share of C v.  With Ṁ = C + Cᵀ this leaves (Cᵀ v)_i = −S_i�
 from __future__ import annotations
 
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
-from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, project, transmit
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, add_rotors, project, transmit
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion
 
@@ -46,6 +46,5 @@ def generalized_momentum(tree: Tree[S], q: Vector[S], v: Vector[S]) -> tuple[lis
     for i in transmit(tree, motion.X, h, w):
         project(i, h[i], p)
         project(i, (motion.v[i].cross_force(h[i]) + w[i]) * -1.0, rate)
-    for dof in tree.degrees():
-        p[dof] = p[dof] + tree.armature(dof) * v[dof]
+    add_rotors(tree, v, p)
     return p, rate

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
-from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, net_force, project, transmit
+from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, add_rotors, net_force, project, transmit
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force
 
@@ -49,8 +49,7 @@ def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], extern
     tau = tree.vector()
     for i in transmit(tree, motion.X, f):
         project(i, f[i], tau)
-    for dof in tree.degrees():
-        tau[dof] = tau[dof] + tree.armature(dof) * a[dof]
+    add_rotors(tree, a, tau)
     return NewtonEuler(tau, f, motion)
 
 

@@ -115,3 +115,12 @@ def project(body: Body[S], f: Force, tau: list[S]) -> None:
     """τ += Sᵀ f: the efforts of a joint that transmits f to its body."""
     for dof, column in body.columns:
         tau[dof] = tau[dof] + column.dot(f)
+
+
+def add_rotors(tree: Tree[S], x: Vector[S], out: list[S]) -> None:
+    """Add the rotors' inertia times accelerations, or velocities, ``x``; a rotor may turn with two joints."""
+    for dof in tree.degrees():
+        out[dof] = out[dof] + tree.armature(dof) * x[dof]
+    for i, j, inertia in tree.model.coupled_rotors:
+        out[i] = out[i] + inertia * x[j]
+        out[j] = out[j] + inertia * x[i]

@@ -81,9 +81,11 @@ def add_to_mass_matrix(
 
 
 def with_rotors(tree: Tree[S], M: Matrix) -> Matrix:
-    """The matrix with rotor inertia on its diagonal."""
+    """The matrix with rotor inertia on its diagonal, and beside it where a rotor turns with two joints."""
     for dof in tree.degrees():
         M.add(dof, dof, tree.armature(dof))
+    for i, j, inertia in tree.model.coupled_rotors:
+        M.add(i, j, inertia)
     return M
 
 

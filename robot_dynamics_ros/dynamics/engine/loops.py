@@ -314,8 +314,9 @@ class LoopTree(LoopRecord):
 
 
 def supported(model: RobotModel, name: str, options: Options) -> bool:
-    """Whether a function can run as loops: no mimic joints, which tie branches together, and no moving base."""
-    return bool(TABLE[name].loops) and not model.has_mimic and model.nb > 0 and "moving_base" not in dict(options)
+    """Whether a function can run as loops: no mimic joints or rotors, which tie joints together, and no moving base."""
+    tied = model.has_mimic or model.coupled_rotors
+    return bool(TABLE[name].loops) and not tied and model.nb > 0 and "moving_base" not in dict(options)
 
 
 def record_loops(

@@ -69,9 +69,9 @@ class Friction:
         stribeck_speed: float | Sequence[float] = 0.1,
         smoothing: float | Sequence[float] = 0.02,
         offset: Sequence[float] | None = None,
-        coupling: Sequence[Mapping[str, float]] = (),
+        coupling: Sequence[Mapping[str, float]] | None = None,
     ) -> Friction:
-        """Friction of a model: the URDF's ``<dynamics damping friction>``, or what is given instead.
+        """Friction of a model: the URDF's ``<dynamics damping friction>`` and ``<coupling>``, or what is given instead.
 
         Args:
             coupling: for each joint, numbers by the names of :data:`~robot_dynamics_ros.friction_law.COUPLING`; other names
@@ -100,7 +100,7 @@ class Friction:
             per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
             per_joint(smoothing, n, "friction smoothing", positive=True),
             _offset(offset, n),
-            _coupling(coupling, n),
+            _coupling([dict(zip(COUPLING, x, strict=False)) for x in model.coupling.T] if coupling is None else coupling, n),
         )
 
     @property

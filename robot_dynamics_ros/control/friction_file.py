@@ -4,7 +4,7 @@
 "presliding": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
 :class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
 writes such a file; controllers compensate the part that is a function of speeds (coupled motors' too), and the offset; the
-simulator has viscous and dry friction of single joints; ``wrenches`` takes all of it, along the motion.  Crosstalk
+simulator has viscous and dry friction, coupled motors' too; ``wrenches`` takes all of it, along the motion.  Crosstalk
 (``crosstalk1``, ``crosstalk2``) is an error of torque sensors: neither controllers nor the simulator have it.
 """
 
@@ -107,18 +107,18 @@ class FrictionFile:
         values = [float(self.joints.get(n, {}).get(key, d)) for n, d in zip(model.joint_names, default, strict=True)]
         return np.array(values)
 
-    def friction(self, model: RobotModel, *, coupled: bool = True) -> Friction:
-        """The friction that controllers compensate: the part that is a function of speeds, and the offset.
+    def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
+        """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and the offset.
 
         A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out.
 
         Args:
-            coupled: whether motors are included that turn with several joints; the simulator's joints have their own.
+            who: its words before those effects.
 
         Raises:
             ArgumentError: a breakaway below the Coulomb friction.
         """
-        known = ("rise", "rotor", *(COUPLING[3:] if coupled else ()))
+        known = ("rise", "rotor", *COUPLING[3:])
         out: dict[str, list[str]] = {}
         for name in model.joint_names:
             for effect, value in self.joints.get(name, {}).get("effects", {}).items():
@@ -126,12 +126,19 @@ class FrictionFile:
                     out.setdefault(effect, []).append(name)
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
-            who = "controllers do not compensate" if coupled else "the simulator does not have"
             warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
-        return self._of_speeds(model, coupled)
+        return self._of_speeds(model)
 
-    def _of_speeds(self, model: RobotModel, coupled: bool) -> Friction:
-        nv, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
+    def _coupling(self, model: RobotModel) -> list[dict[str, Any]]:
+        """Numbers of each joint, motors that turn with two joints among them: the model's, unless the file has some."""
+        rows = [self.joints.get(name, {}) for name in model.joint_names]
+        numbers = [{**row, **row.get("effects", {})} for row in rows]
+        if any(row.get(name) for row in numbers for name in COUPLING[3:]):
+            return numbers
+        return [dict(zip(COUPLING, column, strict=False)) for column in model.coupling.T.tolist()]
+
+    def _of_speeds(self, model: RobotModel) -> Friction:
+        nv = model.nv
         coulomb = self._column(model, "coulomb", model.friction)
         return Friction.of(
             model,
@@ -141,7 +148,7 @@ class FrictionFile:
             stribeck_speed=self._column(model, "stribeck_speed", np.full(nv, 0.1)).tolist(),
             smoothing=self._column(model, "smoothing", np.full(nv, 0.02)).tolist(),
             offset=self._column(model, "offset", np.zeros(nv)).tolist(),
-            coupling=[{**row, **row.get("effects", {})} for row in rows] if coupled else (),
+            coupling=self._coupling(model),
         )
 
     def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
@@ -151,12 +158,14 @@ class FrictionFile:
             q, v, a: (n, nv).
             parts: stretches in order of time, along which presliding is followed.
         """
-        friction, out = self._of_speeds(model, coupled=False), np.zeros(v.shape)
-        effect_of, forms, values = _parameters(), [], []
+        friction, out = self._of_speeds(model), np.zeros(v.shape)
+        effect_of, forms, values, couplings = _parameters(), [], [], self._coupling(model)
         for j, name in enumerate(model.joint_names):
-            row = self.joints.get(name, {})
+            motor = couplings[j]
+            row = {**self.joints.get(name, {}), **{n: motor[n] for n in COUPLING[:3] if n in motor}}
             rotor = max(float(row.get("rotor_inertia", model.armature[j])) - float(model.armature[j]), 0.0)
-            x = {**row.get("effects", {}), "rise": float(friction.breakaway[j] - friction.coulomb[j]), "rotor": rotor}
+            x = {n: motor.get(n, 0.0) for n in COUPLING[3:]}
+            x |= {**row.get("effects", {}), "rise": float(friction.breakaway[j] - friction.coulomb[j]), "rotor": rotor}
             values.append(x)
             effects = tuple(dict.fromkeys(effect_of[key] for key, value in x.items() if value))
             numbers = {**row, "stribeck_speed": float(friction.stribeck_speed[j])}

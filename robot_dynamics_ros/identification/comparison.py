@@ -111,12 +111,12 @@ def compare(found: Identification, recording: Recording, *, block: float = 0.05)
     motion = Motion.of_recordings(found.prior, [recording], window=found.window)
     check, motion = _validation(found, motion, block), found.with_efforts(motion).earlier(found.delay)
     q, v, a = motion.q, motion.v, motion.a
-    before = inverse_dynamics(found.prior, q, v, a) - found.prior.armature * a  # rotors are among those that are known
+    before = inverse_dynamics(found.prior, q, v, a) - found.prior.rotor_effort(a)  # rotors are among those that are known
     parameters = found.parameters
     values = parameters.values(found.prior)[parameters.bodies.stop :]
     prior = before + parameters.known(v, a) + parameters.joint_columns(q, v, a, motion.parts) @ values
     identified = np.concatenate([found.predict(q[p], v[p], a[p]) for p in motion.parts])
-    rigid = inverse_dynamics(found.model, q, v, a) - found.model.armature * a
+    rigid = inverse_dynamics(found.model, q, v, a) - found.model.rotor_effort(a)
     return Comparison(
         recording.source, motion.t - recording.t[0], q, v, motion.effort, prior, identified, rigid, motion.parts, check
     )

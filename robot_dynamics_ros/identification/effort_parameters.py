@@ -178,7 +178,7 @@ class EffortParameters:
         v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
         out = np.zeros(v.shape)
         if "armature" not in self.kinds:
-            out += model.armature * a
+            out += model.rotor_effort(a)
         if "viscous" not in self.kinds:
             out += model.damping * v
         if "coulomb" not in self.kinds:

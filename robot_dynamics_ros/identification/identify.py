@@ -54,7 +54,7 @@ _LIMITED = {
     "crosstalk": "its torque sensor reads moments across its axis (crosstalk). Predictions and `wrenches` have this, controllers and "
     "the simulator do not",
     "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have this; "
-    "controllers compensate its friction, not its rotor; the simulator does not have it",
+    "controllers and the simulator have its friction, not its rotor",
 }
 _ROWS = 1000  # of the regressor at a time
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
@@ -231,7 +231,7 @@ class Identification:
         bodies, values = self.parameters.bodies, self.values_of_joints
         columns = self.parameters.joint_columns(q, v, a, parts)
         joints = np.einsum("...jp,jp->...j", columns, values[:, bodies.stop :])
-        rigid = inverse_dynamics(self.model, q, v, a) - self.model.armature * a  # rotors are among the others
+        rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(a)  # rotors are among the others
         if self.least_squares_share.any():
             rigid = rigid + _regressor_times(self.prior, q, v, a, values[:, bodies] - self.full.values[bodies])
         return np.asarray(rigid + joints + self.parameters.known(v, a))

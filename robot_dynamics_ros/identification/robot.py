@@ -61,6 +61,10 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
         at = parameters.at(joints[joint.name], "rotor") if joint.name in joints else -1
         if at >= 0:
             changes["armature"] = joint.armature + max(float(values[at]), 0.0)
+        if joint.coupling is not None and joint.name in joints:
+            found = [parameters.at(joints[joint.name], name) for name in ("coupled_viscous", "coupled_coulomb")]
+            damping, friction = (max(float(values[at]), 0.0) if at >= 0 else 0.0 for at in found)
+            changes["coupling"] = dataclasses.replace(joint.coupling, damping=damping, friction=friction)
         return dataclasses.replace(joint, **changes) if changes else joint
 
     description = dataclasses.replace(

@@ -24,7 +24,6 @@ from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
-from robot_dynamics_ros.simulation.simulated_robot import PlantState
 
 
 class ConstrainedPlant(Plant):
@@ -79,16 +78,7 @@ class ConstrainedPlant(Plant):
             q, v = self._loops.project(q, v)
         except ConstraintError:
             q, v = self._loops.consistent_state(q, v)
-        self.system.memory["resting"][...] = 0.0
         return q, v, t
-
-    def state(self) -> PlantState:
-        return {**super().state(), "resting": self.stop_and_friction_effort}
-
-    def restore(self, state: PlantState) -> None:
-        super().restore(state)
-        if self._loops.rows:
-            self.system.memory["resting"][:] = state["resting"]
 
     def prepare(self) -> None:
         super().prepare()
@@ -98,15 +88,12 @@ class ConstrainedPlant(Plant):
 
     def _motion(self) -> tuple[Array, Array]:
         """Acceleration and reactions now."""
-        system = self.system
-        system.set_modes(np.zeros(self.model.nv), np.empty(0, dtype=np.intp))
-        tau = system.applied_effort(self.t, self._q, self._v, self._z) + self.stop_and_friction_effort
-        return self._loops.forward_dynamics(self._q, self._v, tau)
+        return self._loops.forward_dynamics(self._q, self._v, self._effort())
 
     @property
     def stop_and_friction_effort(self) -> Array:
         """(nv,) mean effort of dry friction and stops over the last step, N m or N."""
-        return self.system.memory["resting"].copy() if self._loops.rows else np.zeros(self.model.nv)
+        return self.system.memory["resting"].copy()
 
     def acceleration(self) -> Array:
         return self._motion()[0]

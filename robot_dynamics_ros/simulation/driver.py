@@ -90,5 +90,5 @@ class Driver:
         plant = self._plant
         if type(plant) is Plant:  # the mean acceleration of the last period costs a tenth of the present one
             a = (plant.v - self._before) / plant.dt
-            return plant.system.inverse_dynamics(plant.q, plant.v, a)[0] - plant.model.armature * a
-        return plant.joint_effort() - plant.model.armature * plant.acceleration()
+            return plant.system.inverse_dynamics(plant.q, plant.v, a)[0] - plant.model.rotor_effort(a)
+        return plant.joint_effort() - plant.model.rotor_effort(plant.acceleration())

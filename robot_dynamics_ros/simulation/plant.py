@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -72,6 +73,13 @@ class Plant(SimulatedRobot):
         self._friction_with_brakes = self._friction.with_brakes(per_joint(o.brake_effort, model, "brake_effort"))
         for contact in o.contacts:
             model.link_index(contact.link)
+        if len(self._friction.turns) and method not in TIME_STEPPING:
+            raise ArgumentError(
+                "motors that turn with two joints are simulated by time stepping",
+                where="integrator",
+                got=o.integrator,
+                remedy=f"One of {', '.join(TIME_STEPPING)}.",
+            )
         effects = Effects(
             self._friction,
             rigid,
@@ -154,7 +162,7 @@ class Plant(SimulatedRobot):
         self._set_wrenches({}, {})
         check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, t
-        for name in ("steps", "alternating", "previous", "command", "tau", "known"):
+        for name in ("steps", "alternating", "previous", "command", "tau", "known", "resting"):
             memory[name][:] = 0
 
     def _command_limits(self) -> tuple[Array, Array, Array, Array]:
@@ -163,7 +171,7 @@ class Plant(SimulatedRobot):
 
     def state(self) -> PlantState:
         memory = self.system.memory
-        carried = {name: memory[name].copy() for name in ("held", *CARRIED)}
+        carried = {name: memory[name].copy() for name in ("held", "resting", *CARRIED)}
         return {**super().state(), "y": self._state(), "carried": carried}
 
     def restore(self, state: PlantState) -> None:
@@ -289,9 +297,17 @@ class Plant(SimulatedRobot):
     def prepare(self) -> None:
         self.system.prepare()
 
+    def _effort(self) -> Array:
+        """(nv,) all that acts now but the bias, dry friction and stops by their mean over the last step, N m or N."""
+        system = self.system
+        system.set_modes(np.zeros(self.model.nv), np.empty(0, dtype=np.intp))
+        return system.applied_effort(self.t, self._q, self._v, self._z) + system.memory["resting"]
+
     def acceleration(self) -> Array:
         self.prepare()
         y = self._state()
+        if len(self._friction.turns):
+            return np.asarray(forward_dynamics(self.model, self._q, self._v, self._effort()))
         self._hybrid.settle(self.t, y)
         rate = np.empty_like(y)
         self.system.derivative(self.t, y, rate)

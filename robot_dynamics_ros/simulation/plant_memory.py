@@ -97,6 +97,8 @@ def plant_memory(
         "has_springs": effects.springs is not None,
         "has_compliant_stops": effects.stops is not None,
         "has_rigid_stops": effects.rigid_stops.any,
+        "couples": (couples := len(effects.friction.turns)),
+        "by_impulse": rows + couples > 0,
         "has_loops": rows > 0,
         "rows": rows,
         "bodies": model.nb,
@@ -111,7 +113,7 @@ def _fill(memory: Memory[PlantMemory], coordinates: Coordinates, effects: Effect
         for name, value in values.items():
             memory[name][...] = value
 
-    put(q_of_v=coordinates.q_of_v, substeps=1, max_speed=np.inf)
+    put(q_of_v=coordinates.q_of_v, substeps=1, max_speed=np.inf, couple=effects.friction.turns)
     if coordinates.floating:
         put(coth=COTH, tanh=TANH)
         put(floating_q=[iq for iq, _ in coordinates.floating], floating_v=[iv for _, iv in coordinates.floating])

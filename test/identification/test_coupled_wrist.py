@@ -79,10 +79,6 @@ def test_controllers_compensate_the_motor_s_friction(coupled, backend, tmp_path)
     file = FrictionFile.read(tmp_path / "f.json", model)
     with pytest.warns(rd.ModelWarning, match="controllers do not compensate coupled_rotor of wrist_2_joint$"):
         friction = file.friction(model)
-    with pytest.warns(
-        rd.ModelWarning, match="simulator does not have coupled_coulomb of wrist_2_joint, wrist_3_joint;"
-    ):
-        assert file.friction(model, coupled=False).coupling is None
     v = np.array([0.3, -0.02, 0.05])
     u = MOTORS[2] @ v
     by_hand = 0.4 * np.tanh(v / 0.02) + 0.1 * v + (1.5 * np.tanh(u / 0.05) + 0.4 * u) * MOTORS[2]

@@ -113,7 +113,7 @@ class Estimates:
             law = getattr(runner.law, "friction", None) if self.observer is None else self.observer.friction
             friction = 0.0 if law is None else law.effort(work.v)
             if runner.fresh[0] == 0 and dt > 0.0:
-                rotor = work.model.armature * ((work.v - self._before) / dt)
+                rotor = work.model.rotor_effort((work.v - self._before) / dt)
             np.copyto(self._before, work.v)
         gravity = work.gravity_forces() if kind.meaning == "torque_without_gravity" else self._measured
         return motor_effort(

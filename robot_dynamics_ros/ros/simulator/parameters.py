@@ -12,6 +12,7 @@ import numpy as np
 from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.friction_law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_engine, make_mujoco_plant
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
@@ -270,8 +271,9 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
     path = values["friction_file"]
     if not path or not values["friction"]:
         return bool(values["friction"])
-    friction = FrictionFile.read(path, model).friction(model, coupled=False)
-    return JointFriction(friction.viscous, friction.coulomb, friction.breakaway, friction.stribeck_speed)
+    friction = FrictionFile.read(path, model).friction(model, "the simulator does not have")
+    own = friction.viscous, friction.coulomb, friction.breakaway, friction.stribeck_speed
+    return JointFriction(*own, coupling=friction.rows[-len(COUPLING) :])
 
 
 def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:

@@ -32,6 +32,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     constant,
     integers,
     numbers,
+    row,
 )
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
@@ -46,34 +47,39 @@ class ComplementarityMemory(Declared):
     nv: int
     has_loops: bool = constant(bool, "whether closed loops bind the joints")
     rows: int = constant(int, "rows of the constraints of closed loops")
+    couples: int = constant(int, "motors that turn with two joints")
+    by_impulse: bool = constant(bool, "whether there are closed loops or such motors: velocities then follow from impulses")
+    couple: Matrix = numbers("couples", "nv", meaning="speed of each of these motors per speed of the joints")
     M: Matrix = numbers("nv", "nv", meaning="mass matrix, with what is implicit in the step")
     U: Matrix = numbers("nv", "nv", meaning="its factor")
     pivot: Vector = numbers("nv", meaning="inverse of the factor's diagonal")
     f: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all that is known")
     v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity")
-    target: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at which a held row is held")
-    lo: Vector = numbers("nv", unit="N m s or N s", meaning="least impulse of friction and stop")
-    hi: Vector = numbers("nv", unit="N m s or N s", meaning="largest impulse of friction and stop")
+    target: Vector = numbers("nv + couples", unit="rad/s or m/s", meaning="velocity at which a held row is held")
+    lo: Vector = numbers("nv + couples", unit="N m s or N s", meaning="least impulse of friction and stop")
+    hi: Vector = numbers("nv + couples", unit="N m s or N s", meaning="largest impulse of friction and stop")
     u: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity")
-    x: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of friction and stop")
+    x: Vector = numbers("nv + couples", unit="N m s or N s", meaning="impulse of friction and stop")
     work: Vector = numbers("nv", meaning="right-hand side for the rows that move")
-    side: Integers = integers("nv", meaning="side of each row: LOW, HELD, HIGH or FREE")
-    wrong: Integers = integers("nv", meaning="side that a row should be on, FREE where it is right")
-    part: Integers = integers("nv", meaning="numbers of the rows that move")
+    side: Integers = integers("nv + couples", meaning="side of each row: LOW, HELD, HIGH or FREE")
+    wrong: Integers = integers("nv + couples", meaning="side that a row should be on, FREE where it is right")
+    part: Integers = integers("nv + couples", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
     unsettled: Integers = integers(1, meaning="1 if the iteration of a step has not converged")
-    loop_K: Matrix = numbers("rows + nv if rows else 0", "nv", meaning="constraint rows, those of stops after them")
-    loop_Y: Matrix = numbers("rows + nv if rows else 0", "nv", meaning="inverse mass matrix times the rows, transposed")
+    loop_K: Matrix = numbers("rows + nv + couples if rows + couples else 0", "nv", meaning="constraint rows, those of stops after them")
+    loop_Y: Matrix = numbers("rows + nv + couples if rows + couples else 0", "nv", meaning="inverse mass matrix times the rows, transposed")
     loop_A: Matrix = numbers(
-        "rows + nv if rows else 0", "rows + nv if rows else 0", meaning="its product with the rows"
+        "rows + nv + couples if rows + couples else 0", "rows + nv + couples if rows + couples else 0", meaning="its product with the rows"
     )
-    loop_W: Matrix = numbers("nv if rows else 0", "nv", meaning="velocities per impulse at each joint")
-    loop_x: Vector = numbers("rows + nv if rows else 0", meaning="right-hand side of the rows")
-    loop_row: Vector = numbers("nv if rows else 0", meaning="one row")
+    loop_W: Matrix = numbers(
+        "nv + couples if rows + couples else 0", "nv", meaning="velocities per impulse of each row"
+    )
+    loop_x: Vector = numbers("rows + nv + couples if rows + couples else 0", meaning="right-hand side of the rows")
+    loop_row: Vector = numbers("nv if rows + couples else 0", meaning="one row")
     loop_free: Vector = numbers(
-        "nv if rows else 0", unit="rad/s or m/s", meaning="change of velocity where no row acts"
+        "nv if rows + couples else 0", unit="rad/s or m/s", meaning="change of velocity where no row acts"
     )
-    loop_order: Integers = integers("rows + nv if rows else 0", meaning="order of the pivots")
+    loop_order: Integers = integers("rows + nv + couples if rows + couples else 0", meaning="order of the pivots")
     loop_rank: Integers = integers(1, meaning="rank of the rows")
     loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")
 
@@ -184,16 +190,29 @@ def solve_loops(p: ComplementarityMemory, n: int) -> None:
         p.loop_x[r] = rest / p.loop_A[r, r]
 
 
+def speed_of(p: ComplementarityMemory, i: int, v: Vector) -> float:
+    """Speed of row ``i`` for joint speeds ``v``: that of a joint, or of a motor that turns with two."""
+    if i < p.nv:
+        return v[i]
+    speed = 0.0
+    for j in range(p.nv):
+        speed += p.couple[i - p.nv, j] * v[j]
+    return speed
+
+
 def _mobility(p: ComplementarityMemory) -> None:
-    """Rows of P M⁻¹ in ``p.loop_W``: the velocities per impulse at each joint of a robot with loops."""
+    """Rows of P M⁻¹ in ``p.loop_W``: the velocities per impulse of each row."""
     p.loop_ready[0] = 1
-    for i in range(p.nv):
+    for i in range(p.nv + p.couples):
         for j in range(p.nv):
             p.loop_row[j] = 0.0
-        p.loop_row[i] = 1.0
+            if i >= p.nv:
+                p.loop_row[j] = p.couple[i - p.nv, j]
+        if i < p.nv:
+            p.loop_row[i] = 1.0
         solve_mass(p, p.loop_row)
         for r in range(p.rows):
-            p.loop_x[r] = p.loop_Y[r, i]
+            p.loop_x[r] = speed_of(p, i, row(p.loop_Y, r))
         solve_loops(p, p.rows)
         for j in range(p.nv):
             total = p.loop_row[j]
@@ -202,16 +221,17 @@ def _mobility(p: ComplementarityMemory) -> None:
             p.loop_W[i, j] = total
 
 
-def _velocities_with_loops(p: ComplementarityMemory) -> int:
-    """The same as :func:`_velocities` for a robot with loops, which moves by ``p.loop_free`` if no row acts.
+def _velocities_by_impulse(p: ComplementarityMemory) -> int:
+    """The same as :func:`_velocities` for a robot with loops or coupled motors, which moves by ``p.loop_free`` if no row acts.
 
-    Rows that hold each other through the loops share what they bear: a small ridge picks that one of all solutions.
+    Rows that hold each other share what they bear: a small ridge picks that one of all solutions.
     """
     n = 0
     acting = 0
     for i in range(p.nv):
-        p.x[i] = 0.0
         p.u[i] = p.loop_free[i]
+    for i in range(p.nv + p.couples):
+        p.x[i] = 0.0
         if p.side[i] == HELD:
             p.part[n] = i
             n += 1
@@ -225,21 +245,21 @@ def _velocities_with_loops(p: ComplementarityMemory) -> int:
         return 1
     if p.loop_ready[0] == 0:
         _mobility(p)
-    for i in range(p.nv):
+    for i in range(p.nv + p.couples):
         if p.side[i] == LOW or p.side[i] == HIGH:
             for j in range(p.nv):
                 p.u[j] += p.loop_W[i, j] * p.x[i]
     if n > 0:
         trace = 0.0
         for k in range(n):
-            trace += p.loop_W[p.part[k], p.part[k]]
+            trace += speed_of(p, p.part[k], row(p.loop_W, p.part[k]))
         ridge = 1e-10 * max(trace / float(n), 1e-300)
         for k in range(n):
             i = p.part[k]
             for m in range(n):
-                p.loop_A[k, m] = p.loop_W[i, p.part[m]]
+                p.loop_A[k, m] = speed_of(p, p.part[m], row(p.loop_W, i))
             p.loop_A[k, k] += ridge
-            p.loop_x[k] = p.target[i] - p.v[i] - p.u[i]
+            p.loop_x[k] = p.target[i] - speed_of(p, i, p.v) - speed_of(p, i, p.u)
         factor_loops(p, n, 0.0)
         solve_loops(p, n)
         for k in range(n):
@@ -252,8 +272,8 @@ def _velocities_with_loops(p: ComplementarityMemory) -> int:
 
 def _velocities(p: ComplementarityMemory) -> int:
     """``p.u`` for the present sides, and ``p.x`` where it is given by them."""
-    if p.has_loops:
-        return _velocities_with_loops(p)
+    if p.by_impulse:
+        return _velocities_by_impulse(p)
     n = 0
     for i in range(p.nv):
         p.x[i] = 0.0
@@ -292,16 +312,16 @@ def _wrong_rows(p: ComplementarityMemory) -> int:
     """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
     scale = 1.0
     slack = 1e-13
-    if p.has_loops:
+    if p.by_impulse:
         slack = 1e-10  # the ridge's
     for i in range(p.nv):
         scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
     count = 0
-    for i in range(p.nv):
+    for i in range(p.nv + p.couples):
         p.wrong[i] = FREE
         if p.side[i] == HELD:
             impulse = p.x[i]
-            if not p.has_loops:
+            if not p.by_impulse:
                 impulse = -p.f[i]
                 for j in range(p.nv):
                     impulse += p.M[i, j] * p.u[j]
@@ -311,7 +331,7 @@ def _wrong_rows(p: ComplementarityMemory) -> int:
             elif impulse > p.hi[i]:
                 p.wrong[i] = HIGH
         elif p.side[i] != FREE:
-            away = (p.v[i] + p.u[i] - p.target[i]) * float(p.side[i])
+            away = (speed_of(p, i, p.v) + speed_of(p, i, p.u) - p.target[i]) * float(p.side[i])
             if away > slack * scale:
                 p.wrong[i] = HELD
         if p.wrong[i] != FREE:
@@ -325,14 +345,14 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
     Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW, HELD, HIGH, or FREE in rows that nothing
     acts on) as the guess and leaves the solution's there, with ``p.u`` and ``p.x``.
     """
-    for i in range(p.nv):
+    for i in range(p.nv + p.couples):
         if p.side[i] == LOW and p.lo[i] == -inf:
             p.side[i] = HELD
         if p.side[i] == HIGH and p.hi[i] == inf:
             p.side[i] = HELD
-    fewest = p.nv + 1
+    fewest = p.nv + p.couples + 1
     patience = 10
-    for _ in range(50 + 20 * p.nv):
+    for _ in range(50 + 20 * (p.nv + p.couples)):
         if _velocities(p) == 0:
             return 0
         count = _wrong_rows(p)
@@ -346,7 +366,7 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
             patience -= 1
         else:
             single = True
-        for i in range(p.nv - 1, -1, -1):
+        for i in range(p.nv + p.couples - 1, -1, -1):
             if p.wrong[i] != FREE:
                 p.side[i] = p.wrong[i]
                 if single:

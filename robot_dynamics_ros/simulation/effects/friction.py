@@ -23,19 +23,20 @@ from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 
 
 class FrictionMemory(Declared):
-    """Friction of the joints."""
+    """Friction of the joints, then of the motors that turn with two of them."""
 
     nv: int
-    viscous: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="viscous friction d")
-    coulomb: Vector = numbers("nv", unit="N m or N", meaning="Coulomb friction F_c")
-    rise: Vector = numbers("nv", unit="N m or N", meaning="static friction above Coulomb's, F_s − F_c")
-    stribeck_velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed v_s of the Stribeck curve")
+    couples: int
+    viscous: Vector = numbers("nv + couples", unit="N m s/rad or N s/m", meaning="viscous friction d")
+    coulomb: Vector = numbers("nv + couples", unit="N m or N", meaning="Coulomb friction F_c")
+    rise: Vector = numbers("nv + couples", unit="N m or N", meaning="static friction above Coulomb's, F_s − F_c")
+    stribeck_velocity: Vector = numbers("nv + couples", unit="rad/s or m/s", meaning="speed v_s of the Stribeck curve")
     stribeck_exponent: Vector = numbers(1, meaning="exponent δ of the Stribeck curve")
-    dry: Integers = integers("nv", meaning="1 where the joint has dry friction")
+    dry: Integers = integers("nv + couples", meaning="1 where there is dry friction")
 
 
 def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
-    """F(|v|) of joint ``i`` while sliding; F_s in the limit of rest.  A routine."""
+    """F(|v|) of joint or coupled motor ``i`` while sliding; F_s in the limit of rest.  A routine."""
     if p.rise[i] == 0.0:
         return p.coulomb[i]
     return friction_law.dry_friction(speed, p.coulomb[i], p.rise[i], p.stribeck_velocity[i], p.stribeck_exponent[0])
@@ -51,6 +52,8 @@ class JointFriction:
         static: F_s, breakaway, at least F_c; ``None``: equal to F_c.
         stribeck_velocity: v_s, rad/s or m/s; matters only where F_s exceeds F_c.
         stribeck_exponent: δ.
+        coupling: (5, nv) motors that turn with two joints, see :attr:`~robot_dynamics_ros.control.friction.Friction.coupling`;
+            ``None``: the model's.
     """
 
     viscous: Values | None = None
@@ -58,6 +61,7 @@ class JointFriction:
     static: Values | None = None
     stribeck_velocity: Values = 0.01
     stribeck_exponent: float = 2.0
+    coupling: Array | None = None
 
     def table(self, model: RobotModel) -> FrictionTable:
         """The numbers for one model.
@@ -85,22 +89,31 @@ class JointFriction:
                 where="Stribeck curve",
                 got=(self.stribeck_velocity, self.stribeck_exponent),
             )
-        return FrictionTable(viscous, coulomb, static, velocity, float(self.stribeck_exponent))
+        rows = model.coupling if self.coupling is None else self.coupling
+        later = np.flatnonzero(rows[0] * rows[3:5].any(axis=0))  # a motor is stated at both of its joints
+        turns = np.zeros((len(later), model.nv))
+        turns[np.arange(len(later)), later], turns[np.arange(len(later)), later - 1] = 1.0, rows[0, later]
+        dry = rows[3, later]
+        columns = ((viscous, rows[4, later]), (coulomb, dry), (static, dry), (velocity, np.ones(len(later))))
+        return FrictionTable(*map(np.concatenate, columns), float(self.stribeck_exponent), turns)
 
 
 class FrictionTable:
-    """Friction as (nv,) arrays.
+    """Friction of the joints, then of the nm motors that turn with two of them: (nv + nm,) arrays.
 
     Attributes:
         viscous, coulomb, static, velocity: d, F_c, F_s, v_s.
         rise: F_s − F_c.
-        dry: (nv,) whether the joint has dry friction.
+        dry: whether there is dry friction.
+        turns: (nm, nv) speed of each of these motors per speed of the joints.
         curved: whether any joint has F_s > F_c.
     """
 
-    def __init__(self, viscous: Array, coulomb: Array, static: Array, velocity: Array, exponent: float) -> None:
+    def __init__(
+        self, viscous: Array, coulomb: Array, static: Array, velocity: Array, exponent: float, turns: Array
+    ) -> None:
         self.viscous, self.coulomb, self.static, self.velocity = viscous, coulomb, static, velocity
-        self.exponent = exponent
+        self.exponent, self.turns = exponent, turns
         self.dry = static > 0.0
         self.curved = bool((static > coulomb).any())
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
@@ -108,7 +121,9 @@ class FrictionTable:
 
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
-        return FrictionTable(self.viscous, self.coulomb + effort, self.static + effort, self.velocity, self.exponent)
+        effort = np.concatenate((effort, np.zeros(len(self.turns))))
+        dry = self.coulomb + effort, self.static + effort
+        return FrictionTable(self.viscous, *dry, self.velocity, self.exponent, self.turns)
 
 
 def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
@@ -116,7 +131,7 @@ def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> 
     if friction is True:
         return JointFriction().table(model)
     if friction is False or friction is None:
-        return JointFriction(0.0, 0.0).table(model)
+        return JointFriction(0.0, 0.0, coupling=np.zeros((5, model.nv))).table(model)
     if isinstance(friction, JointFriction):
         return friction.table(model)
     raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)

@@ -26,9 +26,7 @@ class LoopMemory(ComplementarityMemory):
     closing: Matrix = numbers("rows", "nv", meaning="K, rows of the constraints")
     loop_gap: Vector = numbers("rows", unit="m or rad", meaning="φ, what the loops are open")
     loop_rate: Vector = numbers("rows", meaning="rate of K times the velocity")
-    resting: Vector = numbers(
-        "nv if rows else 0", unit="N m or N", meaning="mean effort of friction and stops in the step"
-    )
+    resting: Vector = numbers("nv", unit="N m or N", meaning="mean effort of friction and stops in the step")
     limit: Integers = integers("nv", meaning="−1 or 1 where the lower or upper stop acts")
     q_of_v: Integers = integers("nv", meaning="number of the joint's position in q; −1 for a floating joint")
     lower: Vector = numbers("nv", unit="rad or m", meaning="rigid stop below")

@@ -25,7 +25,7 @@ The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.c
 
 from __future__ import annotations
 
-from math import inf
+from math import copysign, inf
 
 from robot_dynamics_ros.dynamics.configuration import move_free_joint
 from robot_dynamics_ros.dynamics.engine.routines import (
@@ -42,6 +42,7 @@ from robot_dynamics_ros.simulation.effects.complementarity import (
     factor_mass,
     solve_complementarity,
     solve_mass,
+    speed_of,
 )
 from robot_dynamics_ros.simulation.effects.contact import (
     ContactMemory,
@@ -105,7 +106,8 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     given: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all but the robot's own motion and friction")
     push: Vector = numbers("nv", unit="N m or N", meaning="what external wrenches give at the joints")
     implicit: Vector = numbers("nv", meaning="what is implicit of damping and springs, on the mass matrix's diagonal")
-    bound: Vector = numbers("nv", unit="N m s or N s", meaning="largest impulse of dry friction")
+    coupled_implicit: Vector = numbers("couples", meaning="what is implicit of coupled motors' viscous friction")
+    bound: Vector = numbers("nv + couples", unit="N m s or N s", meaning="largest impulse of dry friction")
     z: Vector = numbers("motors", unit="A", meaning="motor currents")
     z1: Vector = numbers("motors", unit="A", meaning="motor currents after the step")
     z0: Vector = numbers("motors", unit="A", meaning="motor currents at the start of the control period")
@@ -370,6 +372,17 @@ def prepare(p: PlantMemory, h: float) -> int:
                 p.stiff[i] = 0.0
         p.implicit[i] = h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
         p.M[i, i] += p.implicit[i]
+    for k in range(p.couples):
+        damped = 1.0
+        if p.midpoint:
+            damped = 0.5
+            for i in range(p.nv):
+                if h * p.viscous[p.nv + k] * p.couple[k, i] * p.couple[k, i] > p.M[i, i]:
+                    damped = 1.0
+        p.coupled_implicit[k] = h * damped * p.viscous[p.nv + k]
+        for i in range(p.nv):
+            for j in range(p.nv):
+                p.M[i, j] += p.coupled_implicit[k] * p.couple[k, i] * p.couple[k, j]
     if p.has_contacts:
         place_contacts(p, p.at)
         linearize_contacts(p, p.v)
@@ -379,13 +392,18 @@ def prepare(p: PlantMemory, h: float) -> int:
         for i in range(p.nv):
             for j in range(p.nv):
                 p.M[i, j] += h * p.D[i, j] + h * h * sprung * p.K[i, j]
+    if factor_mass(p) == 0:
+        return 0
+    p.loop_ready[0] = 0
     if p.has_loops:
-        if factor_mass(p) == 0:
-            return 0
-        p.loop_ready[0] = 0
         bind(p, p.at)
-        return 1
-    return factor_mass(p)
+    return 1
+
+
+def _add_coupled(p: PlantMemory, k: int, effort: float, out: Vector) -> None:
+    """Add an effort of coupled motor ``k`` to (nv,) efforts of the joints, by virtual work."""
+    for i in range(p.nv):
+        out[i] += effort * p.couple[k, i]
 
 
 def _bias(p: PlantMemory, v: Vector, h: float) -> None:
@@ -422,6 +440,10 @@ def predict(p: PlantMemory, h: float) -> None:
                 elif p.v[i] < 0.0:
                     tau += friction
         p.middle[i] = 0.5 * (h * tau + p.bias_impulse[i])
+    for k in range(p.couples):
+        speed = speed_of(p, p.nv + k, p.v)
+        if speed > 0.0 or speed < 0.0:
+            _add_coupled(p, k, -copysign(0.5 * h * dry_friction(p, p.nv + k, speed), speed), p.middle)
     solve_mass(p, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
@@ -461,8 +483,13 @@ def finish(p: PlantMemory, h: float) -> int:
                 if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
                     p.q1[k] = stop
                     moved = True
+    if p.by_impulse:
+        for i in range(p.nv):
+            p.resting[i] = p.x[i] / h
+        for k in range(p.couples):
+            _add_coupled(p, k, p.x[p.nv + k] / h, p.resting)
     if p.has_loops:
-        return _bring_back(p, h)
+        return _bring_back(p)
     if p.in_momenta:
         carry_momentum(p, h)
         if moved:
@@ -483,7 +510,11 @@ def _impulses(p: PlantMemory, h: float) -> None:
                 for j in range(p.nv):
                     tau += p.D[i, j] * (p.middle[j] - p.v[j])
             p.given[i] = h * tau
-            p.bound[i] = h * dry_friction(p, i, p.middle[i])
+        for k in range(p.couples):
+            lag = speed_of(p, p.nv + k, p.middle) - speed_of(p, p.nv + k, p.v)
+            _add_coupled(p, k, h * p.viscous[p.nv + k] * lag, p.given)
+        for i in range(p.nv + p.couples):
+            p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.middle))
     else:
         smooth_efforts(p, p.v, h)
         for i in range(p.nv):
@@ -492,14 +523,15 @@ def _impulses(p: PlantMemory, h: float) -> None:
                 for j in range(p.nv):
                     tau -= h * p.K[i, j] * p.v[j]
             p.given[i] = h * tau
-            p.bound[i] = h * dry_friction(p, i, p.v[i])
+        for i in range(p.nv + p.couples):
+            p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.v))
 
 
 def _velocities_at_the_end(p: PlantMemory, reach: float, first: bool) -> int:
     """``p.v1`` for the present ``p.bias_impulse``; 0 if it cannot be resolved."""
     for i in range(p.nv):
         p.f[i] = p.given[i] + p.bias_impulse[i]
-    if p.has_loops:
+    if p.by_impulse:
         _free_motion(p)
     if resolve(p, reach, first) == 0:
         return 0
@@ -519,6 +551,8 @@ def _with_momentum(p: PlantMemory, h: float, first: bool) -> int:
         if p.has_contacts:
             for j in range(p.nv):
                 p.total[i] -= h * (p.D[i, j] + 0.25 * h * p.K[i, j]) * p.u[j]
+    for k in range(p.couples):
+        _add_coupled(p, k, p.x[p.nv + k] - p.coupled_implicit[k] * speed_of(p, p.nv + k, p.u), p.total)
     return 1
 
 
@@ -574,7 +608,7 @@ def _free_motion(p: PlantMemory) -> None:
         p.loop_free[i] -= 2.0 * p.v[i]
 
 
-def _bring_back(p: PlantMemory, h: float) -> int:
+def _bring_back(p: PlantMemory) -> int:
     """``p.q1`` and ``p.v1`` made the nearest state that loops, and the stops that joints rest on, allow.
 
     In the metric of the mass matrix at the end of the step: that in its middle makes errors more than twice as large.
@@ -582,8 +616,6 @@ def _bring_back(p: PlantMemory, h: float) -> int:
     p.mass_matrix(p.q1, p.M)
     if factor_mass(p) == 0:
         return 0
-    for i in range(p.nv):
-        p.resting[i] = p.x[i] / h
     n = 0
     for k in range(6):
         n = bind_with_stops(p, p.q1)
@@ -617,6 +649,8 @@ def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
         if p.has_compliant_stops:
             effort += stop_effort(p, i, p.position[i], v[i])
         p.effort[i] = effort
+    for k in range(p.couples):
+        _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
     if p.has_motors:
         for m in range(p.motors):
             i = p.motor_index[m]
@@ -634,16 +668,17 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
     """
     if first:
         for i in range(p.nv):
-            p.target[i] = 0.0
             p.limit[i] = 0
+        for i in range(p.nv + p.couples):
+            p.target[i] = 0.0
             p.side[i] = 2
             if p.dry[i] != 0:
                 p.lo[i] = -p.bound[i]
                 p.hi[i] = p.bound[i]
                 p.side[i] = 0  # what rests is likely to rest on
-                if p.v[i] > 0.0:
+                if speed_of(p, i, p.v) > 0.0:
                     p.side[i] = -1
-                elif p.v[i] < 0.0:
+                elif speed_of(p, i, p.v) < 0.0:
                     p.side[i] = 1
     for _ in range(p.nv + 1):
         if solve_complementarity(p) == 0:
@@ -774,6 +809,8 @@ def applied_efforts(p: PlantMemory) -> None:
         if p.slip[i] > 0.0 or p.slip[i] < 0.0:
             effort -= p.slip[i] * dry_friction(p, i, v)
         p.effort[i] = effort
+    for k in range(p.couples):
+        _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, p.middle), p.effort)
     if p.has_motors:
         for m in range(p.motors):
             i = p.motor_index[m]

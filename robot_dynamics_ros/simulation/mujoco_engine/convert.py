@@ -9,6 +9,7 @@ planar                               two slides and a hinge
 floating                             three slides along the axes of the joint frame and a ball
 mimic joint                          joint and an equality constraint; its damping, friction, rotor count for its master
 position limits                      joint limits, stiff, without rebound
+motor of two joints                  tendon with its friction, another with its rotor's inertia
 damping, friction, rotor inertia     ``damping``, ``frictionloss`` (stiff, so that it hardly creeps), ``armature``
 ``<collision>`` (or ``<visual>``)    geoms; meshes as convex hulls
 ===================================  ==================================================================================
@@ -31,7 +32,8 @@ from robot_dynamics_ros.model.joint_motion import plane_axes, rotation_of_quater
 from robot_dynamics_ros.model.mjcf import is_mjcf
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
-from robot_dynamics_ros.simulation.coordinates import position_bounds
+from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
+from robot_dynamics_ros.simulation.effects.friction import FrictionTable, friction_table
 from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     GeomOptions,
@@ -120,7 +122,7 @@ def robot_spec(
             joint.limited = 0
             if dof < 0:
                 continue
-            joint.armature = float(model.armature[dof])
+            joint.armature = float(model.armature[dof] - model.coupling[5, dof])
             if o.stops is not None and np.isfinite(lower[dof]) | np.isfinite(upper[dof]):
                 joint.limited = 1
                 joint.range = [max(float(lower[dof]), -1e10), min(float(upper[dof]), 1e10)]
@@ -130,6 +132,7 @@ def robot_spec(
         bodies[int(model.link_body[k]) + 1].add_site(name=link, **placed(at))
     _add_geometry(spec, model, bodies, shapes, own, o, contact or {})
     _add_mimics(spec, model, h)
+    _add_coupled(spec, model, friction_table(model, o.friction), h)
     if o.constraints is not None:
         _add_constraints(spec, model, bodies, o.constraints, h)
     return spec
@@ -265,6 +268,21 @@ def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
         master = model.moving_joint_names[int(model.mimic_master[i])]
         ratio, offset = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
         _couple(spec, model.moving_joint_names[i], master, ratio, offset, h)
+
+
+def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
+    """Friction and rotors of motors that turn with two joints."""
+    names, axes = Coordinates(model).names, np.eye(model.nv)
+    columns = friction.turns, friction.coulomb[model.nv :], friction.viscous[model.nv :]
+    motors = [(turns, dry, viscous, 0.0) for turns, dry, viscous in zip(*columns, strict=True)]
+    for i, j, inertia in model.coupled_rotors:
+        motors.append((axes[i] + model.coupling[0, i] * axes[j], 0.0, 0.0, inertia / model.coupling[0, i]))
+    for number, (turns, dry, viscous, rotor) in enumerate(motors):
+        tendon = spec.add_tendon(name=f"motor{number}", frictionloss=dry, armature=rotor)
+        tendon.damping[0] = viscous
+        tendon.solref_friction, tendon.solimp_friction = [2.0 * h, 1.0], STIFF
+        for dof in np.flatnonzero(turns):
+            tendon.wrap_joint(names[dof], turns[dof])
 
 
 def _couple(

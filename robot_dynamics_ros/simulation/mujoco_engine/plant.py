@@ -83,7 +83,7 @@ class MujocoPlant(SimulatedRobot):
         self._reader, self._objects, self._loop_rows = world.reader, world.objects, world.loop_rows
         self._ask = mujoco.MjData(self.m)
         self.links, self.objects = world.reader.links, tuple(world.objects)
-        self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous
+        self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous[: model.nv]
         self._switch_brakes()
         self.command, self.tau, self._periods = np.zeros(model.nv), np.zeros(model.nv), np.zeros(1, dtype=np.int64)
         self._inverse = kernel(model, "inverse_dynamics_wrenches", external=True)
@@ -95,9 +95,10 @@ class MujocoPlant(SimulatedRobot):
 
     def _enough_substeps(self, integrator: str | None) -> int:
         longest = LONGEST_STEP
-        if integrator == "rk4" and self._friction.viscous.any():
+        viscous = np.diag(self._friction.viscous[: self.model.nv])
+        if integrator == "rk4" and viscous.any():
             M = mass_matrix(self.model, self._start_q)
-            fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, np.diag(self._friction.viscous)))).max()
+            fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, viscous))).max()
             longest = max(min(longest, 1.0 / fastest), self.dt / MOST_SUBSTEPS)  # the method's limit is 2.78 / fastest
         return max(1, math.ceil(self.dt / longest - 1e-9))
 
@@ -122,11 +123,11 @@ class MujocoPlant(SimulatedRobot):
 
     def _set_dry(self) -> None:
         """Dry friction at the present speed."""
-        table = self._friction
-        dry = table.coulomb
+        table, own = self._friction, slice(self.model.nv)  # coupled motors are tendons
+        dry = table.coulomb[own]
         if table.curved:
             speed = np.abs(self.map.read(self.data)[1])
-            dry = dry_friction(speed, table.coulomb, table.rise, table.velocity, table.exponent)
+            dry = dry_friction(speed, dry, table.rise[own], table.velocity[own], table.exponent)
         self.m.dof_frictionloss[self.map.v_at] = np.minimum(dry + self._brake if self._braked else dry, BRAKE)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:

@@ -100,7 +100,9 @@ class Friction:
             per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
             per_joint(smoothing, n, "friction smoothing", positive=True),
             _offset(offset, n),
-            _coupling([dict(zip(COUPLING, x, strict=False)) for x in model.coupling.T] if coupling is None else coupling, n),
+            _coupling(
+                [dict(zip(COUPLING, x, strict=False)) for x in model.coupling.T] if coupling is None else coupling, n
+            ),
         )
 
     @property

@@ -111,7 +111,9 @@ def compare(found: Identification, recording: Recording, *, block: float = 0.05)
     motion = Motion.of_recordings(found.prior, [recording], window=found.window)
     check, motion = _validation(found, motion, block), found.with_efforts(motion).earlier(found.delay)
     q, v, a = motion.q, motion.v, motion.a
-    before = inverse_dynamics(found.prior, q, v, a) - found.prior.rotor_effort(a)  # rotors are among those that are known
+    before = inverse_dynamics(found.prior, q, v, a) - found.prior.rotor_effort(
+        a
+    )  # rotors are among those that are known
     parameters = found.parameters
     values = parameters.values(found.prior)[parameters.bodies.stop :]
     prior = before + parameters.known(v, a) + parameters.joint_columns(q, v, a, motion.parts) @ values

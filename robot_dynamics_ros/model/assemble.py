@@ -57,17 +57,12 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
     q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
     v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
-    friction = {"damping": 2, "friction": 1, "armature": 2}  # power of the multiplier
-    sums = {
-        word: _summed(
-            [
-                abs(k) ** power * (getattr(j, word) + (j.rotor_inertia if word == "armature" else 0.0))
-                for j, k in zip(order, multiplier, strict=True)
-            ],
-            order, v_index, nv,
-        )
-        for word, power in friction.items()
-    }  # fmt: skip
+    effects = [  # and the power of the multiplier of mimic joints
+        ("damping", 2, [j.damping for j in order]),
+        ("friction", 1, [j.friction for j in order]),
+        ("armature", 2, [j.armature + j.rotor_inertia for j in order]),
+    ]
+    sums = {w: _summed(np.abs(multiplier) ** n * x, order, v_index, nv) for w, n, x in effects}
     coupling = _coupled(description, {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0}, sums)
     return dict(
         name=description.name,
@@ -163,7 +158,7 @@ def _by_coordinate(values: list[float], sizes: list[int]) -> Array:
     return frozen_array(np.repeat(np.array(values, dtype=float), sizes), (sum(sizes),))
 
 
-def _summed(values: list[float], joints: list[Joint], v_index: list[int], nv: int) -> Array:
+def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> Array:
     """(nv,) sums over the joints that share a coordinate."""
     total = np.zeros(nv)
     for value, joint, first in zip(values, joints, v_index, strict=True):

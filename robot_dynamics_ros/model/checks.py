@@ -102,7 +102,9 @@ def checked_joint(joint: Joint) -> Joint:
         check_numbers([c.ratio, *sizes], where, "coupling")
         if c.ratio == 0.0 or c.width == 0.0 or min(sizes) < 0.0:
             raise ModelError(
-                f"its coupling is {c}", where=where, remedy="Ratio and width are not zero, friction and inertia not negative."
+                f"its coupling is {c}",
+                where=where,
+                remedy="Ratio and width are not zero, friction and inertia not negative.",
             )
     if joint.type is JointType.FLOATING:
         return joint

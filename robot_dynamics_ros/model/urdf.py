@@ -15,8 +15,8 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
 from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
-    Coupling,
     Array,
+    Coupling,
     Inertia,
     Joint,
     JointLimits,
@@ -162,6 +162,10 @@ def _read(
     ]
     names = {joint.name for joint in joints}
     joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
+    for joint in joints:
+        if joint.coupling is not None and joint.coupling.joint not in names - {joint.name}:
+            where = f"joint {joint.name!r} <coupling>"
+            raise UrdfError(f"{joint.coupling.joint!r} is no other joint", where=where, remedy="Name a neighbour.")
     joints = _without_limits_that_hold_masters(joints, findings)
     for name in clean.initial_positions.keys() - names:
         findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
@@ -223,9 +227,7 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
     return Link(link.name, inertia.in_parent(_pose(inertial.origin)))
 
 
-def _joint(
-    joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]
-) -> Joint:
+def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]) -> Joint:
     where = f"joint {joint.name!r} (line {line})"
     kind = JOINT_TYPES[joint.type]
     origin = _pose(joint.origin)
@@ -253,8 +255,8 @@ def _joint(
         k, d = joint.mimic.multiplier, joint.mimic.offset
         mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
     limits = _limits(joint, kind, where, findings)
-    rest = {"armature": armature, "mimic": mimic, "coupling": coupling, **friction}
-    return Joint(joint.name, kind, joint.parent, joint.child, origin, axis, limits, **rest)
+    made = Joint(joint.name, kind, joint.parent, joint.child, origin, axis, limits, armature=armature, **friction)
+    return dataclasses.replace(made, mimic=mimic, coupling=coupling)
 
 
 def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:

@@ -22,7 +22,11 @@ COMPILED = "native" in rd.available_backends()
 
 @lru_cache
 def solver(n, compiled):
-    memory = Memory(ComplementarityMemory, {"nv": n, "has_loops": False, "rows": 0}, compiled=compiled)
+    memory = Memory(
+        ComplementarityMemory,
+        {"nv": n, "has_loops": False, "rows": 0, "couples": 0, "by_impulse": False},
+        compiled=compiled,
+    )
     routines = make_routines(memory, (solve_complementarity,), compiled=compiled)
     return Complementarity(memory, routines["solve_complementarity"])
 

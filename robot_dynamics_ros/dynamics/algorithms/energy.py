@@ -23,8 +23,8 @@ def kinetic_energy(tree: Tree[S], q: Vector[S], v: Vector[S]) -> S:
         twice = twice + motion.v[i].dot(i.inertia.mul(motion.v[i]))
     for dof in tree.degrees():
         twice = twice + (tree.armature(dof) * v[dof]) * v[dof]
-    for i, j, inertia in tree.model.coupled_rotors:
-        twice = twice + (2.0 * inertia * v[i]) * v[j]
+    for j, k, inertia in tree.model.coupled_rotors:
+        twice = twice + (2.0 * inertia * v[j]) * v[k]
     return 0.5 * twice
 
 

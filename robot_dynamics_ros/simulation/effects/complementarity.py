@@ -48,7 +48,9 @@ class ComplementarityMemory(Declared):
     has_loops: bool = constant(bool, "whether closed loops bind the joints")
     rows: int = constant(int, "rows of the constraints of closed loops")
     couples: int = constant(int, "motors that turn with two joints")
-    by_impulse: bool = constant(bool, "whether there are closed loops or such motors: velocities then follow from impulses")
+    by_impulse: bool = constant(
+        bool, "whether there are closed loops or such motors: velocities then follow from impulses"
+    )
     couple: Matrix = numbers("couples", "nv", meaning="speed of each of these motors per speed of the joints")
     M: Matrix = numbers("nv", "nv", meaning="mass matrix, with what is implicit in the step")
     U: Matrix = numbers("nv", "nv", meaning="its factor")
@@ -66,10 +68,16 @@ class ComplementarityMemory(Declared):
     part: Integers = integers("nv + couples", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
     unsettled: Integers = integers(1, meaning="1 if the iteration of a step has not converged")
-    loop_K: Matrix = numbers("rows + nv + couples if rows + couples else 0", "nv", meaning="constraint rows, those of stops after them")
-    loop_Y: Matrix = numbers("rows + nv + couples if rows + couples else 0", "nv", meaning="inverse mass matrix times the rows, transposed")
+    loop_K: Matrix = numbers(
+        "rows + nv + couples if rows + couples else 0", "nv", meaning="constraint rows, those of stops after them"
+    )
+    loop_Y: Matrix = numbers(
+        "rows + nv + couples if rows + couples else 0", "nv", meaning="inverse mass matrix times the rows, transposed"
+    )
     loop_A: Matrix = numbers(
-        "rows + nv + couples if rows + couples else 0", "rows + nv + couples if rows + couples else 0", meaning="its product with the rows"
+        "rows + nv + couples if rows + couples else 0",
+        "rows + nv + couples if rows + couples else 0",
+        meaning="its product with the rows",
     )
     loop_W: Matrix = numbers(
         "nv + couples if rows + couples else 0", "nv", meaning="velocities per impulse of each row"

@@ -94,8 +94,9 @@ class JointFriction:
         turns = np.zeros((len(later), model.nv))
         turns[np.arange(len(later)), later], turns[np.arange(len(later)), later - 1] = 1.0, rows[0, later]
         dry = rows[3, later]
-        columns = ((viscous, rows[4, later]), (coulomb, dry), (static, dry), (velocity, np.ones(len(later))))
-        return FrictionTable(*map(np.concatenate, columns), float(self.stribeck_exponent), turns)
+        more = ((viscous, rows[4, later]), (coulomb, dry), (static, dry), (velocity, np.ones(len(later))))
+        d, c, s, v = (np.concatenate(both) for both in more)
+        return FrictionTable(d, c, s, v, float(self.stribeck_exponent), turns)
 
 
 class FrictionTable:

@@ -47,16 +47,20 @@ def bind_with_stops(p: LoopMemory, q: Vector) -> int:
     n = p.rows
     for i in range(p.nv):
         if p.limit[i] != 0 and p.side[i] == 0:
-            stop = p.upper[i]
-            if p.limit[i] < 0:
-                stop = p.lower[i]
             for j in range(p.nv):
                 p.loop_K[n, j] = 0.0
             p.loop_K[n, i] = 1.0
-            p.loop_x[n] = q[p.q_of_v[i]] - stop
+            p.loop_x[n] = q[p.q_of_v[i]] - stop_of(p, i)
             n += 1
     _factor(p, n)
     return n
+
+
+def stop_of(p: LoopMemory, i: int) -> float:
+    """Position of the stop that acts on joint ``i``, rad or m."""
+    if p.limit[i] < 0:
+        return p.lower[i]
+    return p.upper[i]
 
 
 def _take_rows(p: LoopMemory, q: Vector) -> None:

@@ -53,7 +53,7 @@ from robot_dynamics_ros.simulation.effects.contact import (
 )
 from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, bind_with_stops, take_off
+from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, bind_with_stops, stop_of, take_off
 from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
 from robot_dynamics_ros.simulation.integrators.momentum import (
@@ -137,8 +137,7 @@ def step(p: PlantMemory, command: Vector) -> int:
     for i in range(p.nv):
         if not abs(command[i]) < inf:
             return UNUSUAL
-    for i in range(p.nv):
-        p.command[i] = command[i]
+    assign(p.nv, command, p.command)
     hold(p)
     return advance(p)
 
@@ -171,10 +170,7 @@ def hold(p: PlantMemory) -> None:
     for i in range(p.nv):
         p.held[i] = p.command[i]
         if p.limiter:
-            position = 0.0
-            if p.q_of_v[i] >= 0:
-                position = p.q[p.q_of_v[i]]
-            p.held[i] = limited_effort(p, i, p.command[i], position, p.v[i])
+            p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
         p.tau[i] = p.held[i]
     if p.has_motors:
         for m in range(p.motors):
@@ -212,34 +208,24 @@ def advance(p: PlantMemory) -> int:
 
 def take(p: PlantMemory) -> None:
     """Make the state at the end of a step the present one."""
-    for i in range(p.nq):
-        p.q[i] = p.q1[i]
-    for i in range(p.nv):
-        p.v[i] = p.v1[i]
-    if p.has_motors:
-        for m in range(p.motors):
-            p.z[m] = p.z1[m]
+    assign(p.nq, p.q1, p.q)
+    assign(p.nv, p.v1, p.v)
+    assign(p.motors, p.z1, p.z)
 
 
 def _save(p: PlantMemory) -> None:
-    for i in range(p.nq):
-        p.q0[i] = p.q[i]
-    for i in range(p.nv):
-        p.v0[i] = p.v[i]
-        p.previous0[i] = p.previous[i]
-    for m in range(p.motors):
-        p.z0[m] = p.z[m]
+    assign(p.nq, p.q, p.q0)
+    assign(p.nv, p.v, p.v0)
+    assign(p.nv, p.previous, p.previous0)
+    assign(p.motors, p.z, p.z0)
     p.alternating[1] = p.alternating[0]
 
 
 def _restore(p: PlantMemory) -> None:
-    for i in range(p.nq):
-        p.q[i] = p.q0[i]
-    for i in range(p.nv):
-        p.v[i] = p.v0[i]
-        p.previous[i] = p.previous0[i]
-    for m in range(p.motors):
-        p.z[m] = p.z0[m]
+    assign(p.nq, p.q0, p.q)
+    assign(p.nv, p.v0, p.v)
+    assign(p.nv, p.previous0, p.previous)
+    assign(p.motors, p.z0, p.z)
     p.alternating[0] = p.alternating[1]
 
 
@@ -300,23 +286,17 @@ def substep(p: PlantMemory, h: float) -> int:
 def _pieces(p: PlantMemory, h: float, pieces: int) -> int:
     if pieces == 1:
         return _undivided(p, h)
-    for i in range(p.nq):
-        p.whole_q[i] = p.q[i]
-    for i in range(p.nv):
-        p.whole_v[i] = p.v[i]
-    for m in range(p.motors):
-        p.whole_z[m] = p.z[m]
+    assign(p.nq, p.q, p.whole_q)
+    assign(p.nv, p.v, p.whole_v)
+    assign(p.motors, p.z, p.whole_z)
     done = _undivided(p, h / float(pieces))
     for _ in range(pieces - 1):
         if done != 0:
             take(p)
             done = _undivided(p, h / float(pieces))
-    for i in range(p.nq):
-        p.q[i] = p.whole_q[i]
-    for i in range(p.nv):
-        p.v[i] = p.whole_v[i]
-    for m in range(p.motors):
-        p.z[m] = p.whole_z[m]
+    assign(p.nq, p.whole_q, p.q)
+    assign(p.nv, p.whole_v, p.v)
+    assign(p.motors, p.whole_z, p.z)
     return done
 
 
@@ -330,20 +310,16 @@ def _undivided(p: PlantMemory, h: float) -> int:
 
 def prepare(p: PlantMemory, h: float) -> int:
     """``p.at``, where forces are evaluated, and the factors of the mass matrix with what is implicit in the step."""
+    assign(p.nq, p.q, p.at)
     if p.midpoint:
         move(p, p.q, p.v, 0.5 * h, p.at)
-    else:
-        for i in range(p.nq):
-            p.at[i] = p.q[i]
     p.mass_matrix(p.at, p.M)
     if p.in_momenta:
         _start(p, h)
     else:
         _bias(p, p.v, h)
     for i in range(p.nv):
-        position = 0.0
-        if p.q_of_v[i] >= 0:
-            position = p.at[p.q_of_v[i]]
+        position = position_of(p, i, p.at)
         p.position[i] = position
         damping = p.viscous[i]
         stiffness = 0.0
@@ -421,8 +397,7 @@ def _start(p: PlantMemory, h: float) -> None:
         p.external_efforts(p.at, p.external, p.push)
     recall_momentum(p, h)
     if p.known[0] == 0:
-        for i in range(p.nv):
-            p.total[i] = p.momentum[i]
+        assign(p.nv, p.momentum, p.total)
         move(p, p.at, p.v, 0.5 * h, p.q1)
         bias_impulse(p, h, p.v)
 
@@ -456,9 +431,7 @@ def predict(p: PlantMemory, h: float) -> None:
 def finish(p: PlantMemory, h: float) -> int:
     """The state at the end of the step; 0 if it cannot be resolved."""
     _impulses(p, h)
-    if p.has_motors:
-        for m in range(p.motors):
-            p.z1[m] = p.new_current[m]
+    assign(p.motors, p.new_current, p.z1)
     reach = h
     if p.midpoint:
         reach = 0.5 * h
@@ -476,9 +449,7 @@ def finish(p: PlantMemory, h: float) -> int:
     if p.has_rigid_stops:
         for i in range(p.nv):
             if p.limit[i] != 0:
-                stop = p.upper[i]
-                if p.limit[i] < 0:
-                    stop = p.lower[i]
+                stop = stop_of(p, i)
                 k = p.q_of_v[i]
                 if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
                     p.q1[k] = stop
@@ -568,8 +539,7 @@ def _iterate(p: PlantMemory, h: float) -> int:
     last = inf
     slow = 0
     for _ in range(30):
-        for i in range(p.nv):
-            p.middle[i] = p.v1[i]
+        assign(p.nv, p.v1, p.middle)
         move(p, p.at, p.v1, 0.5 * h, p.q1)
         bias_impulse(p, h, p.v1)
         if _with_momentum(p, h, False) == 0:
@@ -598,8 +568,7 @@ def _iterate(p: PlantMemory, h: float) -> int:
 
 def _free_motion(p: PlantMemory) -> None:
     """``p.loop_free``: the change of velocity with K (v + v₁) = 0, friction and stops left out."""
-    for i in range(p.nv):
-        p.loop_free[i] = p.f[i]
+    assign(p.nv, p.f, p.loop_free)
     solve_mass(p, p.loop_free)
     for i in range(p.nv):
         p.loop_free[i] += 2.0 * p.v[i]
@@ -628,8 +597,7 @@ def _bring_back(p: PlantMemory) -> int:
         if largest < 1e-13 or k == 5:
             break
         move(p, p.q1, p.loop_row, 1.0, p.q_back)
-        for i in range(p.nq):
-            p.q1[i] = p.q_back[i]
+        assign(p.nq, p.q_back, p.q1)
     allow(p, n, p.v1)
     for i in range(p.nv):
         if abs(p.v1[i]) < 1e-13 and abs(p.x[i]) > 0.0:
@@ -637,20 +605,26 @@ def _bring_back(p: PlantMemory) -> int:
     return 1
 
 
+def _joint_efforts(p: PlantMemory, v: Vector) -> None:
+    """``p.effort``: commands, the user's efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
+    for i in range(p.nv):
+        p.effort[i] = p.held[i] + p.user[i] - p.viscous[i] * v[i]
+        if p.has_springs:
+            p.effort[i] += spring_effort(p, i, p.position[i], v[i])
+        if p.has_compliant_stops:
+            p.effort[i] += stop_effort(p, i, p.position[i], v[i])
+    for k in range(p.couples):
+        _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
+
+
 def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
     """``p.effort``: all that acts at ``p.at`` and ``v`` but dry friction, rigid stops and the bias b(q, v).
 
     The motors' new currents are left in ``p.new_current``.
     """
+    _joint_efforts(p, v)
     for i in range(p.nv):
-        effort = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
-        if p.has_springs:
-            effort += spring_effort(p, i, p.position[i], v[i])
-        if p.has_compliant_stops:
-            effort += stop_effort(p, i, p.position[i], v[i])
-        p.effort[i] = effort
-    for k in range(p.couples):
-        _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
+        p.effort[i] += p.push[i]
     if p.has_motors:
         for m in range(p.motors):
             i = p.motor_index[m]
@@ -737,6 +711,19 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
 # -- configurations ------------------------------------------------------------------------------------------------
 
 
+def assign(n: int, values: Vector, out: Vector) -> None:
+    """Copy ``n`` numbers."""
+    for i in range(n):
+        out[i] = values[i]
+
+
+def position_of(p: PlantMemory, i: int, q: Vector) -> float:
+    """Position of joint ``i``, zero for a floating joint."""
+    if p.q_of_v[i] < 0:
+        return 0.0
+    return q[p.q_of_v[i]]
+
+
 def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
     """q ⊕ h v: a sum, and the exponential of rigid motions for floating joints."""
     for i in range(p.nv):
@@ -797,20 +784,11 @@ def applied_efforts(p: PlantMemory) -> None:
     Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.
     """
     for i in range(p.nv):
-        v = p.middle[i]
-        position = 0.0
-        if p.q_of_v[i] >= 0:
-            position = p.at[p.q_of_v[i]]
-        effort = p.held[i] + p.user[i] - p.viscous[i] * v
-        if p.has_springs:
-            effort += spring_effort(p, i, position, v)
-        if p.has_compliant_stops:
-            effort += stop_effort(p, i, position, v)
+        p.position[i] = position_of(p, i, p.at)
+    _joint_efforts(p, p.middle)
+    for i in range(p.nv):
         if p.slip[i] > 0.0 or p.slip[i] < 0.0:
-            effort -= p.slip[i] * dry_friction(p, i, v)
-        p.effort[i] = effort
-    for k in range(p.couples):
-        _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, p.middle), p.effort)
+            p.effort[i] -= p.slip[i] * dry_friction(p, i, p.middle[i])
     if p.has_motors:
         for m in range(p.motors):
             i = p.motor_index[m]

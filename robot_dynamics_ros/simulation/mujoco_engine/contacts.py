@@ -66,43 +66,30 @@ class ContactReader:
 
     def contacts(self, data: mujoco.MjData) -> list[Contact]:
         """Those that exert a force."""
-        contacts = []
-        for k in range(data.ncon):
-            contact = data.contact[k]
-            self._mujoco.mj_contactForce(self._m, data, k, self._six)
-            if not self._six.any():
-                continue
-            axes = np.array(contact.frame).reshape(3, 3)
-            one, other = (int(g) for g in contact.geom)
-            contacts.append(
-                Contact(
-                    self._name[one],
-                    self._name[other],
-                    np.array(contact.pos),
-                    axes[0].copy(),
-                    self._six[:3] @ axes,
-                    self._six[3:] @ axes,
-                    max(-float(contact.dist), 0.0),
-                )
-            )
-        return contacts
+        read = (self._read(data, k) for k in range(data.ncon))
+        return [contact for contact in read if contact.force.any() or contact.moment.any()]
+
+    def _read(self, data: mujoco.MjData, k: int) -> Contact:
+        contact = data.contact[k]
+        self._mujoco.mj_contactForce(self._m, data, k, self._six)
+        axes = np.array(contact.frame).reshape(3, 3)
+        one, other = (self._name[int(g)] for g in contact.geom)
+        efforts = self._six[:3] @ axes, self._six[3:] @ axes
+        return Contact(one, other, np.array(contact.pos), axes[0].copy(), *efforts, max(-float(contact.dist), 0.0))
 
     def wrenches(self, data: mujoco.MjData, links: Iterable[str] | None = None) -> dict[str, Array]:
         """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
-        m, total = self._m, {link: np.zeros(6) for link in (self.links if links is None else links)}
+        total = {link: np.zeros(6) for link in (self.links if links is None else links)}
         for k in range(data.ncon):
-            contact = data.contact[k]
-            one, other = (self._link[int(g)] for g in contact.geom)
+            one, other = (self._link[int(g)] for g in data.contact[k].geom)
             if one not in total and other not in total:
                 continue
-            self._mujoco.mj_contactForce(m, data, k, self._six)
-            axes = np.array(contact.frame).reshape(3, 3)
-            force, moment, point = self._six[:3] @ axes, self._six[3:] @ axes, np.array(contact.pos)
+            contact = self._read(data, k)
             for link, sign in ((one, -1.0), (other, 1.0)):
                 if link in total:
                     R, o = self.link_pose(data, link)
-                    total[link][:3] += sign * (moment + np.cross(point - o, force)) @ R
-                    total[link][3:] += sign * force @ R
+                    total[link][:3] += sign * (contact.moment + np.cross(contact.point - o, contact.force)) @ R
+                    total[link][3:] += sign * contact.force @ R
         return total
 
     def link_pose(self, data: mujoco.MjData, link: str) -> tuple[Array, Array]:

@@ -386,10 +386,8 @@ class CoordinateMap:
 
     def read(self, data: mujoco.MjData) -> tuple[Array, Array]:
         """(nq,) configuration and (nv,) velocity."""
-        q, v = data.qpos[self.q_at], data.qvel[self.v_at]
-        for iq, iv in self._floating:
-            v[iv + 3 : iv + 6] = v[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
-        return q, v
+        q = data.qpos[self.q_at]
+        return q, self._turned(q, data.qvel[self.v_at], back=True)
 
     def write(self, data: mujoco.MjData, q: Array, v: Array) -> None:
         """Set the robot's part of ``qpos`` and ``qvel``, joints that mimic others included."""
@@ -401,28 +399,26 @@ class CoordinateMap:
         """Write (nv,) efforts to their entries of ``qfrc_applied``."""
         out[self.v_at] = self._turned(q, tau)
 
-    def _turned(self, q: Array, values: Array) -> Array:
-        """Linear parts of floating joints in the joint's frame instead of the child's."""
+    def _turned(self, q: Array, values: Array, back: bool = False) -> Array:
+        """Linear parts of floating joints in the joint's frame instead of the child's, or ``back``; a copy if there are any."""
         if not self._floating:
             return values
         values = values.copy()
         for iq, iv in self._floating:
-            values[iv + 3 : iv + 6] = rotation_of_quaternion(q[iq + 3 : iq + 7]) @ values[iv + 3 : iv + 6]
+            R = rotation_of_quaternion(q[iq + 3 : iq + 7])
+            values[iv + 3 : iv + 6] = (R.T if back else R) @ values[iv + 3 : iv + 6]
         return values
 
     def acceleration(self, data: mujoco.MjData, q: Array, v: Array) -> Array:
         """(nv,) of ``qacc``."""
-        a: Array = data.qacc[self.v_at]
-        for iq, iv in self._floating:
-            a[iv + 3 : iv + 6] = a[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
+        a = self._turned(q, data.qacc[self.v_at], back=True)
+        for _, iv in self._floating:
             a[iv + 3 : iv + 6] -= np.cross(v[iv : iv + 3], v[iv + 3 : iv + 6])
         return a
 
     def forces(self, values: Array, q: Array) -> Array:
         """(nv,) of generalised forces in MuJoCo's coordinates, those on mimic joints brought to their masters."""
-        tau: Array = values[self.v_at]
-        for iq, iv in self._floating:
-            tau[iv + 3 : iv + 6] = tau[iv + 3 : iv + 6] @ rotation_of_quaternion(q[iq + 3 : iq + 7])
+        tau = self._turned(q, values[self.v_at], back=True)
         for (_, v_at, _, iv), ratio in zip(self._mimic_at, self._ratio, strict=True):
             tau[iv] += ratio * values[v_at]
         return tau

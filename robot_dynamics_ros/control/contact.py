@@ -8,10 +8,10 @@ import numpy as np
 
 from robot_dynamics_ros.control.kernels import Kernels, LinkKernels
 from robot_dynamics_ros.control.laws.damped import damped_inverse
-from robot_dynamics_ros.control.per_joint import expect, vector
 from robot_dynamics_ros.dynamics import jacobian, link_pose
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect, vector
 
 LENGTH, THRESHOLD = 0.3, 1e-2
 

@@ -21,7 +21,6 @@ from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.per_joint import vector
 from robot_dynamics_ros.control.present import Present
 from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
@@ -30,6 +29,7 @@ from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.control.stale_watch import StaleWatch
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import vector
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.limits import LAST
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
-from robot_dynamics_ros.control.per_joint import expect, per_joint
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect, per_joint
 
 #: A speed limit is given up within this time where no deceleration is configured, s.
 STOP_TIME = 0.25

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
-from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
@@ -30,6 +29,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.friction_law import COLUMNS, coupled_friction, joint_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import per_joint
 
 
 class ObserverMemory(Declared):

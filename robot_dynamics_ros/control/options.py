@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from robot_dynamics_ros.control.per_joint import expect
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 _CHOICES = {
     "gravity_compensated_by": ("controller", "robot", "robot_with_coriolis"),

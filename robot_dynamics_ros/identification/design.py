@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.guards import default_deceleration
-from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -25,6 +24,7 @@ from robot_dynamics_ros.identification.excitation import Excitation, at_rest
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import per_joint
 
 _MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.joint_effects import JointEffects
-from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.friction_law import COUPLING, EFFECTS
@@ -44,6 +43,7 @@ from robot_dynamics_ros.identification.telling import Tell, part, silent
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import per_joint
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Workers, run_tasks
 

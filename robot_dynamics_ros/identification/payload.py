@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.payload import Payload
-from robot_dynamics_ros.control.per_joint import per_joint, vector
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
@@ -26,6 +25,7 @@ from robot_dynamics_ros.identification.pseudo_inertia import BodyShape, is_consi
 from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import per_joint, vector
 
 _LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])  # kg, kg m, kg m²: of which size payloads may well be
 _ARM_ERROR = 0.05  # share by which masses of arms may well be off

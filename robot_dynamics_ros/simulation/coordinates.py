@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.control.per_joint import expect
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import non_negative
 from robot_dynamics_ros.spatial import free_joint_rate
 
 Values = float | Array | Mapping[str, float]
@@ -83,15 +82,13 @@ def per_joint(
 ) -> Array:
     """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get ``default``); not negative unless ``signed``."""
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
-    kind = "number" if signed else "non-negative number"
     for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
         if name and name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where=where)
         block, of = (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
-        array, size = real_array_or_nan(entry), block.stop - block.start
-        good = array.shape in ((), (size,)) and not np.isnan(array).any() and bool(signed or (array >= 0.0).all())
-        expect(good, f"one {kind} or {size} of them, or a mapping of joint names", entry, where + of)
-        out[block] = array
+        remedy = "Give a number, one for each coordinate, or a mapping of joint names."
+        size = block.stop - block.start
+        out[block] = non_negative(entry, where + of, size=size, infinite=True, signed=signed, remedy=remedy)
     return out
 
 

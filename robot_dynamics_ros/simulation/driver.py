@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.per_joint import per_joint
 from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort, as_measured
+from robot_dynamics_ros.per_joint import per_joint
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 

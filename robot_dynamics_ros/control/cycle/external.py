@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.control.per_joint import vector
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.per_joint import vector
 
 
 class ExternalWrenches:

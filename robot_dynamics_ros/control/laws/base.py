@@ -11,11 +11,11 @@ import numpy as np
 
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
-from robot_dynamics_ros.control.per_joint import expect, non_negative
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect, non_negative
 
 #: What a gain may be given as (a number or a sequence); kept as a read-only array.
 Gain = Any

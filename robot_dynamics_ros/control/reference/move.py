@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.guards import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.control.per_joint import expect, per_joint, vector
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
 #: Largest speed and acceleration of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1.
 PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)

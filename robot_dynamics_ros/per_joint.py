@@ -25,6 +25,7 @@ def non_negative(
     size: int | None = None,
     positive: bool = False,
     infinite: bool = False,
+    signed: bool = False,
     remedy: str = "",
 ) -> Array:
     """Read-only array of one non-negative number, or of several.
@@ -35,6 +36,7 @@ def non_negative(
         size: how many a sequence must have; ``None``: any number.
         positive: refuse zero.
         infinite: accept infinity.
+        signed: accept negative numbers.
         remedy: what to do, for the error.
 
     Raises:
@@ -42,12 +44,12 @@ def non_negative(
     """
     array = real_array_or_nan(value)
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
-    good = good and not np.isnan(array).any() and bool((array >= 0.0).all())
+    good = good and not np.isnan(array).any() and bool(signed or (array >= 0.0).all())
     good = good and (array.all() or not positive) and (infinite or not np.isinf(array).any())
-    kind = ("" if infinite else "finite ") + ("positive" if positive else "non-negative")
+    kind = ("" if infinite else "finite ") + ("positive " if positive else "" if signed else "non-negative ")
     several = f"{size} of them" if size is not None else "one for each joint"
     remedy = remedy or "Give one value a joint, in model order and SI units."
-    expect(bool(good), f"one {kind} number or {several}", value, where, remedy)
+    expect(bool(good), f"one {kind}number or {several}", value, where, remedy)
     array.setflags(write=False)
     return array
 

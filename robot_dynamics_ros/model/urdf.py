@@ -255,8 +255,10 @@ def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling |
         k, d = joint.mimic.multiplier, joint.mimic.offset
         mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
     limits = _limits(joint, kind, where, findings)
-    placed = joint.name, kind, joint.parent, joint.child, origin, axis, limits
-    return Joint(*placed, armature=armature, mimic=mimic, coupling=coupling, **friction)
+    losses = friction["damping"], friction["friction"]
+    return Joint(
+        joint.name, kind, joint.parent, joint.child, origin, axis, limits, *losses, armature, mimic, coupling=coupling
+    )
 
 
 def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:

@@ -18,7 +18,7 @@ FILES = {
 LAYERS = (
     ("arrays", "errors", "friction_law", "resources", "spatial", "topic_names", "workers"),
     ("model",),
-    ("wrench", "figures"),
+    ("wrench", "figures", "per_joint"),
     ("dynamics.algorithms",),
     ("dynamics.engine.codegen",),
     ("dynamics.engine",),

@@ -606,13 +606,14 @@ def _bring_back(p: PlantMemory) -> int:
 
 
 def _joint_efforts(p: PlantMemory, v: Vector) -> None:
-    """``p.effort``: commands, the user's efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
+    """``p.effort``: commands, the user's and external efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
     for i in range(p.nv):
-        p.effort[i] = p.held[i] + p.user[i] - p.viscous[i] * v[i]
+        effort = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
         if p.has_springs:
-            p.effort[i] += spring_effort(p, i, p.position[i], v[i])
+            effort += spring_effort(p, i, p.position[i], v[i])
         if p.has_compliant_stops:
-            p.effort[i] += stop_effort(p, i, p.position[i], v[i])
+            effort += stop_effort(p, i, p.position[i], v[i])
+        p.effort[i] = effort
     for k in range(p.couples):
         _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
 
@@ -623,8 +624,6 @@ def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
     The motors' new currents are left in ``p.new_current``.
     """
     _joint_efforts(p, v)
-    for i in range(p.nv):
-        p.effort[i] += p.push[i]
     if p.has_motors:
         for m in range(p.motors):
             i = p.motor_index[m]
@@ -650,9 +649,10 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
                 p.lo[i] = -p.bound[i]
                 p.hi[i] = p.bound[i]
                 p.side[i] = 0  # what rests is likely to rest on
-                if speed_of(p, i, p.v) > 0.0:
+                speed = speed_of(p, i, p.v)
+                if speed > 0.0:
                     p.side[i] = -1
-                elif speed_of(p, i, p.v) < 0.0:
+                elif speed < 0.0:
                     p.side[i] = 1
     for _ in range(p.nv + 1):
         if solve_complementarity(p) == 0:
@@ -785,6 +785,7 @@ def applied_efforts(p: PlantMemory) -> None:
     """
     for i in range(p.nv):
         p.position[i] = position_of(p, i, p.at)
+        p.push[i] = 0.0  # external wrenches come on top
     _joint_efforts(p, p.middle)
     for i in range(p.nv):
         if p.slip[i] > 0.0 or p.slip[i] < 0.0:

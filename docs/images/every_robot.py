@@ -81,7 +81,7 @@ def main(target: str = str(HERE / "every_robot.jpg"), part: str = "") -> int:
         for path in robots(part):
             try:
                 image, fault = look(path, browser)
-            except (RobotDynamicsError, TimeoutError) as error:
+            except (RobotDynamicsError, TimeoutError, RuntimeError) as error:  # the last: the page is gone
                 image, fault = Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
             print(f"{path.name:45} {fault or ('drawn' if image else 'no robot')}", flush=True)
             if fault:

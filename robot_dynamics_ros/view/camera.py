@@ -13,10 +13,12 @@ FIELD_OF_VIEW = 0.8
 """Vertical, rad."""
 VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}
 """Directions from a robot to a camera."""
+_FILLED = 0.95
+"""Share of the picture that the points fill, in its width or its height."""
 
 
 def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
-    """Position of the nearest camera that sees all points, and the middle of what it sees.
+    """Position of the nearest camera that sees all points, and what it looks at, level with their middle.
 
     Args:
         points: (n, 3), m.
@@ -31,8 +33,11 @@ def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tup
     right /= np.linalg.norm(right)
     axes = np.column_stack([right, np.cross(towards, right), towards])
     seen = points @ axes
-    target = axes @ (0.5 * (seen.min(axis=0) + seen.max(axis=0)))
-    across, upward, depth = (seen - target @ axes).T
-    slope = math.tan(0.5 * FIELD_OF_VIEW)
-    distance = 1.05 * float((np.maximum(np.abs(across) / aspect, np.abs(upward)) / slope + depth).max())
-    return target + distance * towards, target
+    depth = seen[:, 2]
+    # planes through the camera, one through each edge of the picture, touch the outermost points
+    slopes = _FILLED * math.tan(0.5 * FIELD_OF_VIEW) * np.array([aspect, 1.0])
+    high = (seen[:, :2] + slopes * depth[:, None]).max(axis=0)
+    low = (seen[:, :2] - slopes * depth[:, None]).min(axis=0)
+    middle = 0.5 * (low + high)
+    distance = float((0.5 * (high - low) / slopes).max())
+    return axes @ (*middle, distance), axes @ (*middle, 0.5 * (depth.min() + depth.max()))

@@ -16,7 +16,7 @@ from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.motion import Motion
 
 HERE = Path(__file__).parent
-START = np.array([1.5, -1.3, 1.1, -0.8, -1.2, 0.0])
+START = np.array([0.65, -0.8, 1.0, -0.5, -1.2, 0.0])  # across the picture
 READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.0]
 WINDOWS = {"view_panda.png": (1600, 1000), "view_panda_small.png": (800, 600), "view_panda_phone.png": (400, 800)}
 _NOTE = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
@@ -32,17 +32,21 @@ def window(model: rd.RobotModel, q: list[float], path: Path, width: int, height:
         Image.open(io.BytesIO(browser.picture())).convert("RGB").save(path, optimize=True)
 
 
-def main() -> None:
-    """Draw all."""
+def six_axis() -> None:
+    """A drawing, a picture and a film of the six-axis arm."""
     arm = rd.load_robot("six_axis")
     rd.draw(arm, START, path=HERE / "draw_six_axis.png")
     with rd.view(arm, START, port=0) as viewer:
         viewer.picture(HERE / "view_six_axis.png", 960, 640)
     t = np.linspace(0.0, 4.0, 401)[:320]
-    swing = np.array([0.9, 0.35, 0.5, 0.5, 0.6, 0.0]) * np.sin(np.pi * t[:, None] / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
-    write_video(
-        Motion.of(arm, (t, START + swing)), HERE / "view_six_axis.gif", rate=8.0, width=832, height=576, paths=False
-    )
+    swing = np.array([0.25, 0.2, 0.3, 0.5, 0.6, 0.0]) * np.sin(np.pi * t[:, None] / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
+    motion = Motion.of(arm, (t, START + swing))
+    write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=720, height=544, paths=False)
+
+
+def main() -> None:
+    """Draw all."""
+    six_axis()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rd.ModelWarning)
         panda = rd.load_urdf(robots("panda.urdf")[0])

@@ -24,6 +24,7 @@ from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model, load_named
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--layouts", output_directory, "write layouts for RViz, Foxglove and PlotJuggler and end", metavar="DIRECTORY")
     add("--html", output_file, "write a page that replays the motion offline and end", metavar="OUT.html")
     add("--speed", positive, "of the film (default: 1)", 1.0)
+    add("--mesh-up-axis", None, "turn COLLADA meshes so that their own up axis is z, as Gazebo does; RViz ignores it")
     add("--seconds", positive, "end by itself after so long")
 
 
@@ -73,12 +75,12 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis, or use --live.")
     model = load_model(options)
     what = _what(model, options)
-    files = _write(model, what, options)
-    if files:
+    looks = read_looks(model, up_axis=options.mesh_up_axis)
+    if _write(model, what, looks, options):
         return 0
     from robot_dynamics_ros.view.opening import view
 
-    viewer = view(model, what, host=options.host, port=options.port, open_browser=options.open)
+    viewer = view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open)
     with viewer:
         _announce(viewer)
         viewer.wait(options.seconds)
@@ -103,7 +105,7 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
     return configuration_argument(model, options.q, "--q") if options.q else None
 
 
-def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
+def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespace) -> bool:
     """Write the files asked for; whether there were any."""
     from robot_dynamics_ros.view.motion import Motion
 
@@ -114,10 +116,10 @@ def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
 
         motion = Motion.of(model, model.initial_configuration() if what is None else what)
         if options.html:
-            written.append(("page", str(write_replay(motion, options.html).resolve())))
+            written.append(("page", str(write_replay(motion, options.html, looks=looks).resolve())))
         if options.video:
             with Progress("drawing", 1.0) as bar:
-                path = write_video(motion, options.video, speed=options.speed, progress=bar.update)
+                path = write_video(motion, options.video, speed=options.speed, looks=looks, progress=bar.update)
             written.append(("film", str(path.resolve())))
     if options.layouts:
         from robot_dynamics_ros.view.layouts import write_layouts
@@ -127,7 +129,7 @@ def _write(model: RobotModel, what: Any, options: argparse.Namespace) -> bool:
     if options.picture:
         from robot_dynamics_ros.view.opening import view
 
-        with view(model, what, port=0) as viewer:
+        with view(model, what, urdf=looks, port=0) as viewer:
             written.append(("picture", str(viewer.picture(options.picture).resolve())))
     if written:
         files = [{"kind": kind, "path": path} for kind, path in written]
@@ -151,6 +153,7 @@ def _live(options: argparse.Namespace) -> int:
 
     parameters = [f"robots:={options.namespace}"] if options.namespace else []
     parameters += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
+    parameters.append(f"mesh_up_axis:={str(options.mesh_up_axis).lower()}")
     if options.robot is not None:
         parameters.append(f"robot_description_file:={load_named(options).named}")
     if options.seconds is not None:  # the node ends in order on SIGINT, and on nothing else

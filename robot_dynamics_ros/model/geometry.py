@@ -39,6 +39,7 @@ class Shape:
         pose: of the shape in the link's frame.
         colour: red, green, blue, alpha in 0 … 1, or ``None`` where the description gives none.
         file: the mesh, where the kind is ``"mesh"``.
+        up_axis: whether a COLLADA file is turned so that its own up axis is z.
     """
 
     link: str
@@ -47,6 +48,7 @@ class Shape:
     pose: Pose = field(default_factory=Pose)
     colour: Colour | None = None
     file: Path | None = None
+    up_axis: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,11 @@ class Looks:
 
 
 def read_looks(
-    model: RobotModel, urdf: UrdfInput | None = None, directory: str | os.PathLike[str] | None = None
+    model: RobotModel,
+    urdf: UrdfInput | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    up_axis: bool = False,
 ) -> Looks:
     """The visual and collision geometry of a robot.
 
@@ -75,6 +81,8 @@ def read_looks(
         urdf: text or path to read the geometry from; by default the text that the model was read from.  A model that
             was made or edited has none: give the original here.
         directory: where relative mesh addresses start; by default the folder of the URDF file.
+        up_axis: turn COLLADA files so that the up axis which they state is z, as Gazebo does; RViz ignores it (source:
+            ros2/rviz, rviz_rendering, assimp_loader.cpp sets ``AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION``).
 
     Raises:
         UrdfError: ``urdf`` cannot be read.
@@ -87,15 +95,15 @@ def read_looks(
         return Looks()
     if directory is None and where and Path(where).is_file():
         directory = Path(where).parent
-    reader = _Reader(model, Path(directory) if directory is not None else None)
+    reader = _Reader(model, Path(directory) if directory is not None else None, up_axis)
     return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
 
 
 class _Reader:
-    def __init__(self, model: RobotModel, directory: Path | None) -> None:
+    def __init__(self, model: RobotModel, directory: Path | None, up_axis: bool) -> None:
         self.links = set(model.link_names)
         self.version = (1, 0)
-        self.directory = directory
+        self.directory, self.up_axis = directory, up_axis
         self.materials: dict[str, Colour] = {}
         self.findings: list[str] = []
         self.lost_meshes: list[str] = []
@@ -166,7 +174,7 @@ class _Reader:
             if file is None:
                 self.lost_meshes.append(attributes["filename"])
                 return None
-            return Shape(link, "mesh", scale, pose, colour, file)
+            return Shape(link, "mesh", scale, pose, colour, file, self.up_axis)
         if node.tag == "box":
             size = numbers(attributes["size"], 3)
         elif node.tag == "sphere":

@@ -21,6 +21,11 @@ LARGEST_MESH = 200_000_000
 """Bytes of a mesh file that is still read."""
 
 
+# A statement of the up axis in a COLLADA file, and the rows of the rotation that takes this axis to z; Y_UP without one.
+_UP_AXIS = re.compile(rb"<up_axis>\s*(\w+)")
+_UPRIGHT = {b"X_UP": [(0, -1, 0), (0, 0, -1), (1, 0, 0)], b"Y_UP": [(1, 0, 0), (0, 0, -1), (0, 1, 0)]}
+
+
 class MeshError(RobotDynamicsError):
     """A mesh that cannot be read; the rest of the robot can be drawn without it."""
 
@@ -40,7 +45,7 @@ def triangles(shape: Shape) -> list[Trimesh]:
     size = shape.size
     if shape.kind == "mesh":
         assert shape.file is not None
-        parts = [part.copy() for part in read_mesh(shape.file)]
+        parts = [part.copy() for part in read_mesh(shape.file, shape.up_axis)]
         for part in parts:
             part.apply_scale(size)
     elif shape.kind == "box":
@@ -95,7 +100,7 @@ def _without_textures(path: str) -> tuple[Scene, str]:
 
 
 @lru_cache(maxsize=64)
-def _read(path: str, _size: int, _changed: int) -> tuple[Trimesh, ...]:
+def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh, ...]:
     trimesh = need_trimesh()
     collada = path.lower().endswith(".dae")
     cause = "it holds no triangles"
@@ -107,15 +112,19 @@ def _read(path: str, _size: int, _changed: int) -> tuple[Trimesh, ...]:
         raise MeshError(
             f"it cannot be read ({type(error).__name__}: {error})", where=f"mesh {path}", remedy="Check the file."
         ) from None
-    # COLLADA states its unit; RViz uses it and ignores the up axis, and so does this
+    # COLLADA states its unit, which RViz uses, and its up axis, which RViz ignores
     unit = trimesh.units.unit_conversion(loaded.units, "meters") if collada and loaded.units else 1.0
+    upright = np.eye(4)
+    if up_axis and collada:
+        stated = _UP_AXIS.search(Path(path).read_bytes())
+        upright[:3, :3] = _UPRIGHT.get(stated[1] if stated else b"Y_UP", np.eye(3))
     parts = []
     for name in loaded.graph.nodes_geometry:
         transform, geometry = loaded.graph[name]
         part = loaded.geometry[geometry]
         if isinstance(part, trimesh.Trimesh) and len(part.faces):
             part = part.copy()
-            part.apply_transform(transform)
+            part.apply_transform(upright @ transform)
             part.apply_scale(unit)
             parts.append(part)
     if not parts or not all(np.isfinite(part.vertices).all() for part in parts):
@@ -123,8 +132,11 @@ def _read(path: str, _size: int, _changed: int) -> tuple[Trimesh, ...]:
     return tuple(parts)
 
 
-def read_mesh(path: Path) -> tuple[Trimesh, ...]:
+def read_mesh(path: Path, up_axis: bool = False) -> tuple[Trimesh, ...]:
     """The parts of a mesh file, m; kept, so that a mesh used twice is read once.
+
+    Args:
+        up_axis: turn a COLLADA file so that the up axis which it states is z.
 
     Raises:
         MeshError: missing, too large, or nothing that trimesh can read.
@@ -135,4 +147,4 @@ def read_mesh(path: Path) -> tuple[Trimesh, ...]:
         raise MeshError(f"it cannot be read ({error.strerror})", where=f"mesh {path}") from None
     if status.st_size > LARGEST_MESH:
         raise MeshError(f"{status.st_size} bytes are more than {LARGEST_MESH}", where=f"mesh {path}")
-    return _read(str(path), status.st_size, status.st_mtime_ns)
+    return _read(str(path), status.st_size, status.st_mtime_ns, up_axis)

@@ -10,6 +10,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 
 if TYPE_CHECKING:
+    from robot_dynamics_ros.model.geometry import Looks
     from robot_dynamics_ros.view.viewer import Viewer
 
 
@@ -19,7 +20,7 @@ def view(
     *,
     reference: Any = None,
     external: Mapping[str, Any] | None = None,
-    urdf: UrdfInput | None = None,
+    urdf: UrdfInput | Looks | None = None,
     directory: str | os.PathLike[str] | None = None,
     host: str = "127.0.0.1",
     port: int = 8080,
@@ -34,7 +35,7 @@ def view(
             ``simulate``, a recording, or a pair (t, q) of arrays (n,) and (n, nq).
         reference: (n, nq) the desired motion, shown as a transparent robot.
         external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link axes.
-        urdf: source of the geometry, for a model that was made or edited.
+        urdf: source of the geometry, for a model that was made or edited; or the geometry itself, from ``read_looks``.
         directory: where relative mesh addresses start; by default the URDF's folder.
         host: address to listen on; only this machine can reach the default.
         port: TCP port; the next free one if it is taken, any free one if 0.
@@ -51,7 +52,7 @@ def view(
     """
     import numpy as np
 
-    from robot_dynamics_ros.model.geometry import read_looks
+    from robot_dynamics_ros.model.geometry import Looks, read_looks
     from robot_dynamics_ros.view.motion import Motion
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, Source
     from robot_dynamics_ros.view.viewer import Viewer
@@ -66,7 +67,8 @@ def view(
     else:
         motion = Motion.of(model, what, reference=reference, external=external)
         source = MotionSource(motion)
-    viewer = Viewer([source], looks=[read_looks(model, urdf, directory)], host=host, port=port, report=report)
+    looks = urdf if isinstance(urdf, Looks) else read_looks(model, urdf, directory)
+    viewer = Viewer([source], looks=[looks], host=host, port=port, report=report)
     if open_browser:
         viewer.window.open()
     return viewer

@@ -131,8 +131,11 @@ DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COL
 BROKEN = '<newparam sid="x"><sampler2D><source>gone</source></sampler2D></newparam>'
 
 
-@pytest.mark.parametrize("up", ["Y_UP", "Z_UP"])
-def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does(tmp_path, up):
+# the triangle reaches 1 m along x and 2 m along z of the file; a robot's z is up, as COLLADA states which of its own is
+@pytest.mark.parametrize(
+    ("up", "upright"), [("Y_UP", (1.0, -2.0, 0.0)), ("Z_UP", (1.0, 0.0, 2.0)), ("X_UP", (0.0, -2.0, 1.0))]
+)
+def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does_unless_asked(tmp_path, up, upright):
     pytest.importorskip("collada")
     from robot_dynamics_ros.model.meshes import own_colour, triangles
 
@@ -148,7 +151,9 @@ def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does(tmp
     assert drawn[1] == (255, 0, 0)
     assert mesh.colour == (0.0, 0.0, 1.0, 1.0)
     assert own_colour(part) == (1.0, 0.0, 0.0, 1.0)
-    np.testing.assert_allclose(part.extents, (1.0, 0.0, 2.0), atol=1e-6)
+    np.testing.assert_allclose(part.vertices.sum(axis=0), (1.0, 0.0, 2.0), atol=1e-6)
+    mesh = next(s for s in read_looks(model, up_axis=True).visuals if s.kind == "mesh")
+    np.testing.assert_allclose(triangles(mesh)[0].vertices.sum(axis=0), upright, atol=1e-6)
 
 
 def test_a_mesh_without_triangles_tells_the_first_fault_of_its_file(tmp_path):

@@ -84,7 +84,8 @@ class ViewerNode(Node):
         try:
             model = load_robot_model(text, values, self.get_logger())
             urdf = values["looks_file"] or None
-            looks = read_looks(model, urdf, values["meshes"] or (None if urdf else self._source.folder))
+            folder = values["meshes"] or (None if urdf else self._source.folder)
+            looks = read_looks(model, urdf, folder, up_axis=values["mesh_up_axis"])
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
             return

@@ -56,6 +56,12 @@ VIEWER_PARAMETERS = (
         read_only=True,
     ),
     Param(
+        "mesh_up_axis",
+        False,
+        "Turn COLLADA files so that the up axis which they state is z, as Gazebo does; RViz ignores it.",
+        read_only=True,
+    ),
+    Param(
         "looks_file",
         "",
         "URDF or xacro file whose geometry is drawn, for a description without geometry.",

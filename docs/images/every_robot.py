@@ -51,7 +51,7 @@ def inspect(page: Page, browser: Browser) -> tuple[Image.Image, str]:
         for name in view.nodes.bodies.default_layers:
             view.nodes.bodies.layer(name, False)
     page.client.flush()
-    without = settled(paint, browser)
+    without = paint()
     seen = (np.abs(image.astype(int) - without).sum(axis=2) > 30).sum()
     lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
     faults = [*browser.errors[:1]]

@@ -7,21 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.figures import SERIES
 from robot_dynamics_ros.model.description import Array
-
-__all__ = [
-    "ESTIMATED",
-    "EXTERNAL",
-    "FORCE",
-    "GHOST",
-    "MOMENT",
-    "PAPER",
-    "PARTS",
-    "SERIES",
-    "by_speed",
-    "rgb255",
-]
 
 # Chosen so that people with any of the common forms of colour blindness tell them apart, and so that no robot of
 # example-robot-data is painted like a force or a moment.

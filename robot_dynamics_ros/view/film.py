@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_package
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.motion import Motion
-from robot_dynamics_ros.view.replay import stage
+from robot_dynamics_ros.view.replay import stage, write_whole
 from robot_dynamics_ros.view.window import Window
 
 if TYPE_CHECKING:
@@ -30,20 +29,8 @@ _PATIENCE = 180.0  # s, for a browser without a graphics processor on a busy mac
 
 
 def need_imageio() -> ModuleType:
-    """The package imageio.
-
-    Raises:
-        BackendError: it is not installed.
-    """
-    try:
-        import imageio.v2 as imageio
-    except ImportError:
-        raise BackendError(
-            "films need the package imageio, which is not installed",
-            where="video",
-            remedy="pip install 'robot_dynamics_ros[view]'.",
-        ) from None
-    return imageio
+    """The package imageio; a BackendError where it is not installed."""
+    return optional_package("imageio.v2", "films and pictures need", "video", "'robot_dynamics_ros[view]'")
 
 
 def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
@@ -78,40 +65,17 @@ def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Ar
     return lambda: np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
 
 
-class Framed(Protocol):
-    """A page, and where a camera sees all that it shows."""
-
-    client: ClientHandle
-
-    def view_point(self, aspect: float) -> tuple[Array, Array]:
-        """Where the camera is and what it looks at, (3,) and (3,) m, for a picture's width to its height."""
-        ...
-
-
 def write_picture(
-    address: str,
-    pages: Callable[[], Mapping[int, Framed]],
-    path: str | Path,
-    width: int = 1280,
-    height: int = 800,
-    browser: Browser | None = None,
+    client: ClientHandle, browser: Browser, path: str | Path, width: int, height: int, seen: tuple[Array, Array]
 ) -> Path:
-    """Write what a new page of a viewer shows, without its controls, as PNG or JPEG.
-
-    Args:
-        address: of the viewer.
-        pages: those that are open and drawn.
-        browser: to draw with, for many pictures; one is started and ended if not given.
+    """Write what a page shows, without its controls, as PNG or JPEG; ``seen`` as for :func:`painter`.
 
     Raises:
-        BackendError: there is no browser.
         ArgumentError: the file cannot be written.
     """
     imageio = need_imageio()
-    with contextlib.nullcontext(browser) if browser is not None else Browser(240, 160) as browser:
-        page = open_page(address, browser, pages)
-        image = settled(painter(page.client, width, height, page.view_point(width / height)), browser)
-    return _write(path, lambda target: imageio.imwrite(target, image))
+    image = settled(painter(client, width, height, seen), browser)
+    return write_whole(path, lambda target: imageio.imwrite(target, image))
 
 
 def write_video(
@@ -184,7 +148,7 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
             for picture in pictures:
                 film.append_data(picture)
 
-    return _write(path, write)
+    return write_whole(path, write)
 
 
 def _camera(position: Array, target: Array) -> dict[str, Any]:
@@ -194,16 +158,3 @@ def _camera(position: Array, target: Array) -> dict[str, Any]:
     right /= np.linalg.norm(right)
     axes = np.stack([right, np.cross(forward, right), forward], axis=1)
     return {"position": position, "wxyz": np.roll(Rotation.from_matrix(axes).as_quat(), 1), "fov": FIELD_OF_VIEW}
-
-
-def _write(path: str | Path, write: Callable[[Path], object]) -> Path:
-    path = Path(path)
-    part = path.with_name(f".{path.stem}.part{path.suffix}")  # what is not whole never bears the name
-    try:
-        write(part)
-        part.replace(path)
-    except (OSError, ValueError) as error:
-        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
-    finally:
-        part.unlink(missing_ok=True)
-    return path

@@ -212,48 +212,15 @@ class Browser:
         while (remaining := deadline - time.monotonic()) > 0.0:
             self._next(remaining)
 
-    def offline(self, cut: bool = True) -> None:
-        """Cut the page off from every network, this machine's included; or, with ``False``, let it have them again."""
-        self.call(
-            "Network.emulateNetworkConditions", offline=cut, latency=0, downloadThroughput=-1, uploadThroughput=-1
-        )
-
     def leave(self) -> None:
-        """Leave the page for an empty one, with networks, and forget errors and requests: for another page to come."""
+        """Leave the page for an empty one, and forget errors and requests: for another page to come."""
         self.go("about:blank")
-        self.offline(False)
         self.errors.clear()
         self.requests.clear()
 
     def picture(self) -> bytes:
         """Picture of the page, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-
-    def drag(
-        self,
-        start: tuple[float, float],
-        end: tuple[float, float],
-        steps: int = 8,
-        hold: float | Callable[[], object] = 0.0,
-        patience: float = 15.0,
-    ) -> None:
-        """Press the left button at one pixel, move to another, wait, release.
-
-        Args:
-            hold: s to wait, or a condition that is waited for, ``patience`` seconds at most.
-        """
-        mouse = "Input.dispatchMouseEvent"
-        self.call(mouse, type="mouseMoved", x=start[0], y=start[1])
-        self.call(mouse, type="mousePressed", x=start[0], y=start[1], button="left", buttons=1, clickCount=1)
-        for k in range(1, steps + 1):
-            x, y = (a + (b - a) * k / steps for a, b in zip(start, end, strict=True))
-            self.call(mouse, type="mouseMoved", x=x, y=y, button="left", buttons=1)
-            self.rest(0.05)
-        if callable(hold):
-            self.wait(hold, patience)
-        else:
-            self.rest(hold)
-        self.call(mouse, type="mouseReleased", x=end[0], y=end[1], button="left", buttons=0, clickCount=1)
 
     def close(self) -> None:
         """End the browser."""

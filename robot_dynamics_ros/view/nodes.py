@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -227,9 +227,9 @@ class RobotNodes:
 
     def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
-        for what, unit, shown, length, noise, along, anchor in (
-            ("force", "N", forces, scale.force, self._noise[0], 1.0, "bottom-center"),
-            ("moment", "N m", moments, scale.moment, self._noise[1], -0.58, "top-center"),
+        for what, unit, shown, length, noise, along in (
+            ("force", "N", forces, scale.force, self._noise[0], 1.0),
+            ("moment", "N m", moments, scale.moment, self._noise[1], -0.58),
         ):
             vectors = np.zeros((1, 3)) if arrows is None or not len(arrows.names) else getattr(arrows, f"{what}s")
             sizes = np.linalg.norm(vectors, axis=1)
@@ -243,7 +243,7 @@ class RobotNodes:
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
             at, half = arrows.points[k] + along * length * tip, 0.0075 * len(text) * self.size * _RIGHT
             self._tips[f"largest_{what}"] = np.stack([at - half, at + half])
-            self._label(f"largest_{what}", text, at, anchor)
+            self._label(f"largest_{what}", text, at, above=what == "force")
 
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
@@ -265,22 +265,16 @@ class RobotNodes:
             self._legend += [*(below + (0.0, 0.0, -0.07 * self.size) + side * wide for side in (-1, 1)), point]
             one = Arrows((what,), point[None], vector[None], vector[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
-            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, "top-center", shown)
+            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, shown)
 
-    def _label(
-        self,
-        name: str,
-        text: str,
-        point: Array,
-        anchor: str,
-        shown: bool = True,
-    ) -> None:
-        """Write a text; what has not changed is not sent again."""
+    def _label(self, name: str, text: str, point: Array, shown: bool = True, above: bool = False) -> None:
+        """Write a text below or above a point; what has not changed is not sent again."""
         label = self._marks.get(name)
         if label is None:
             label = self._marks[name] = self.scene.add_label(
-                f"{self.root}/{name}", "", anchor=anchor, font_size_mode="scene", font_scene_height=0.03 * self.size
-            )
+                f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",
+                font_scene_height=0.03 * self.size,
+            )  # fmt: skip
         if label.text != text:
             label.text = text
         if label.visible != shown:

@@ -56,9 +56,7 @@ def view(
     from robot_dynamics_ros.view.motion import Motion
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, Source
     from robot_dynamics_ros.view.viewer import Viewer
-    from robot_dynamics_ros.view.window import need_viser
 
-    need_viser()
     source: Source
     if isinstance(what, (str, Mapping)):
         what = model.configuration(what)
@@ -68,7 +66,8 @@ def view(
         motion = Motion.of(model, what, reference=reference, external=external)
         source = MotionSource(motion)
     looks = urdf if isinstance(urdf, Looks) else read_looks(model, urdf, directory)
-    viewer = Viewer([source], looks=[looks], host=host, port=port, report=report)
+    viewer = Viewer(host=host, port=port, title=source.name, report=report)
+    viewer.add(source, looks=looks)
     if open_browser:
         viewer.window.open()
     return viewer

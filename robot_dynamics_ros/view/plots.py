@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.figures import SERIES
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.colours import SERIES
 from robot_dynamics_ros.view.source import MotionSource, Shown, Source
 
 if TYPE_CHECKING:

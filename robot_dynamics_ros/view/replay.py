@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import MotionSource
-from robot_dynamics_ros.view.window import Window, need_viser
+from robot_dynamics_ros.view.window import Window
 
 if TYPE_CHECKING:
     from viser import SceneApi
@@ -59,22 +60,16 @@ def write_replay(
         BackendError: viser is not installed.
         ArgumentError: the file cannot be written.
     """
-    need_viser()
     if not (np.isfinite(rate) and rate > 0.0):
         raise ArgumentError("expected a positive rate", where="rate", got=rate)
     rate = min(rate, _MOST_FRAMES / max(motion.duration, 1e-9))
     with Window(port=0) as window:
         html = _record(window, motion, rate, looks, paths)
     name = title or f"{motion.model.name}: replay"
-    html = html.replace("<title>Viser</title>", f"<title>{_plain(name)}</title>", 1)
+    html = html.replace("<title>Viser</title>", f"<title>{escape(name)}</title>", 1)
     head = f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
     html = html.replace("<head>", head, 1)
-    path = Path(path)
-    try:
-        path.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
-    return path
+    return write_whole(path, lambda target: target.write_text(html, encoding="utf-8"))
 
 
 def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, paths: bool) -> str:
@@ -101,5 +96,19 @@ def stage(
     return nodes, lambda k: nodes.draw(row(k), scale, lambda _name: True)
 
 
-def _plain(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
+    """Have a file written that bears its name only once it is whole.
+
+    Raises:
+        ArgumentError: it cannot be written.
+    """
+    path = Path(path)
+    part = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        write(part)
+        part.replace(path)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return path

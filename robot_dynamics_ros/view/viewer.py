@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -283,14 +283,11 @@ class Viewer:
     """Pages that show one or several robots.  Use as a context manager, or call :meth:`close`.
 
     Args:
-        sources: one per robot.
-        controls: one per robot, or ``None`` where nothing can be done to it.
-        looks: geometry, one per robot; read from their URDFs if not given.
+        robots: how many there will be: each is shown by :meth:`add`.
         host, port: see :class:`~robot_dynamics_ros.view.window.Window`.
         rate: pictures per second at most.
         title: of the page.
         report: called with (cause, sentence) for what a browser sends and is not taken.
-        expected: how many robots there will be, where more are going to be added.
 
     Attributes:
         robots: the robots shown.
@@ -300,39 +297,35 @@ class Viewer:
 
     def __init__(
         self,
-        sources: Sequence[Source],
-        controls: Sequence[Controls | None] | None = None,
+        robots: int = 1,
         *,
-        looks: Sequence[Looks | None] | None = None,
         host: str = "127.0.0.1",
         port: int = DEFAULT_PORT,
         rate: float = 30.0,
-        title: str = "",
+        title: str = "robots",
         report: Callable[[str, str], None] | None = None,
-        expected: int = 0,
     ) -> None:
-        self.window = Window(title or ", ".join(source.name for source in sources) or "robots", host, port, report)
+        self.window = Window(title, host, port, report)
         self.pictures = 0
         self._period = 1.0 / rate
         self._stop = threading.Event()
         self._failed: str = ""
-        self._alone = max(len(sources), expected) <= 1
+        self._alone = robots == 1
         self._lock = threading.RLock()
         self.robots: list[Robot] = []
         self.pages: dict[int, Page] = {}
-        try:
-            for k, source in enumerate(sources):
-                self.add(source, controls[k] if controls is not None else None, looks[k] if looks is not None else None)
-        except BaseException:
-            self.window.close()
-            raise
         self.window.server.on_client_connect(self._open)
         self.window.server.on_client_disconnect(self._closed)
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
 
     def add(self, source: Source, controls: Controls | None = None, looks: Looks | None = None) -> Robot:
-        """Show one more robot, beside the others."""
+        """Show one more robot, beside the others.
+
+        Args:
+            controls: what can be done to it; ``None``: nothing.
+            looks: its geometry; read from its URDF if not given.
+        """
         looks = looks if looks is not None else read_looks(source.model)
         for finding in looks.findings:
             _logger.warning("%s: %s", source.name, finding)
@@ -431,11 +424,15 @@ class Viewer:
         """Write a picture of the scene, drawn by a browser without a screen.
 
         Raises:
-            BackendError: there is no browser.
+            BackendError: there is no browser, or imageio is not installed.
+            ArgumentError: the file cannot be written.
         """
-        from robot_dynamics_ros.view.film import write_picture
+        from robot_dynamics_ros.view.film import open_page, write_picture
+        from robot_dynamics_ros.view.headless import Browser
 
-        return write_picture(self.address, lambda: self.pages, path, width, height)
+        with Browser(240, 160) as browser:
+            page = open_page(self.address, browser, lambda: self.pages)
+            return write_picture(page.client, browser, path, width, height, page.view_point(width / height))
 
     def __enter__(self) -> Viewer:
         return self

@@ -7,9 +7,8 @@ import io
 import socket
 import webbrowser
 from collections.abc import Callable
-from types import ModuleType
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, optional_package
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.guard import Guard, is_loopback
@@ -17,23 +16,6 @@ from robot_dynamics_ros.view.guard import Guard, is_loopback
 DEFAULT_PORT = 8080
 MOST_MESSAGES = 100_000
 """That may be sent in one piece."""
-
-
-def need_viser() -> ModuleType:
-    """The package viser.
-
-    Raises:
-        BackendError: it is not installed.
-    """
-    try:
-        import viser
-    except ImportError:
-        raise BackendError(
-            "the viewer needs the package viser, which is not installed",
-            where="view",
-            remedy="pip install 'robot_dynamics_ros[view]'.",
-        ) from None
-    return viser
 
 
 def _taken(host: str, port: int) -> Exception | None:
@@ -72,7 +54,7 @@ class Window:
         port: int = DEFAULT_PORT,
         report: Callable[[str, str], None] | None = None,
     ) -> None:
-        viser = need_viser()
+        viser = optional_package("viser", "the viewer needs", "view", "'robot_dynamics_ros[view]'")
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
             raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
         if (fault := _taken(host, 0)) is not None:

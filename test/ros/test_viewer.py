@@ -14,7 +14,7 @@ pytest.importorskip("viser")
 
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
-from support.page import Page, wait_for
+from support.page import PATIENCE, Page, drag, pixels, wait_for
 from visualization_msgs.msg import MarkerArray
 
 import robot_dynamics_ros as rd
@@ -23,8 +23,6 @@ from robot_dynamics_ros.ros.viewer.live_state import LiveState
 from robot_dynamics_ros.ros.viewer.markers import wrench_markers
 from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
 from robot_dynamics_ros.view.headless import Browser, find_browser
-
-CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
 
 
 def address_of(viewer) -> str:
@@ -287,10 +285,10 @@ def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
 
     with Browser(720, 380, pause=0.1) as browser:
         browser.go(address)
-        assert browser.wait("document.querySelector('canvas') !== null", 60.0)
+        assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
         for _ in range(12):  # the viewer comes last where other processes take the machine
             u, v = robot_pixel(browser)
-            browser.drag((u, v), (u + 60.0, v - 50.0), hold=pulled)
+            drag(browser, (u, v), (u + 60.0, v - 50.0), pulled, 15.0)
             if pulled():
                 break
         assert pulled()
@@ -299,22 +297,15 @@ def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
 
 def robot_pixel(browser: Browser) -> tuple[float, float]:
     """A pixel of the arm: the middle of what is neither ground nor background."""
-    import io
-
-    from PIL import Image
-
     found: list = []
 
     def look() -> bool:
-        x, y, width, height = (round(n) for n in browser.run(CANVAS))
-        picture = np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
-        part = picture[y : y + height, x : x + width]
-        part[: int(0.4 * height), : int(0.75 * width)] = 255  # a notice about software rendering
-        strong = (part[..., 0] > part[..., 2] + 60) | (part[..., 2] > part[..., 0] + 60)  # orange or blue
-        found[:] = np.argwhere(strong) + np.array([y, x])
+        picture, place = pixels(browser)
+        strong = np.abs(picture[..., 0] - picture[..., 2]) > 60  # orange or blue
+        found[:] = np.argwhere(strong) + place[::-1]
         return len(found) > 60
 
-    assert browser.wait(look, 60.0), "the arm is not on the picture"
+    assert browser.wait(look, PATIENCE), "the arm is not on the picture"
     columns = np.array([column for _, column in found])
     row, column = found[int(np.argsort(columns)[int(0.8 * len(columns))])]
     return float(column), float(row)

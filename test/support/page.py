@@ -89,3 +89,48 @@ def wait_for(condition: Any, seconds: float = 60.0) -> bool:
             return bool(condition())
         time.sleep(0.01)
     return True
+
+
+# -- in a browser --------------------------------------------------------------------------------------------------
+
+PATIENCE = 180.0
+"""s; a browser without a graphics processor on a busy machine takes long for a picture."""
+
+
+def pixels(browser: Any) -> Any:
+    """(height, width, 3) of the scene on a page, and its place (2,) on the page: left, top.
+
+    The page's notes are closed, as a person does it: one of them tells of drawing without a graphics processor, on top
+    of the robot.
+    """
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    browser.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())")
+    place = browser.run(
+        "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
+    )
+    x, y, width, height = (round(number) for number in place)
+    picture = np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
+    return picture[y : y + height, x : x + width], (x, y)
+
+
+def drag(browser: Any, start: tuple[float, float], end: tuple[float, float], until: Any, seconds: float) -> None:
+    """Press the left button at one pixel of a page, move to another, wait until something holds, release.
+
+    Args:
+        seconds: that are waited at most.
+    """
+
+    def mouse(kind: str, point: tuple[float, float], **more: Any) -> None:
+        browser.call("Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], **more)
+
+    mouse("mouseMoved", start)
+    mouse("mousePressed", start, button="left", buttons=1, clickCount=1)
+    for k in range(1, 9):
+        point = tuple(a + (b - a) * k / 8.0 for a, b in zip(start, end, strict=True))
+        mouse("mouseMoved", point, button="left", buttons=1)  # type: ignore[arg-type]
+    browser.wait(until, seconds)
+    mouse("mouseReleased", end, button="left", buttons=0, clickCount=1)

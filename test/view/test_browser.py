@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import warnings
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from support.bags import write_bag
 from support.example_robots import example_urdfs, name_of
-from support.page import camera_message, robot_on, wait_for
+from support.page import PATIENCE, camera_message, pixels, robot_on, wait_for
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -37,13 +36,6 @@ pytestmark = [
     pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed"),
 ]
 
-PATIENCE = 180.0
-"""s; a browser without a graphics processor on a busy machine takes long for a picture."""
-CANVAS = "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
-
-CLOSE_NOTES = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
-"""The page tells of drawing without a graphics processor, on top of the robot."""
-
 
 @pytest.fixture(scope="module")
 def the_browser():
@@ -59,23 +51,15 @@ def browser(the_browser):
     return the_browser
 
 
-def pixels(browser: Browser) -> np.ndarray:
-    """(height, width, 3) of the page."""
-    from PIL import Image
-
-    return np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
-
-
 def ready(browser: Browser, still: bool = True) -> np.ndarray:
     """Wait for a picture with something on it, that does not change by itself any more if nothing moves."""
     assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
     seen: list[np.ndarray] = []
 
     def drawn() -> bool:
-        browser.run(CLOSE_NOTES)
-        seen.append(pixels(browser))
-        x, y, width, height = (round(n) for n in browser.run(CANVAS))
-        part = seen[-1][y + height // 4 : y + height, x : x + width // 2]
+        picture, _ = pixels(browser)
+        seen.append(picture)
+        part = picture[len(picture) // 4 :, : picture.shape[1] // 2]
         settled = not still or (len(seen) > 1 and differ(seen[-1], seen[-2]) == 0)
         return bool(part.std() > 2.0) and settled
 
@@ -159,7 +143,7 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
             layers._boxes[name].value = False
         still = ready(browser)
         viewer.show([1.2, 0.4])
-        assert browser.wait(lambda: differ(pixels(browser), still) > 300, PATIENCE)
+        assert browser.wait(lambda: differ(pixels(browser)[0], still) > 300, PATIENCE)
         # a known force alone: its arrow has to lie where a pinhole camera puts it
         for name in (*nodes.bodies.default_layers,):
             layers._boxes[name].value = False
@@ -167,7 +151,7 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         viewer.update()
         client = next(iter(viewer.window.server.get_clients().values()))
         camera = client.camera
-        x, y, width, height = browser.run(CANVAS)
+        height, width = still.shape[:2]
         arrows, scale = viewer.robots[0].source.state().wrenches, layers.scale()
         segments = arrows.segments("forces", scale.force)
 
@@ -177,13 +161,10 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
             out = point - camera.position
             local_ = out + 2.0 * np.cross(-u, np.cross(-u, out) + w * out)
             f = 0.5 * height / np.tan(0.5 * camera.fov)
-            return round(x + 0.5 * width + f * local_[0] / local_[2]), round(
-                y + 0.5 * height + f * local_[1] / local_[2]
-            )
+            return round(0.5 * width + f * local_[0] / local_[2]), round(0.5 * height + f * local_[1] / local_[2])
 
         def seen_along() -> bool:
-            browser.run(CLOSE_NOTES)
-            picture = pixels(browser)
+            picture, _ = pixels(browser)
             for start, end in segments:
                 u, v = seen(0.5 * (start + end))
                 if not magenta(picture[v - 4 : v + 5, u - 4 : u + 5]).any():
@@ -244,9 +225,7 @@ def track(browser: Browser, count: int = 16) -> np.ndarray:
     places: list[tuple[float, float]] = []
 
     def seen() -> bool:
-        browser.run(CLOSE_NOTES)
-        width, height = (int(n) for n in browser.run(CANVAS)[2:])
-        picture = pixels(browser)[:height, :width]
+        picture, _ = pixels(browser)
         r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
         ball, arrow = (b > r + 30) & (b > g + 30), (r > g + 60) & (b > g + 20)
         columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
@@ -302,7 +281,9 @@ def every_robot(monkeypatch):
 def test_names_of_links_and_joints_can_be_anything(browser, every_robot):
     """Robots of odd names side by side on one page, each with a joint chosen for its balance and a link clicked."""
     models = [odd_robot(link, joint, k) for k, (link, joint) in enumerate(ODD_NAMES.values())]
-    with Viewer([PoseSource(model) for model in models], port=0) as viewer:
+    with Viewer(len(models), port=0) as viewer:
+        for model in models:
+            viewer.add(PoseSource(model))
         page = open_page(viewer.address, browser, lambda: viewer.pages)
         assert every_robot.inspect(page, browser)[1] == ""
         assert not viewer.window.guard.refused
@@ -402,12 +383,16 @@ def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):
     run = rd.simulate(arm, duration=1.0)
     page = write_replay(Motion.of(arm, run), tmp_path / "replay.html")
     assert page.stat().st_size < 3_000_000
-    browser.offline()
-    browser.go(page.as_uri())
-    first = ready(browser, still=False)
-    assert browser.wait(lambda: differ(pixels(browser), first) > 200, PATIENCE)
-    assert not browser.errors
-    assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
+    network = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.call("Network.emulateNetworkConditions", offline=True, **network)
+    try:
+        browser.go(page.as_uri())
+        first = ready(browser, still=False)
+        assert browser.wait(lambda: differ(pixels(browser)[0], first) > 200, PATIENCE)
+        assert not browser.errors
+        assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
+    finally:
+        browser.call("Network.emulateNetworkConditions", offline=False, **network)
 
 
 def test_a_recording_becomes_a_film_and_a_view_a_picture(tmp_path):

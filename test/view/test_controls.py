@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,6 +32,14 @@ class Recorder(Controls):
     def move_along(self, points) -> str:
         self.motions.append(points)
         return f"on the way through {len(points)}"
+
+
+@contextmanager
+def controlled(arm, controls):
+    """A view of an arm that stands still, with controls of a robot that moves."""
+    with Viewer(port=0) as viewer:
+        viewer.add(PoseSource(arm), controls)
+        yield viewer
 
 
 def drag(grip, link: str, start, *ends) -> None:
@@ -82,7 +91,7 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
 
 def test_points_are_collected_and_sent_as_one_motion():
     arm, controls = rd.load_robot("two_link"), Recorder()
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+    with controlled(arm, controls) as viewer, Page(viewer.address) as page:
         panel, buttons = robot_on(viewer).panel, labelled(viewer)
 
         def click(label: str, said: str) -> None:
@@ -109,7 +118,7 @@ def test_pause_is_seen_on_its_button_and_answers_are_text():
     controls.answer = lambda: heard[-1]
     asked: list[bool] = []
     controls.pause = lambda paused: (asked.append(paused), "pause …")[1]
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+    with controlled(arm, controls) as viewer, Page(viewer.address) as page:
         panel = robot_on(viewer).panel
         button = panel._pause_button
         page.set(button, True)
@@ -133,7 +142,7 @@ def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
         Adjustable("gains.elbow.p", "p", 0.0, 100.0, 25.0, "1/s^2"),
         Adjustable("payload.mass", "mass", 0.0, 5.0, 0.0, "kg"),
     )
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+    with controlled(arm, controls) as viewer, Page(viewer.address) as page:
         panel = robot_on(viewer).panel
         assert wait_for(lambda: len(panel._adjusted) == 2)
         assert panel._adjusted["gains.elbow.p"][0].label == "p [1/s^2]"
@@ -229,7 +238,7 @@ def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(mo
     controls.pull = lambda link, wrench: asked.append("pull" if wrench is not None else "let go")
     controls.adjustables = lambda: (Adjustable("gains.elbow.p", "p", 0.0, 100.0, 25.0, "1/s^2"),)
     controls.adjust = lambda name, value: asked.append(f"{name} {value:g}") or "changed"
-    with Viewer([PoseSource(arm)], [controls], port=0) as viewer, Page(viewer.address) as page:
+    with controlled(arm, controls) as viewer, Page(viewer.address) as page:
         first = robot_on(viewer)
         with Page(viewer.address) as other_page:
             second = robot_on(viewer, 1)

@@ -11,9 +11,10 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -345,13 +346,13 @@ class LiveControls(Controls):
         item = next((a for a in self._adjustables if a.name == name), None)
         if item is None or not item.lower <= value <= item.upper:
             return f"{name}: {value:g} is outside its limits"
-        parameters = [_parameter(name, float(value))]
+        parameters = [Parameter(name, value=float(value))]
         if name == "payload.mass" and value > 0.0:
-            parameters.append(_parameter("payload.link", self._carrier))
+            parameters.append(Parameter("payload.link", value=self._carrier))
         self._later(
             lambda: self._send(
                 "set",
-                SetParametersAtomically.Request(parameters=parameters),
+                SetParametersAtomically.Request(parameters=[p.to_parameter_msg() for p in parameters]),
                 lambda answer: self._adjusted(name, value, answer.result),
             )
         )
@@ -448,13 +449,3 @@ def _fresh(kept: dict[str, tuple[float, Array]], now: float) -> dict[str, Array]
 
 def _sentence(service: str, answer: Trigger.Response | SetBool.Response) -> str:
     return f"{service}: {answer.message or ('done' if answer.success else 'refused')}"
-
-
-def _parameter(name: str, value: float | str) -> Parameter:
-    kinds = {float: ParameterType.PARAMETER_DOUBLE, str: ParameterType.PARAMETER_STRING}
-    message = ParameterValue(type=kinds[type(value)])
-    if isinstance(value, str):
-        message.string_value = value
-    else:
-        message.double_value = value
-    return Parameter(name=name, value=message)

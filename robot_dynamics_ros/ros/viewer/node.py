@@ -43,13 +43,12 @@ class ViewerNode(Node):
         namespaces = tuple(values["robots"]) or ("",)
         self.get_logger().info("starting the page; from now on every other program goes first")
         self.viewer = Viewer(
-            [],
+            len(namespaces),
             host=values["host"],
             port=values["port"],
             rate=values["rate"],
             title=", ".join(filter(None, namespaces)) or "robot",
             report=self._refused,
-            expected=len(namespaces),
         )
         alone = namespaces == ("",)
         self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from html import escape
@@ -27,6 +28,13 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
     "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob: data:"
 )
+# The first camera fits the shape of the page, which takes one from its own address.
+_FIT = """<script>{{
+const cameras = {cameras}, shape = innerWidth / innerHeight;
+const [, position, target] = cameras.findLast(([aspect]) => aspect <= shape) || cameras[0];
+history.replaceState(null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
+}}</script>"""
+_ASPECTS = (0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0)
 _NOTICE = (
     "This page contains the client of viser, https://github.com/viser-project/viser, Apache License 2.0, "
     "https://www.apache.org/licenses/LICENSE-2.0, and with it three.js, React, Mantine, uPlot and others, MIT licence."
@@ -64,25 +72,30 @@ def write_replay(
         raise ArgumentError("expected a positive rate", where="rate", got=rate)
     rate = min(rate, _MOST_FRAMES / max(motion.duration, 1e-9))
     with Window(port=0) as window:
-        html = _record(window, motion, rate, looks, paths)
+        html, cameras = _record(window, motion, rate, looks, paths)
     name = title or f"{motion.model.name}: replay"
     html = html.replace("<title>Viser</title>", f"<title>{escape(name)}</title>", 1)
     head = f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
+    head += _FIT.format(cameras=json.dumps(cameras))
     html = html.replace("<head>", head, 1)
     return write_whole(path, lambda target: target.write_text(html, encoding="utf-8"))
 
 
-def _record(window: Window, motion: Motion, rate: float, looks: Looks | None, paths: bool) -> str:
+def _record(
+    window: Window, motion: Motion, rate: float, looks: Looks | None, paths: bool
+) -> tuple[str, list[tuple[float, list[float], list[float]]]]:
+    """The page, and cameras that see the whole motion: aspect of the picture, position, target, m."""
     server, rows = window.server, motion.frames(rate)
     nodes, draw = stage(server.scene, motion, looks, paths)
     draw(int(rows[0]))
-    window.look(*nodes.view_point(motion, 1.0))  # a page may be narrow
+    cameras = [(aspect, *nodes.view_point(motion, aspect)) for aspect in _ASPECTS]
+    window.look(*cameras[0][1:])
     recorder = server.get_scene_serializer()
     for k in rows[1:]:
         recorder.insert_sleep(1.0 / rate)
         draw(int(k))
     with redirect_stdout(io.StringIO()):
-        return str(recorder.as_html())
+        return str(recorder.as_html()), [(aspect, eye.tolist(), target.tolist()) for aspect, eye, target in cameras]
 
 
 def stage(

@@ -175,11 +175,11 @@ def balance_arrows(
     return Arrows(names, np.broadcast_to(point, (len(names), 3)), rows[:, 3:], rows[:, :3])
 
 
-def external_arrows(model: RobotModel, q: ArrayLike, external: Mapping[str, ArrayLike] | None) -> Arrows:
+def external_arrows(model: RobotModel, q: ArrayLike, external: Mapping[str, ArrayLike]) -> Arrows:
     """Wrenches on links (link name → (6,) [moment; force] in link axes about the link's origin)."""
-    names = tuple(external or ())
+    names = tuple(external)
     poses = link_poses(model, q)[[model.link_index(name) for name in names]].reshape(-1, 4, 4)
-    rows = np.array([external[name] for name in names], dtype=float).reshape(-1, 6) if external else np.empty((0, 6))
+    rows = np.array([external[name] for name in names], dtype=float).reshape(-1, 6)
     return world_arrows(names, poses, rows)
 
 

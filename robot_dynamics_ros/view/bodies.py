@@ -152,10 +152,10 @@ class Bodies:
         return pieces
 
     def _reach(self, link: str, part: Trimesh) -> None:
-        corners = np.stack(np.meshgrid(*np.asarray(part.bounds).T), axis=-1).reshape(8, 3)
-        known = self.corners.get(link, corners)
-        low, high = np.minimum(known, corners).min(axis=0), np.maximum(known, corners).max(axis=0)
-        self.corners[link] = np.stack(np.meshgrid(*np.stack([low, high]).T), axis=-1).reshape(8, 3)
+        points = np.concatenate([part.bounds, self.corners.get(link, part.bounds)])
+        self.corners[link] = np.stack(np.meshgrid(*zip(points.min(0), points.max(0), strict=True)), axis=-1).reshape(
+            8, 3
+        )
 
     def handles(self) -> list[tuple[str, MeshHandle]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""

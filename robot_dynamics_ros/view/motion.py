@@ -20,7 +20,7 @@ from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, joint_arrows, sensible_scale, world_arrows
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, sensible_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +185,10 @@ class Motion:
 
     def arrows(self, k: int) -> Arrows:
         """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
-        if self.wrenches is None:
-            return joint_arrows(self.model, self.q[k], self.v[k], self.a[k], self.external_at(k) or None)
-        links = link_tree(self.model)
-        rows = [links.link_of[name] for name in self.model.joint_names]
-        return world_arrows(self.model.joint_names, link_poses(self.model, self.q[k])[rows], self.wrenches[k])
+        links, names = link_tree(self.model), self.model.joint_names
+        points = link_poses(self.model, self.q[k])[[links.link_of[name] for name in names], :3, 3]
+        (rows,) = self.wrench_table(np.array([k]))
+        return Arrows(names, points, rows[:, 3:], rows[:, :3])
 
     def wrench_table(self, k: np.ndarray) -> Array:
         """(n, moving joints, 6) wrenches [moment; force] in world axes in n rows k."""

@@ -56,8 +56,9 @@ class RobotNodes:
         self._noise = noise_of(model)
         self._tree = link_tree(model)
         self._vectors: dict[str, Vectors] = {}
-        self._ghost: list[Any] | None = None
-        self._marks: dict[str, Any] = {}
+        self._ghost: list[SceneNodeHandle] = []
+        self._marks: dict[str, list[Any]] = {}
+        self._labels: dict[str, Any] = {}
         self._legend: list[Array] = []  # points of it
         self._tips: dict[str, Array] = {}  # of arrows, and ends of texts
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
@@ -109,19 +110,30 @@ class RobotNodes:
         """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
         poses = None if q is None else np.asarray(link_poses(self.model, q))
         # where the two coincide, one would only tint the other
-        if poses is None or np.abs(poses[:, :3, 3] - self.poses[:, :3, 3]).max() < 0.004 * self.size:
-            if self._ghost is not None:
-                self._marks["ghost"].visible = False
-            return
-        if self._ghost is None:
-            root = f"{self.root}/ghost"
-            self._marks["ghost"] = self.scene.add_frame(root, show_axes=False)
-            self._ghost = [
-                self.scene.add_frame(f"{root}/{self._nodes[name]}", show_axes=False) for name in self.model.link_names
-            ]
-            self.bodies.draw(self.bodies.default_layers[0], root, GHOST)
-        self._marks["ghost"].visible = True
-        _place(self._ghost, poses)
+        apart = poses is not None and np.abs(poses[:, :3, 3] - self.poses[:, :3, 3]).max() >= 0.004 * self.size
+        self._mark("ghost", bool(apart), self._make_ghost)
+        if poses is not None and apart:
+            _place(self._ghost, poses)
+
+    def _make_ghost(self) -> list[SceneNodeHandle]:
+        root = f"{self.root}/ghost"
+        whole = self.scene.add_frame(root, show_axes=False)
+        self._ghost = [
+            self.scene.add_frame(f"{root}/{self._nodes[name]}", show_axes=False) for name in self.model.link_names
+        ]
+        self.bodies.draw(self.bodies.default_layers[0], root, GHOST)
+        return [whole]
+
+    def _mark(self, name: str, shown: bool, make: Callable[[], Sequence[Any]]) -> list[Any]:
+        """Show or hide what is made when it is first shown; its handles."""
+        if name not in self._marks:
+            if not shown:
+                return []
+            self._marks[name] = list(make())
+        for handle in self._marks[name]:
+            if handle.visible != shown:
+                handle.visible = shown
+        return self._marks[name]
 
     def view_point(
         self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
@@ -151,18 +163,15 @@ class RobotNodes:
 
     def frames(self, shown: bool) -> None:
         """Show or hide the frames of all links, with their names."""
-        if shown and "frames" not in self._marks:
-            self._marks["frames"] = [
-                self.scene.add_label(
-                    f"{self.root}/links/{self._nodes[name]}/name", name, font_size_mode="scene",
-                    font_scene_height=0.022 * self.size,
-                )
-                for name in self.model.link_names
-            ]  # fmt: skip
         for handle in self.links:
             handle.show_axes = shown
-        for label in self._marks.get("frames", ()):
-            label.visible = shown
+        self._mark("frames", shown, lambda: [
+            self.scene.add_label(
+                f"{self.root}/links/{self._nodes[name]}/name", name, font_size_mode="scene",
+                font_scene_height=0.022 * self.size,
+            )
+            for name in self.model.link_names
+        ])  # fmt: skip
 
     def hide(self, link: str) -> None:
         """Hide one link more; ``""``: show all."""
@@ -234,10 +243,8 @@ class RobotNodes:
             vectors = np.zeros((1, 3)) if arrows is None or not len(arrows.names) else getattr(arrows, f"{what}s")
             sizes = np.linalg.norm(vectors, axis=1)
             k = int(sizes.argmax())
-            mark = self._marks.get(f"largest_{what}")
             if arrows is None or not shown or sizes[k] <= noise:
-                if mark is not None:
-                    mark.visible = False
+                self._label(f"largest_{what}", shown=False)
                 continue
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
@@ -267,19 +274,24 @@ class RobotNodes:
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
             self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, shown)
 
-    def _label(self, name: str, text: str, point: Array, shown: bool = True, above: bool = False) -> None:
+    def _label(
+        self, name: str, text: str = "", point: Array | None = None, shown: bool = True, above: bool = False
+    ) -> None:
         """Write a text below or above a point; what has not changed is not sent again."""
-        label = self._marks.get(name)
+        label = self._labels.get(name)
         if label is None:
-            label = self._marks[name] = self.scene.add_label(
+            if not shown:
+                return
+            label = self._labels[name] = self.scene.add_label(
                 f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",
                 font_scene_height=0.03 * self.size,
             )  # fmt: skip
-        if label.text != text:
-            label.text = text
         if label.visible != shown:
             label.visible = shown
-        label.position = point
+        if shown and label.text != text:
+            label.text = text
+        if shown:
+            label.position = point
 
     # -- marks ---------------------------------------------------------------------------------------------------
 
@@ -287,55 +299,46 @@ class RobotNodes:
         """Show the centres of mass of the links (small) and of the robot (large) at the present configuration."""
         masses = np.array([self.model.link(name).inertia.mass for name in self.model.link_names])
         heavy = np.flatnonzero(masses > 0.0)
-        if not heavy.size or (not shown and "centres" not in self._marks):
+        if not heavy.size:
             return
         coms = np.array([self.model.link(self.model.link_names[k]).inertia.com for k in heavy])
-        if "centres" not in self._marks:
+
+        def balls() -> list[Any]:
             ball = self.scene.add_icosphere
-            self._marks["centres"] = [
+            return [
                 ball(
                     f"{self.root}/links/{self._nodes[self.model.link_names[k]]}/centre", radius=0.007 * self.size,
                     subdivisions=1, color=(20, 20, 20), position=tuple(com), cast_shadow=False,
                 )
                 for k, com in zip(heavy, coms, strict=True)
-            ]  # fmt: skip
-            whole = ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)
-            self._marks["centres"].append(whole)
-        for handle in self._marks["centres"]:
-            if handle.visible != shown:
-                handle.visible = shown
+            ] + [ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)]  # fmt: skip
+
+        handles = self._mark("centres", shown, balls)
         if shown:
             points = np.einsum("nij,nj->ni", self.poses[heavy, :3, :3], coms) + self.poses[heavy, :3, 3]
-            self._marks["centres"][-1].position = masses[heavy] @ points / masses[heavy].sum()
+            handles[-1].position = masses[heavy] @ points / masses[heavy].sum()
 
     def axes(self, shown: bool) -> None:
         """Show the axis of every moving joint, the arc of its limits, and a hand at its position."""
-        if "axes" not in self._marks:
-            if not shown:
-                return
-            self._marks["axes"] = joint_axes(self.scene, self.model, f"{self.root}/links", self._nodes, self.size)
-        for handle in self._marks["axes"]:
-            handle.visible = shown
+        self._mark(
+            "axes", shown, lambda: joint_axes(self.scene, self.model, f"{self.root}/links", self._nodes, self.size)
+        )
 
     def paths(self, paths: CenterOfMassPaths | None) -> None:
         """Show the paths of centres of mass, coloured by speed; ``None`` hides them."""
-        if paths is None:
-            if "paths" in self._marks:
-                self._marks["paths"].visible = False
-            return
-        if "paths" not in self._marks and paths.position.shape[1] > 1:
+
+        def lines(paths: CenterOfMassPaths) -> list[Any]:
             colours = by_speed(paths.speed, float(paths.speed.max(initial=0.0)))
             segments = np.stack([paths.position[:, :-1], paths.position[:, 1:]], axis=2).reshape(-1, 2, 3)
             ends = np.stack([colours[:, :-1], colours[:, 1:]], axis=2).reshape(-1, 2, 3)
-            self._marks["paths"] = self.scene.add_line_segments(
-                f"{self.root}/paths",
-                segments.astype(np.float32),
-                (255 * ends).astype(np.uint8),
-                thickness=3.0,
-                thickness_units="screen",
-            )
-        if "paths" in self._marks:
-            self._marks["paths"].visible = True
+            return [
+                self.scene.add_line_segments(
+                    f"{self.root}/paths", segments.astype(np.float32), (255 * ends).astype(np.uint8), thickness=3.0,
+                    thickness_units="screen",
+                )
+            ]  # fmt: skip
+
+        self._mark("paths", paths is not None, lambda: lines(paths) if paths is not None else [])
 
     def _ground(self) -> None:
         """A grid on the ground under the robot."""

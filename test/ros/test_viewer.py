@@ -265,6 +265,7 @@ def passes_through_points(controls, robot, until) -> None:
 
 @pytest.mark.middleware
 @pytest.mark.browser
+@pytest.mark.timeout(1800)  # every wait has a deadline of its own
 @pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed")
 def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
     start("simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0])

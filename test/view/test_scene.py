@@ -64,7 +64,7 @@ def test_an_external_wrench_is_drawn_on_its_link_in_world_axes(arm):
     arrows = external_arrows(arm, q, {"tool0": push})
     np.testing.assert_allclose(arrows.forces, [[5.0, 0.0, -20.0]], atol=1e-12)
     np.testing.assert_allclose(arrows.points[0], rd.link_pose(arm, q, "tool0")[:3, 3])
-    assert len(external_arrows(arm, q, None).points) == 0
+    assert len(external_arrows(arm, q, {}).points) == 0
 
 
 def test_rounding_noise_has_no_length():

@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
@@ -312,8 +313,7 @@ class LiveControls(Controls):
         message = JointTrajectory(joint_names=names)
         for t, x, v in zip(times, positions, velocities, strict=True):
             point = JointTrajectoryPoint(positions=x.tolist(), velocities=v.tolist())
-            point.time_from_start.sec = int(t)
-            point.time_from_start.nanosec = int(1e9 * (t - int(t)))
+            point.time_from_start = Duration(seconds=float(t)).to_msg()
             message.points.append(point)
         self._later(lambda: self._trajectories.publish(message))
         return f"on the way, {times[-1]:g} s"

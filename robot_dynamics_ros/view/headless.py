@@ -125,7 +125,9 @@ class Browser:
             if pages:
                 break
             time.sleep(0.02)
-        self._socket = connect(pages[0]["webSocketDebuggerUrl"], max_size=None, compression=None, proxy=None)
+        self._socket = connect(
+            pages[0]["webSocketDebuggerUrl"], max_size=None, compression=None, ping_interval=None, proxy=None
+        )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         script = f"{_TO_BLOB} const draw = requestAnimationFrame; window.requestAnimationFrame = (f) => setTimeout(() => draw(f), {1e3 * pause});"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.control.guards import GuardSettings
-from robot_dynamics_ros.control.reference.reasons import REASONS
+from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.model.description import Array
@@ -60,7 +60,7 @@ class Rehearsal:
         i = int(np.argmax(self.left))
         name = model.joint_names[i]
         if self.counts.get("overspeed"):
-            return next(reason.words for reason in REASONS if reason.name == "overspeed")
+            return Reason.OVERSPEED.words
         used = np.abs(run.tau[:, i]).max() / model.effort_limit[i]
         if used > 0.99:
             return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"

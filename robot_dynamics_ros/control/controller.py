@@ -7,26 +7,25 @@ joint states' stamps.  Nothing here locks: calls belong to one thread, or to cal
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+
+import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.message import AnswerLayout
-from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.law_changes import LawChanges
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.present import Present
 from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
-from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.control.stale_watch import StaleWatch
+from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import vector
@@ -34,7 +33,7 @@ from robot_dynamics_ros.per_joint import vector
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(MotionRequests, LawChanges, StaleWatch, Present):
+class JointController(MotionRequests, LawChanges):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
@@ -45,7 +44,10 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         command: (n,) the command to send: ``effort``, minus g(q) if the robot adds it.
         wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about the joint's origin,
             in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
-        counts: cause → number of times since the controller was made.
+        state: (n,) position and (n,) velocity that the last cycle was for.
+        wrench_acceleration: (n,) acceleration that the wrenches belong to.
+        unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
+        external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
         observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
         collision: collision flag on top of it, or ``None``.
         contact: the wrench on a link that explains them, or ``None``; see :class:`ContactEstimate`.
@@ -86,23 +88,19 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         if law is None:
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
-        options = options.check(model)
-        self.model = model
         law = law.check(model)
         later = estimates_later and collision is None and contact is None and flange is None
-        runner = CycleRunner(model, law, options, guards, estimates=not later)
-        super().__init__(runner)
-        self._estimates = Estimates(runner, observer, collision, contact, flange, self._collided)
-        runner.want_wrenches = self._estimates.want_efforts = not later
-        runner.restarted = self._estimates.reset
-        self._show()
-        if options.collision_reaction == "gravity":
-            runner.code(self._giving_way(law))  # at hand
+        super().__init__(model, law, options.check(model), guards, estimates=not later)
+        self._estimates = Estimates(self, observer, collision, contact, flange, self._collided)
+        self.want_wrenches = self.want_efforts = not later
+        if self.options.collision_reaction == "gravity":
+            self.code(self._giving_way(law))  # at hand
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self.counts: Counter[str] = runner.counts
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
-        self.reference, self.error, self.wrenches = runner.work.reference, runner.work.error, runner.work.wrenches
-        self.effort, self.command = runner.effort, runner.command
+        self.reference, self.error, self.wrenches = self.work.reference, self.work.error, self.work.wrenches
+        self.state = self.work.q, self.work.v
+        self.wrench_acceleration = self.memory["wrench_acceleration"]
+        self.unexplained = self.memory["unexplained"]
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
@@ -116,11 +114,10 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         Raises:
             ArgumentError: a state of the wrong length or not finite, a time that is no integer; nothing is changed then.
         """
-        names, runner = self.model.joint_names, self._runner
+        names = self.model.joint_names
         q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
-        runner.set_state(t, q, v, None)
-        runner.begin(t)
-        runner.restart("the controller was started afresh")
+        self.set_state(t, q, v, None)
+        self._begin()
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.
@@ -141,10 +138,9 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         Raises:
             ArgumentError: a time that is no integer.
         """
-        runner = self._runner
-        runner.set_state(t, q, v, effort)
-        if runner.mode is Mode.INACTIVE:
-            return runner.safe_command()
+        self.set_state(t, q, v, effort)
+        if self.mode is Mode.INACTIVE:
+            return self.safe_command()
         if self.answer():
             self.estimate(measured=effort is not None)
         return self.command
@@ -157,7 +153,7 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
         """
         if self._queue.ready:
             self.take_over()
-        return self._runner.advance()
+        return self.advance()
 
     def estimate(self, *, measured: bool) -> None:
         """The rest of that cycle: external efforts, contact, wrenches.
@@ -169,14 +165,13 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message; ``None``: into none."""
-        self._runner.execution.answer_into(answer)
+        self.execution.answer_into(answer)
 
     def deactivate(self) -> Array:
         """Stop; returns the safe command to send as the last message.  Goals still open are aborted."""
-        if self.mode is not Mode.INACTIVE:
-            self._runner.abort_goals("the controller was deactivated")
-            self._runner.mode, self._runner.current = Mode.INACTIVE, False
-        return self.safe_command()
+        self.between_cycles("deactivate")
+        self.current = False
+        return self.memory["safe_effort"].copy()
 
     def control(self, t: float, q: Array, v: Array) -> Array:
         """:meth:`update` as a callable of time in seconds, for offline simulation; activates itself at the first call."""
@@ -185,12 +180,42 @@ class JointController(MotionRequests, LawChanges, StaleWatch, Present):
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
 
+    # -- what else is known --------------------------------------------------------------------------------------
+
+    @property
+    def want_efforts(self) -> bool:
+        """Whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts."""
+        return self._estimates.want_efforts
+
+    @want_efforts.setter
+    def want_efforts(self, value: bool) -> None:
+        self._estimates.want_efforts = value
+
+    @property
+    def loaded_model(self) -> RobotModel:
+        """The robot as the cycle knows it, payload included."""
+        return self.work.model
+
+    @property
+    def kernels(self) -> Kernels:
+        """The functions that the cycle works with, payload included."""
+        return self.work.kernels
+
+    def description_gaps(self) -> tuple[str, ...]:
+        """One sentence for each joint whose effort in motion, since the start, the description did not explain."""
+        moving, unexplained, inertial = self.memory["moving"]
+        time = np.maximum(moving, 1e-3)
+        return description_gaps(self.model, unexplained / time, inertial / time)
+
+    @property
+    def feedback_frequency(self) -> tuple[float, float]:
+        """Natural frequency of the error, rad/s, and the delay of the loop, s, that it is chosen for; see ``robustness``."""
+        return self.p.natural[0], self.p.whole_delay[0]
+
     def _collided(self) -> None:
-        reaction, runner = self.options.collision_reaction, self._runner
-        if reaction == "none" or not runner.law.tracks:
+        reaction = self.options.collision_reaction
+        if reaction == "none" or not self.law.tracks:
             return
-        why = "collision: holding" if reaction == "hold" else "collision: giving way"
-        runner.abort_goals(why)
-        runner.start_blend()
+        self.between_cycles("collide", text=f"collision: {'holding' if reaction == 'hold' else 'giving way'}")
         if reaction == "gravity":
-            self.set_law(self._giving_way(runner.law))
+            self.set_law(self._giving_way(self.law))

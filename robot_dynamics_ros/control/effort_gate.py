@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-
-NANOSECONDS = 1_000_000_000
+from robot_dynamics_ros.per_joint import expect
 
 
 class GateState(enum.Enum):
@@ -60,28 +60,17 @@ class GateSettings:
         n = len(np.atleast_1d(self.effort_limit))
         for name in ("effort_limit", "effort_rate", "velocity_limit", "braking"):
             values = np.array(getattr(self, name), dtype=np.float64)
-            if values.shape != (n,) or np.isnan(values).any() or (values < 0.0).any():
-                raise ArgumentError(
-                    f"expected {n} numbers that are not negative, got {values.tolist()}",
-                    where=f"effort gate, {name}",
-                    got=values,
-                    remedy="Give one for each joint.",
-                )
+            good = values.shape == (n,) and bool((values >= 0.0).all())
+            kind = f"{n} numbers that are not negative"
+            expect(good, kind, values.tolist(), f"effort gate, {name}", "Give one for each joint.")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
         for name in ("effort_limit", "braking"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ArgumentError(
-                    "must be finite",
-                    where=f"effort gate, {name}",
-                    got=getattr(self, name),
-                    remedy="Give the joints that have none a limit of their own.",
-                )
+            values, remedy = getattr(self, name), "Give the joints that have none a limit of their own."
+            expect(bool(np.isfinite(values).all()), "finite numbers", values.tolist(), f"effort gate, {name}", remedy)
         for name in ("command_timeout", "state_timeout"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ArgumentError(
-                    "must be positive and finite", where=f"effort gate, {name}", got=getattr(self, name), remedy="In s."
-                )
+            value = getattr(self, name)
+            expect(0.0 < value < math.inf, "a positive and finite time in s", value, f"effort gate, {name}")
 
 
 class EffortGate:

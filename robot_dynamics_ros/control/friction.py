@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction_law import COUPLING, coupled_friction, joint_friction
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect, per_joint
+from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,15 +113,10 @@ class Friction:
 
     def scaled(self, factor: float) -> Friction:
         """All of friction times ``factor``; speeds and offset as they are."""
-        return Friction(
-            frozen_array(self.viscous * factor, self.viscous.shape),
-            frozen_array(self.coulomb * factor, self.coulomb.shape),
-            frozen_array(self.breakaway * factor, self.breakaway.shape),
-            self.stribeck_speed,
-            self.smoothing,
-            self.offset,
-            None if self.coupling is None else self.coupling * np.array([[1.0], [1.0], [1.0], [factor], [factor]]),
-        )
+        more = {name: getattr(self, name) * factor for name in ("viscous", "coulomb", "breakaway")}
+        if self.coupling is not None:
+            more["coupling"] = self.coupling * np.array([[1.0], [1.0], [1.0], [factor], [factor]])
+        return replace(self, **{name: frozen_array(x, x.shape) for name, x in more.items()})
 
     def effort(self, v: Array) -> Array:
         """(..., n) F(v) for velocities ``v`` (..., n)."""
@@ -155,14 +150,8 @@ def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
 
 
 def _offset(given: Sequence[float] | None, n: int) -> Array | None:
-    """(n,) read-only, or ``None`` where there is none.
-
-    Raises:
-        ArgumentError: another length, or not finite.
-    """
+    """(n,) read-only, or ``None`` where there is none; errors as of :func:`vector`."""
     if given is None or not np.any(given):
         return None
-    array = np.asarray(given, dtype=np.float64)
-    good = array.shape == (n,) and bool(np.isfinite(array).all())
-    expect(good, f"{n} finite numbers", given, "friction offset", "Give one value a joint, in model order.")
-    return frozen_array(array, (n,))
+    remedy = "Give one value a joint, in model order."
+    return frozen_array(vector(given, n, "friction offset", remedy=remedy), (n,))

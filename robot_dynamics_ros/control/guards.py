@@ -57,12 +57,26 @@ class GuardSettings:
     max_deceleration: ArrayLike | None = None
 
 
+_LIMITS = (
+    "effort_limit",
+    "effort_rate",
+    "velocity_limit",
+    "deceleration",
+    "margin",
+    "lower",
+    "upper",
+    "dry",
+    "viscous",
+)
+
+
 class Guards:
     """The limits of one robot.
 
     Attributes:
         settings: what they were made from, beside the description.
         effort_limit, effort_rate, velocity_limit, deceleration, margin, lower, upper: (n,) the limits in use.
+        dry, viscous: (n,) friction of the description.
     """
 
     def __init__(
@@ -113,13 +127,12 @@ class Guards:
             self.velocity_limit = np.array(self.velocity_limit)
             self.velocity_limit[idle] = np.inf
         self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
-        self._dry, self._viscous = model.friction, model.damping
+        self.dry, self.viscous = model.friction, model.damping
 
     def load(self, memory: Memory[CycleMemory]) -> None:
         """Have the cycle use these limits from now on."""
-        for name in ("effort_limit", "effort_rate", "velocity_limit", "deceleration", "margin", "lower", "upper"):
+        for name in _LIMITS:
             memory[name][:] = getattr(self, name)
         s = self.settings
         memory["zone_rate"][0], memory["braking_rate"][0] = s.zone_rate, s.braking_rate
-        memory["dry"][:], memory["viscous"][:] = self._dry, self._viscous
         memory["creep"][:] = LAST * s.zone_rate * self.margin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -9,24 +10,22 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.law_code import LawCode
+from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
+from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
-from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.payload import Payload, carrying
-from robot_dynamics_ros.control.reference.result import GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 
-class LawChanges:
+class LawChanges(CycleRunner):
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.
-
-    Args:
-        runner: the cycle.
 
     Attributes:
         payload: in force, or ``None``.
@@ -34,16 +33,13 @@ class LawChanges:
 
     _estimates: Estimates
 
-    def __init__(self, runner: CycleRunner) -> None:
-        self._runner = runner
+    def __init__(
+        self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
+    ) -> None:
+        super().__init__(model, law, options, guards, estimates=estimates)
         self._queue = Changes("controller changes")
         self.payload: Payload | None = None
-        self._wanted_law, self._coming = runner.law, runner.base
-
-    @property
-    def options(self) -> ControllerOptions:
-        """The settings in force."""
-        return self._runner.options
+        self._wanted_law, self._coming = law, self.base
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
         """Use another law, or other gains, from the next cycle on; the effort does not jump.
@@ -57,15 +53,14 @@ class LawChanges:
         Raises:
             ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
         """
-        runner = self._runner
-        self._wanted_law = law.check(runner.model)
+        self._wanted_law = law.check(self.model)
 
         def job() -> Callable[[], None]:
-            law.prepare(runner.work.kernels)
+            law.prepare(self.work.kernels)
             law.prepare(self._coming)  # a payload that is ready, but not carried yet
-            code = runner.code(law)
-            if runner.options.collision_reaction == "gravity":
-                runner.code(self._giving_way(law))  # at hand
+            code = self.code(law)
+            if self.options.collision_reaction == "gravity":
+                self.code(self._giving_way(law))  # at hand
             return lambda: self._use_law(law, code)
 
         if background:
@@ -75,22 +70,18 @@ class LawChanges:
             job()()
 
     def _use_law(self, law: Law, code: LawCode | None) -> None:
-        runner = self._runner
-        law.prepare(runner.work.kernels)  # nothing to do but after a change of payload at the same time
-        before, work = runner.law, runner.work
+        law.prepare(self.work.kernels)  # nothing to do but after a change of payload at the same time
+        before = self.law
+        self.law = law
+        load_law(self.memory, law, code)
+        self._reference_changed()
         if type(law) is not type(before):
-            work.z[:] = 0.0
-            if law.tracks is not before.tracks and runner.mode not in (Mode.INACTIVE, Mode.SAFE):
-                runner.reference.stop_from(
-                    runner.last[0], work.q, work.v, GoalStatus.CANCELED, text="the law was changed"
-                )
-                runner.mode = Mode.HOLD if law.tracks else Mode.FREE
+            self.between_cycles("change_law", int(before.tracks))
         elif before.integrates:  # Ki z goes on where it was
             with np.errstate(divide="ignore", invalid="ignore"):
                 old, new = before.ki, law.ki  # type: ignore[attr-defined]
-                work.z *= np.where(new > 0.0, old / new, 0.0)
-        runner.use_law(law, code)
-        runner.start_blend()
+                self.work.z *= np.where(new > 0.0, old / new, 0.0)
+        self.start_blend()
 
     @staticmethod
     def _giving_way(law: Law) -> Law:
@@ -104,7 +95,7 @@ class LawChanges:
             UnknownNameError: the law has no such gain, or the model no such joint.
             ArgumentError: a value negative, not finite, or of the wrong length; nothing is changed then.
         """
-        self.set_law(self._wanted_law.with_gains(self._runner.model, **gains))
+        self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
     def set_robustness(self, robustness: Robustness) -> None:
         """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump.
@@ -120,8 +111,9 @@ class LawChanges:
                 where="set_robustness",
                 remedy="Make it with ControllerOptions(robustness=Robustness()).",
             )
-        self._runner.use_robustness(robustness)
-        self._runner.start_blend()
+        self.options = dataclasses.replace(self.options, robustness=robustness)
+        load_rejection(self.memory, robustness, self.model)
+        self.start_blend()
 
     def set_payload(
         self,
@@ -145,16 +137,15 @@ class LawChanges:
         Raises:
             UnknownNameError: the model has no such link; the payload of before stays.
         """
-        runner = self._runner
         if payload is not None:
-            runner.model.link(payload.link)
+            self.model.link(payload.link)
 
         def job() -> Callable[[], None]:
-            present = runner.work.kernels
-            loaded = runner.model if payload is None else carrying(runner.model, payload)
+            present = self.work.kernels
+            loaded = self.model if payload is None else carrying(self.model, payload)
             if elsewhere:
                 compile_elsewhere(loaded, prepared(present.model))
-            kernels = runner.base if loaded is runner.model else Kernels(loaded)
+            kernels = self.base if loaded is self.model else Kernels(loaded)
             kernels.include(present)
             self._wanted_law.prepare(kernels)
             self._coming = kernels
@@ -167,12 +158,13 @@ class LawChanges:
             job()()
 
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
-        runner = self._runner
-        kernels.include(runner.work.kernels)  # nothing to do but after another change at the same time
-        runner.use_robot(kernels)
+        kernels.include(self.work.kernels)  # nothing to do but after another change at the same time
+        load_robot(self.memory, kernels)
+        self.work.kernels = kernels
+        self.wrenches_changed()
         self.payload = payload
         self._estimates.robot_changed()
-        runner.start_blend()
+        self.start_blend()
 
     def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
         """Compile the functions of wrenches and external efforts in another process.
@@ -180,7 +172,7 @@ class LawChanges:
         Args:
             failed: called between two cycles with an error that this ended with.
         """
-        base = self._runner.base
+        base = self.base
 
         def job() -> Callable[[], None]:
             compile_elsewhere(base.model, ESTIMATES)
@@ -193,7 +185,7 @@ class LawChanges:
     @property
     def estimates_ready(self) -> bool:
         """Whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`."""
-        return self._runner.base.estimates_ready
+        return self.base.estimates_ready
 
     def prepare(
         self, topic: str, job: Callable[[], Callable[[], None]], failed: Callable[[Exception], None] | None = None

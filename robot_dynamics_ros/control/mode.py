@@ -12,3 +12,8 @@ class Mode(enum.Enum):
     STREAM = "stream"
     FREE = "free"  # a law without reference, e.g. gravity compensation
     SAFE = "safe"  # the safe command is out: state stale, or a fault
+
+
+MODES = tuple(Mode)
+INACTIVE, HOLD, TRAJECTORY, STREAM, FREE, SAFE = range(len(MODES))
+"""Their numbers, in the memory of a cycle."""

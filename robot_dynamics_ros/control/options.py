@@ -11,7 +11,7 @@ from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
 
-_CHOICES = {
+CHOICES = {
     "gravity_compensated_by": ("controller", "robot", "robot_with_coriolis"),
     "safe_command": ("zero", "gravity"),
     "trajectory_effort": ("ignore", "add"),
@@ -74,7 +74,7 @@ class ControllerOptions:
     robustness: Robustness | None = None
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
+        for name, choices in CHOICES.items():
             value = getattr(self, name)
             expect(value in choices, f"one of {', '.join(choices)}", value, name)
         for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):

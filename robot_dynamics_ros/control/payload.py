@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.dynamics.engine.routines import Vector
 from robot_dynamics_ros.model.description import Array, Inertia, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
@@ -44,22 +44,29 @@ class Payload:
             kind, value = f"finite numbers of shape {shape}", getattr(self, name)
             expect(bool(np.isfinite(array).all()), kind, value, f"payload {name}", "Correct the value.")
             object.__setattr__(self, name, array)
-        if not np.allclose(self.inertia, self.inertia.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(self.inertia).max())):
-            raise ArgumentError(
-                "the tensor is not symmetric",
-                where="payload inertia",
-                got=self.inertia,
-                remedy="Give ixx, ixy, ixz, iyy, iyz, izz of one body.",
-            )
-        moments = np.linalg.eigvalsh(self.inertia)
-        slack = 1e-9 * (1e-12 + moments[-1])
-        if moments[0] < -slack or moments[-1] > moments[0] + moments[1] + slack:
-            raise ArgumentError(
-                f"no rigid body has the principal moments {moments.tolist()}",
-                where="payload inertia",
-                got=self.inertia,
-                remedy="They must be non-negative, none larger than the sum of the other two.",
-            )
+        tensor, where = self.inertia, "payload inertia"
+        symmetric = np.allclose(tensor, tensor.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(tensor).max()))
+        expect(
+            symmetric, "a symmetric tensor", tensor.tolist(), where, "Give ixx, ixy, ixz, iyy, iyz, izz of one body."
+        )
+        moments, remedy = (
+            np.linalg.eigvalsh(tensor),
+            "They must be non-negative, none larger than the sum of the other two.",
+        )
+        possible = possible_inertia(tensor[np.triu_indices(3)])
+        expect(bool(possible), "principal moments of a rigid body", moments.tolist(), where, remedy)
+
+
+def possible_inertia(m: Vector) -> bool:
+    """Whether a rigid body can have the inertia m = xx, xy, xz, yy, yz, zz: no principal moment is negative or above the sum of
+    the others.  With s half the trace, s 1 − I is the second moment of mass, which must be positive semi-definite."""
+    s = 0.5 * (m[0] + m[3] + m[5])
+    slack = 1e-9 * (1e-12 + s)
+    wide = s + slack
+    a, b, c, d, e, f = s - m[0], -m[1], -m[2], s - m[3], -m[4], s - m[5]
+    if min(a, d, f) < -slack or min(a * d - b * b, a * f - c * c, d * f - e * e) < -slack * wide:
+        return False
+    return a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d) >= -slack * wide * wide
 
 
 def carrying(model: RobotModel, payload: Payload) -> RobotModel:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
@@ -45,13 +44,8 @@ class Robustness:
     def __post_init__(self) -> None:
         for field in fields(self):
             value, largest = getattr(self, field.name), _LARGEST[field.name]
-            if not (math.isfinite(value) and 0.0 <= value <= largest) or (field.name == "bandwidth" and value == 0.0):
-                raise ArgumentError(
-                    f"expected a number from 0 to {largest:g}, got {value!r}",
-                    where=f"robustness {field.name}",
-                    got=value,
-                    remedy="Correct the setting.",
-                )
+            good = 0.0 <= value <= largest and (field.name != "bandwidth" or value > 0.0)
+            expect(good, f"a number from 0 to {largest:g}", value, f"robustness {field.name}")
 
 
 def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> tuple[str, ...]:

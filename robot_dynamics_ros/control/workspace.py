@@ -23,7 +23,6 @@ class Workspace:
         z: (n,) ∫ e dt, kept within limits by its owner.
         a: (n,) the acceleration that the law asked the robot for.
         wrenches: (joints, 6) [moment; force] of the joints for ``a``.
-        wrenches_current: whether ``wrenches`` were computed in the present evaluation.
         want_wrenches: whether :meth:`inverse_dynamics` computes them on its way.
         memory: the cycle's memory, in which all these arrays lie.
         compiled: whether compiled code can work on it.
@@ -42,7 +41,6 @@ class Workspace:
         self.wrenches = memory["wrenches"]
         self._tau, self._g, self._M = np.zeros(n), np.zeros(n), np.zeros((n, n))
         self.want_wrenches = False
-        self.wrenches_current = False
 
     @property
     def model(self) -> RobotModel:
@@ -54,7 +52,6 @@ class Workspace:
         self.q[:], self.v[:] = q, v
         self.q_d[:], self.v_d[:], self.a_d[:] = q_d, v_d, a_d
         compute_errors(self.memory.python)
-        self.wrenches_current = False
         return self
 
     # -- the robot at the present state; results are overwritten by the next call --------------------------------
@@ -64,7 +61,6 @@ class Workspace:
         np.copyto(self.a, a)
         if self.want_wrenches:
             self.kernels.inverse_dynamics_wrenches(self.q, self.v, self.a, self._tau, self.wrenches)
-            self.wrenches_current = True
         else:
             self.kernels.inverse_dynamics(self.q, self.v, self.a, self._tau)
         return self._tau

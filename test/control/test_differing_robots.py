@@ -140,13 +140,13 @@ def test_joints_that_are_stuck_at_rest_reach_the_band_of_the_late_loop():
     """Dry friction of 7 % of the limits and a delay of 12 ms; 5.5 mrad is left where the integral alone moves them."""
     errors, controller, _ = lead(differing(rotors=0.05, dry=0.07 * ARM.effort_limit), delay=6)
     assert errors[-50:].max() < 3.1e-3
-    assert np.abs(controller._runner.memory["struck"]).max() > 3e-3  # the error before the last pulse
+    assert np.abs(controller.memory["struck"]).max() > 3e-3  # the error before the last pulse
 
 
 def test_the_rotor_of_a_joint_that_rings_is_estimated():
     errors, controller, _ = lead(differing(rotors=np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.0])), delay=3)
-    rotor = controller._runner.memory["rotor"]
-    assert rotor[-1] < 0.25 * controller._runner.memory["assumed_rotor"][-1]
+    rotor = controller.memory["rotor"]
+    assert rotor[-1] < 0.25 * controller.memory["assumed_rotor"][-1]
     assert errors[-50:].max() < 5e-3
 
 
@@ -160,7 +160,7 @@ def test_a_push_is_resisted_up_to_the_bound_and_released_without_a_swing():
     deflection = errors[:1500, 0].max()
     assert 2e-3 < deflection < 0.1
     assert errors[1550:, 0].max() < 0.2 * deflection + 1e-3
-    bound = controller._runner.memory["largest_rejected"][0]
+    bound = controller.memory["largest_rejected"][0]
     assert np.abs(efforts[:, 0]).max() < 20.0 * 1.5 < bound
 
 

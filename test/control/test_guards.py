@@ -22,6 +22,7 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     STILL,
 )
 from robot_dynamics_ros.control.guards import Guards
+from robot_dynamics_ros.control.mode import HOLD, SAFE
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +185,9 @@ def test_arrivals_tell_what_a_stamp_means(arm):
     assert arrivals(p, 1301) == [RECOVERED]  # a gap that nobody watched
     p.stale[0] = 1  # a gap that the watch has seen
     assert arrivals(p, 1310, 1320) == [RECOVERED, DONE]
-    p.safe[0] = 1
+    p.mode[0] = SAFE
     assert arrivals(p, 1330) == [RESUMED]
-    p.safe[0] = 0
+    p.mode[0] = HOLD
     assert arrivals(p, 500, 550) == [BACKWARDS, DONE]
     put(p, arrived=[[0.0, np.nan], [0.0, 0.0]])
     assert arrivals(p, 560) == [NOT_FINITE]

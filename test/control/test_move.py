@@ -69,7 +69,7 @@ def test_no_way_to_go_is_a_short_hold():
     [
         ({"q0": HOME[:3]}, "q0: expected 6"),
         ({"q1": HOME * np.nan}, "q1: expected 6"),
-        ({"q1": HOME + 7}, "outside its limits"),
+        ({"q1": HOME + 7}, "outside the limits"),
         ({"scale": 0.0}, "scale"),
         ({"scale": 1.1}, "scale"),
         ({"acceleration": -1.0}, "acceleration"),

@@ -4,9 +4,10 @@ import numpy as np
 
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.motion import JointTable
+from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
-from robot_dynamics_ros.control.reference.result import GoalStatus
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, TrajectoryPoint
 
 FREE = JointTable(("a", "b", "c"), np.ones(3, bool), np.zeros(3, bool), np.full(3, -np.inf), np.full(3, np.inf))
@@ -63,14 +64,14 @@ def stop_from(t, q, v, deceleration, lower=None, upper=None):
         np.full(n, np.inf) if upper is None else upper,
     )
     reference = Reference(table, deceleration)
-    reference.generator.stop_from(t, q, v, GoalStatus.CANCELED)
+    reference.generator.stop_from(t, q, v, CANCELED, Reason.NONE)
     return reference
 
 
 def standing(t, q, table=FREE):
     """Hold at ``q`` from ``t`` on."""
     reference = Reference(table, np.ones(len(q)))
-    reference.generator.stop_from(t, np.array(q), np.zeros(len(q)), GoalStatus.CANCELED)
+    reference.generator.stop_from(t, np.array(q), np.zeros(len(q)), CANCELED, Reason.NONE)
     return reference
 
 

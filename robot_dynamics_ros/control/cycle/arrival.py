@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from math import floor, log
+from math import floor, log, tau
 
-from robot_dynamics_ros.control.cycle.memory import CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import (
-    BACKWARDS,
-    CONTRADICTED,
-    DONE,
-    ELSEWHERE,
-    FIRST,
-    JUMP,
-    LATE,
-    LOST,
-    NOT_FINITE,
-    RECOVERED,
-    RESUMED,
-    RUNAWAY,
-    STILL,
-    TOO_FAST,
-)
+from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
+from robot_dynamics_ros.control.mode import SAFE
 
 TINY = 1e-12
-TURN = 6.283185307179586
-NANOSECONDS = 1e9
 WINDOW = 0.2
 """Time over which ways and velocities are compared, s."""
 LEAST_WAY = 0.05
@@ -55,17 +39,17 @@ def arrive(p: CycleMemory) -> int:
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
         if size - size != 0.0:
-            return NOT_FINITE
+            return verdicts.NOT_FINITE
     since = p.time[0] - p.last[0]
     if p.started[0] == 1:
-        if p.safe[0] == 0 and since > 0 and since <= p.timeout[0] and has_jumped(p, since / NANOSECONDS):
-            return JUMP
+        if p.mode[0] != SAFE and since > 0 and since <= p.timeout[0] and has_jumped(p, since / NANOSECONDS):
+            return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
             if since == 0:
-                return STILL
-            return LATE
+                return verdicts.STILL
+            return verdicts.LATE
     if is_elsewhere(p):
-        return ELSEWHERE
+        return verdicts.ELSEWHERE
     was_started = p.started[0]
     was_stale = p.stale[0]
     p.last[0] = p.time[0]
@@ -73,18 +57,18 @@ def arrive(p: CycleMemory) -> int:
     p.stale[0] = 0
     p.dt[0] = since / NANOSECONDS
     if was_started == 0:
-        return FIRST
+        return verdicts.FIRST
     if since < 0:
-        return BACKWARDS
+        return verdicts.BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
         if p.adrift[0] == 1:
-            return LOST
-        return RECOVERED
+            return verdicts.LOST
+        return verdicts.RECOVERED
     p.adrift[0] = 0
-    if p.safe[0] == 1:
-        return RESUMED
+    if p.mode[0] == SAFE:
+        return verdicts.RESUMED
     if p.fresh[0] == 1:
-        return DONE
+        return verdicts.DONE
     return judge_motion(p, p.dt[0])
 
 
@@ -130,7 +114,7 @@ def short_way(p: CycleMemory, i: int, way: float) -> float:
 
 def whole_turns(way: float) -> float:
     """The whole turns in an angle, rad; what is left of it is half a turn at most."""
-    return TURN * floor(way / TURN + 0.5)
+    return tau * floor(way / tau + 0.5)
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
@@ -151,7 +135,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
         agreement = p.agreement[i] / max(p.travel[i], least)
         if p.travel[i] > least and (agreement < -0.5 or abs(agreement - DEGREES) < 0.3 * DEGREES):
-            return CONTRADICTED
+            return verdicts.CONTRADICTED
         shown = min(abs(speed), abs(gone) / dt)
         if shown > OVERSPEED * p.rated_speed[i]:
             p.fast[i] = p.fast[i] + 1
@@ -167,10 +151,10 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.change[i] = change
         if p.tracks[0] == 1:  # an arm that floats may be pushed that fast
             if p.fast[i] >= 2 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                return TOO_FAST
+                return verdicts.TOO_FAST
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
-                return RUNAWAY
-    return DONE
+                return verdicts.RUNAWAY
+    return verdicts.DONE
 
 
 def take_state(p: CycleMemory) -> None:
@@ -192,4 +176,5 @@ def begin_afresh(p: CycleMemory) -> None:
         p.fast[i], p.astray[i] = 0, 0.0
     p.blending[0] = 0
     p.adrift[0] = 0
+    p.differentiates[0] = 0
     p.fresh[0] = 1

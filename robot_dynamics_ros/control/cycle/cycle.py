@@ -11,29 +11,29 @@
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
 
-A verdict ends the call.  The caller acts on it and calls again, from the step where the cycle goes on.  The same
-statements run compiled, or as they are written (:mod:`~robot_dynamics_ros.control.cycle.execution`).
+A verdict ends the call.  What follows from it is done at once (:mod:`~robot_dynamics_ros.control.cycle.reactions`); the caller
+does what needs more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or as they are written (:mod:`~robot_dynamics_ros.control.cycle.execution`).
 """
 
 from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import arrive, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
-from robot_dynamics_ros.control.cycle.law import add_efforts, blend, evaluate_law, integrate
+from robot_dynamics_ros.control.cycle.law import add_efforts, blend, effort_is_finite, evaluate_law, integrate
 from robot_dynamics_ros.control.cycle.limits import limit
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.message import write_command
+from robot_dynamics_ros.control.cycle.reactions import react
 from robot_dynamics_ros.control.cycle.reference import follow_reference
-from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE, WRITE
+from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, DROPPED, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE
+from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
 
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
     """From the state that was read to the command in ``answer``, beginning at ``step``; returns a verdict, DONE at the end."""
-    verdict = DONE
-    if step < WRITE:
-        verdict = cycle(p, step)
-    if verdict == DONE:
+    verdict = cycle(p, step)
+    if verdict == DONE or p.next[0] == DROPPED:
         write_command(p, answer)
     return verdict
 
@@ -48,13 +48,15 @@ def cycle(p: CycleMemory, step: int) -> int:
     if verdict == DONE and step <= FOLLOW:
         verdict = follow_and_decide(p)
     if verdict == DONE and step <= BLEND:
-        if p.robust[0] == 1:
+        if p.robust[0] == 1 and effort_is_finite(p):  # or it would learn of it
             reject_disturbances(p)
         add_efforts(p)
         blend(p)
         verdict = limit(p)
         if verdict == DONE:
             finish(p)
+    if verdict != DONE:
+        react(p, verdict)
     return verdict
 
 
@@ -66,6 +68,9 @@ def follow_and_decide(p: CycleMemory) -> int:
     if verdict != DONE:
         return verdict
     integrate(p)
+    p.wrenches_with_law[0] = 0
+    if p.inverts[0] == 1 and p.robust[0] == 0 and p.pushed[0] == 0 and p.wrench_source[0] == COMMANDED:
+        p.wrenches_with_law[0] = p.want_wrenches[0]
     if p.own_law[0] == 1:
         return OWN_LAW
     evaluate_law(p)

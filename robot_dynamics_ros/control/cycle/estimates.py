@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
-from robot_dynamics_ros.control.cycle.wrench_pass import WrenchPass
+from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, UNKNOWN, WITH_LAW
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.errors import ArgumentError
@@ -26,7 +26,6 @@ class Estimates:
 
     Attributes:
         want_efforts: see ``JointController``.
-        wrench_pass: the pass that computes wrenches where the law's own does not.
     """
 
     def __init__(
@@ -47,9 +46,8 @@ class Estimates:
         self._runner, self._collided = runner, collided
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
         options = runner.options
-        self.wrench_pass = WrenchPass(runner.model.nv, options.wrench_acceleration, options.differentiation_cutoff)
-        self._with_law = runner.memory.python.wrenches_with_law
-        self._efforts_added, self._measured = runner.memory.python.adds_feedforward, runner.memory["arrived"][2]
+        self._measured, self._acceleration = runner.memory["arrived"][2], runner.memory["wrench_acceleration"]
+        self._net, self._tau = np.zeros((2, runner.model.nv))
         self._kind, self._converted, self._before = options.measured_effort, *np.zeros((2, runner.model.nv))
         self.want_efforts = True
         self._observes = self._reads_flange = False
@@ -65,27 +63,29 @@ class Estimates:
             measured: whether the state came with efforts.
         """
         runner = self._runner
+        fresh = bool(runner.p.fresh[0])
+        if fresh:
+            self.reset()
         measured = measured and self._kind.measured
-        dt = runner.memory.python.dt[0]
+        dt = runner.p.dt[0]
         effort = self._motor_effort(dt) if measured else None
         applied = runner.previous if effort is None else effort  # what acted until this state
         if self.observer is not None and not self._observer_is_needed():
             if self._observes:
                 self.observer.reset()
                 self._observes = False
-        elif self.observer is not None and (measured or not runner.fresh[0]):
+        elif self.observer is not None and (measured or not fresh):
             self._observe(self.observer, applied, dt)
         if runner.want_wrenches:
-            self._compute_wrenches(effort, dt)
+            self._compute_wrenches(effort)
         else:
-            self.wrench_pass.reset()
+            runner.p.differentiates[0] = 0
         if self.flange is not None:
             self._read_flange(self.flange, applied, dt)
-        runner.fresh[0] = 0
+        runner.p.fresh[0] = 0
 
     def reset(self) -> None:
         """The motion is a new one."""
-        self.wrench_pass.reset()
         if self.observer is not None:
             self.observer.reset()
         if self.collision is not None:
@@ -112,7 +112,7 @@ class Estimates:
         if kind.meaning == "link_torque":
             law = getattr(runner.law, "friction", None) if self.observer is None else self.observer.friction
             friction = 0.0 if law is None else law.effort(work.v)
-            if runner.fresh[0] == 0 and dt > 0.0:
+            if runner.p.fresh[0] == 0 and dt > 0.0:
                 rotor = work.model.rotor_effort((work.v - self._before) / dt)
             np.copyto(self._before, work.v)
         gravity = work.gravity_forces() if kind.meaning == "torque_without_gravity" else self._measured
@@ -139,14 +139,26 @@ class Estimates:
         if self.contact is not None and self.contact.enabled:
             self.contact.update(work.kernels, work.q, observer.effort)
 
-    def _compute_wrenches(self, measured: Array | None, dt: float) -> None:
-        runner = self._runner
-        work, p = runner.work, runner.memory.python
-        if not p.own_law[0]:
-            work.wrenches_current = bool(self._with_law[0])
-        altered = bool(runner.idle is not None or self._efforts_added[0] or p.blending[0] or p.cut[0] or p.robust[0])
-        friction = getattr(runner.law, "friction", None)
-        self.wrench_pass.compute(work, runner.effort, altered, measured, friction, runner.wrenches.values, dt)
+    def _compute_wrenches(self, measured: Array | None) -> None:
+        runner, a = self._runner, self._acceleration
+        work, external = runner.work, runner.external_wrenches
+        known = runner.execution.find_acceleration()
+        if known == WITH_LAW:
+            return
+        if known == UNKNOWN:
+            wanted = runner.p.wrench_source[0] == MEASURED and measured is not None
+            np.copyto(self._net, measured if wanted else runner.effort)  # type: ignore[arg-type]
+            friction = getattr(runner.law, "friction", None)
+            if friction is not None:  # what the motors spend in the joints before it reaches the links
+                self._net -= friction.effort(work.v)
+            if external:
+                self._net += work.kernels.efforts_of(work.q, external)
+            work.kernels.forward_dynamics(work.q, work.v, self._net, a)
+        if external:
+            loads = work.kernels.gather(external)
+            work.kernels.loaded_inverse_dynamics(work.q, work.v, a, loads, self._tau, work.wrenches)
+        else:
+            work.kernels.inverse_dynamics_wrenches(work.q, work.v, a, self._tau, work.wrenches)
 
     def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
         """The load at the flange; its estimate needs every joint state, or starts afresh."""
@@ -156,7 +168,7 @@ class Estimates:
         if not self._reads_flange:
             flange.reset()
             self._reads_flange = True
-        work, wrench_pass = self._runner.work, self.wrench_pass
-        from_effort = wrench_pass.source in ("commanded", "measured_effort") or not self._runner.want_wrenches
-        a = None if from_effort else wrench_pass.acceleration
-        flange.update(work.q, work.v, applied, dt, self._runner.wrenches.values, a)
+        work, p = self._runner.work, self._runner.p
+        from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self._runner.want_wrenches
+        a = None if from_effort else self._acceleration
+        flange.update(work.q, work.v, applied, dt, self._runner.external_wrenches, a)

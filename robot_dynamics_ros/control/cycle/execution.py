@@ -12,11 +12,11 @@ from typing import TypeAlias
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.cycle import control_cycle
-from robot_dynamics_ros.control.cycle.limits import find_safe_command
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, StateLayout, read_state
+from robot_dynamics_ros.control.cycle.reactions import BETWEEN_CYCLES
+from robot_dynamics_ros.control.cycle.wrench_pass import find_acceleration
 from robot_dynamics_ros.dynamics.engine.routines import InterpretedRoutines, Memory, Routines, make_routines
-from robot_dynamics_ros.model.description import Array
 
 
 class Execution:
@@ -29,19 +29,22 @@ class Execution:
     Attributes:
         compiled: whether it does.
         run: runs the cycle from a step on; returns a verdict.
+        routines: the cycle's others, by name.
+        find_acceleration: the routine of that name, on this memory.
         read: reads a message, given its bytes, their number and a :class:`StateLayout`'s table; returns a verdict.
     """
 
     def __init__(self, memory: Memory[CycleMemory], compiled: bool) -> None:
         self._memory, self.compiled = memory, compiled
-        self._routines = make_routines(memory, (control_cycle, read_state, find_safe_command), compiled=compiled)
-        self.read = reading(memory, self._routines)
+        self.routines = make_routines(
+            memory, (control_cycle, read_state, find_acceleration, *BETWEEN_CYCLES), compiled=compiled
+        )
+        self.read = reading(memory, self.routines)
+        if isinstance(self.routines, Routines):
+            self.find_acceleration = partial(self.routines.held("find_acceleration"), memory.block.ctypes.data)
+        else:
+            self.find_acceleration = partial(find_acceleration, memory.python)
         self.answer_into(None)
-
-    def safe_command(self) -> Array:
-        """(n,) the safe command at the last known position: an array of the memory."""
-        self._routines["find_safe_command"](self._memory)
-        return self._memory["safe_effort"]
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
@@ -54,8 +57,8 @@ class Execution:
             memory["answer_at"][:] = answer.first, answer.stamped
         self._buffer = np.zeros(16, np.uint8) if answer is None else answer.buffer
         self.run: Callable[[int], int]
-        if isinstance(self._routines, Routines):
-            routine = self._routines.held("control_cycle")
+        if isinstance(self.routines, Routines):
+            routine = self.routines.held("control_cycle")
             self.run = partial(routine, memory.block.ctypes.data, self._buffer.ctypes.data)
         else:
             self.run = partial(control_cycle, memory.python, self._buffer.data)

@@ -6,12 +6,9 @@ g(q), M(q) and inverse dynamics; the robot's functions are called between the la
 
 from __future__ import annotations
 
-from math import cos
+from math import cos, pi
 
-from robot_dynamics_ros.control.cycle.memory import CycleMemory
-
-PI = 3.141592653589793
-NANOSECONDS = 1e9
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
 
 
 def integrate(p: CycleMemory) -> None:
@@ -65,6 +62,14 @@ def add_efforts(p: CycleMemory) -> None:
     silence_idle_joints(p)
 
 
+def effort_is_finite(p: CycleMemory) -> bool:
+    """Whether ``effort`` is of numbers, whose squares are, too."""
+    size = 0.0
+    for i in range(p.nv):
+        size = size + p.effort[i] * p.effort[i]
+    return size - size == 0.0
+
+
 def silence_idle_joints(p: CycleMemory) -> None:
     """No effort for joints that are not commanded."""
     for i in range(p.nv):
@@ -88,6 +93,6 @@ def blend(p: CycleMemory) -> None:
     if passed >= p.blend_duration[0] or passed < 0:
         p.blending[0] = 0
         return
-    share = 0.5 + 0.5 * cos(PI * (passed / p.blend_duration[0]))
+    share = 0.5 + 0.5 * cos(pi * (passed / p.blend_duration[0]))
     for i in range(p.nv):
         p.effort[i] = p.effort[i] + p.offset[i] * share

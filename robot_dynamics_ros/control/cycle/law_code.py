@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 from typing import Any, NoReturn
 
 import numpy as np
@@ -86,28 +85,24 @@ class LawCode:
             return None
         others = tuple(getattr(law, f.name) for f in dataclasses.fields(law) if f.name not in gains)
         given = tuple(name for name, value in gains.items() if value is not None)
-        return _code(_Statement(law, (type(law), others, given, n), n))
+        key = (type(law), others, given, n)
+        if key not in _codes:
+            if len(_codes) == MOST:
+                _codes.clear()
+            _codes[key] = _code(law, n)
+        return _codes[key]
 
 
-class _Statement:
-    """A law, compared with others by what its code depends on."""
-
-    def __init__(self, law: Law, key: tuple[object, ...], n: int) -> None:
-        self.law, self.key, self.n = law, key, n
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Statement) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+MOST = 64
+_codes: dict[tuple[object, ...], LawCode | None] = {}
+"""By what the code of a law depends on."""
 
 
-@functools.lru_cache(maxsize=64)
-def _code(statement: _Statement) -> LawCode | None:
-    traced = trace_law(statement.law, statement.n)
+def _code(law: Law, n: int) -> LawCode | None:
+    traced = trace_law(law, n)
     if traced is None:
         return None
-    inputs = law_input_shapes(statement.n)
+    inputs = law_input_shapes(n)
     before = None if traced.asked is None else TracedFunction(inputs, [traced.asked])
     return LawCode(before, TracedFunction(inputs, [traced.efforts]), traced.used)
 

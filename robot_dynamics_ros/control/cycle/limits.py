@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite, sqrt
 
-from robot_dynamics_ros.control.cycle.law import silence_idle_joints
+from robot_dynamics_ros.control.cycle.law import effort_is_finite, silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
 
@@ -26,12 +26,10 @@ TINY = 1e-9
 
 def limit(p: CycleMemory) -> int:
     """Apply all limits to ``effort``, and note what they took away; EFFORT_NOT_FINITE if it is no number."""
-    size = 0.0
+    if not effort_is_finite(p):
+        return EFFORT_NOT_FINITE
     for i in range(p.nv):
         p.asked[i] = p.effort[i]
-        size = size + p.effort[i] * p.effort[i]
-    if size - size != 0.0:
-        return EFFORT_NOT_FINITE
     p.cut[0] = 0
     for k in range(4):
         p.hits[k] = 0

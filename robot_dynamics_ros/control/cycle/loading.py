@@ -1,17 +1,16 @@
-"""Changes between two cycles are put into the cycle's memory: law, robot, reference, known wrenches."""
+"""Changes between two cycles are put into the cycle's memory: law, robot, reference."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics_ros.control.cycle.external import ExternalWrenches
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.memory import ROBOT_FUNCTIONS, CycleMemory
+from robot_dynamics_ros.control.cycle.reactions import choose_rejection
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal
-from robot_dynamics_ros.control.reference.tracks import NEVER
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -28,7 +27,8 @@ UNLIMITED = 100.0
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
     """Evaluate this law, with its gains; without code it is called in Python."""
-    memory["own_law"][0] = code is None
+    memory["own_law"][0], memory["inverts"][0] = code is None, law.inverts_dynamics
+    choose_rejection(memory.python)
     memory["tracks"][0], memory["integrates"][0] = law.tracks, law.integrates
     if law.integrates:
         ki, clamp = law.ki, law.i_clamp  # type: ignore[attr-defined]
@@ -45,12 +45,9 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
         row[:] = 0.0 if (value := getattr(law, name)) is None else value
 
 
-def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, law: Law, model: RobotModel) -> None:
-    """Reject disturbances as ``robustness`` says, where the law is one that inverts the dynamics."""
-    before, memory["robust"][0] = memory["robust"][0], robustness is not None and law.inverts_dynamics
-    if memory["robust"][0] != before:
-        memory["steady"][0] = 0
-        memory["trust"][:] = 0.0 if robustness is None else robustness.friction_trust
+def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, model: RobotModel) -> None:
+    """Reject disturbances as ``robustness`` says."""
+    memory["rejects"][0] = robustness is not None
     if robustness is None:
         return
     sizes = joint_sizes(model)
@@ -59,6 +56,7 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, l
     memory["assumed_rotor"][:] = robustness.rotor_share * sizes["unknown_rotor"]
     memory["largest_rejected"][:] = robustness.rejected_effort * sizes["effort_size"]
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
+    memory["first_trust"][0] = robustness.friction_trust
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:
@@ -106,11 +104,3 @@ def _load_goal(memory: Memory[CycleMemory], goal: Goal | None) -> None:
     memory["goal_end"][0], memory["goal_time"][0] = goal.end, nanoseconds(tolerances.goal_time)
     memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
     memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
-
-
-def load_wrenches(memory: Memory[CycleMemory], wrenches: ExternalWrenches, kernels: Kernels) -> None:
-    """Resist these known wrenches until the oldest is forgotten."""
-    memory["pushed"][0] = bool(wrenches)
-    memory["wrench_due"][0] = wrenches.due if wrenches else NEVER
-    if wrenches:
-        memory["external"][:] = kernels.gather(wrenches.values)

@@ -21,6 +21,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+NANOSECONDS = 1e9
 PAST = 32
 """Control periods that a command may be late."""
 GAINS = 8
@@ -37,7 +38,7 @@ class ArrivedState(Declared):
     measured: Integers = integers(1, meaning="1 if the efforts of all joints are known")
     bad_joint: Integers = integers(1, meaning="the joint that a verdict is about")
     bad_field: Integers = integers(1, meaning="0 position, 1 velocity, of that verdict")
-    bad_value: Vector = numbers(1, unit="rad or m, rad/s or m/s", meaning="what was refused")
+    bad_value: Vector = numbers(3, meaning="what was refused; of a goal: error, tolerance, s after it was due")
 
 
 class PathPiece(Declared):
@@ -54,7 +55,9 @@ class RejectionMemory(Declared):
     """Rejection of what a robot has and its description does not say; see the step ``disturbance``."""
 
     nv: int
+    rejects: Integers = integers(1, meaning="1 if disturbances are to be rejected")
     robust: Integers = integers(1, meaning="1 if disturbances of this law are rejected")
+    first_trust: Vector = numbers(1, meaning="share of the law's friction that is compensated at first")
     steady: Integers = integers(1, meaning="1 once the step has begun")
     entered: Vector = numbers(1, meaning="share of the rotors that the feedback is for already")
     bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
@@ -98,13 +101,18 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     nv: int
     nb: int
     time: Integers = integers(1, unit="ns", meaning="stamp of the state")
+    # reactions
+    mode: Integers = integers(1, meaning="number of the mode of operation")
+    fault: Integers = integers(1, meaning="reason of a fault that stands, or 0")
+    next: Integers = integers(1, meaning="step at which the cycle goes on after a verdict, −1: not at all")
+    ended: Integers = integers(2, meaning="status with which the active goal is to end, or 0; why")
+    stopped: Integers = integers(2, meaning="status with which all goals are to end in a stop, or 0; why")
     # arrival
     q: Vector = numbers("nv", unit="rad or m", meaning="measured position that the cycle is for")
     v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity that the cycle is for")
     last: Integers = integers(1, unit="ns", meaning="newest stamp")
     started: Integers = integers(1, meaning="1 once a state has arrived")
     stale: Integers = integers(1, meaning="1 after a gap that the watch has seen")
-    safe: Integers = integers(1, meaning="1 while the safe command is out")
     timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
     largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
     adrift: Integers = integers(
@@ -140,7 +148,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     uses_inertia: Integers = integers(1, meaning="1 if the law asks for M(q)")
     uses_motion: Integers = integers(1, meaning="1 if the law asks for inverse dynamics at the state")
     uses_motion_of_reference: Integers = integers(1, meaning="1 if it asks for them at the reference")
-    wrenches_with_law: Integers = integers(1, meaning="1 if the law's inverse dynamics are to give the wrenches too")
+    wrenches_with_law: Integers = integers(1, meaning="1 if the law's inverse dynamics give the wrenches too")
     gravity: Vector = numbers("nv", unit="N m or N", meaning="g(q)")
     inertia: Matrix = numbers("nv", "nv", unit="kg m²", meaning="M(q)")
     a: Vector = numbers("nv", unit="rad/s²", meaning="acceleration that the law asked the robot for")
@@ -150,6 +158,14 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     a_reference: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="desired acceleration")
     motion_of_reference: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
     wrenches: Matrix = numbers("nv", 6, unit="N m, N", meaning="[moment; force] of the joints, child link's frame")
+    # joint wrenches
+    inverts: Integers = integers(1, meaning="1 if the law is inverse dynamics and friction, and nothing else")
+    want_wrenches: Integers = integers(1, meaning="1 if wrenches are to be known in this cycle")
+    wrench_source: Integers = integers(1, meaning="where their acceleration comes from, see wrench_pass")
+    wrench_cutoff: Vector = numbers(1, unit="Hz", meaning="of the low-pass for the velocity's derivative")
+    wrench_acceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="acceleration that they belong to")
+    velocity_before: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that was differentiated last")
+    differentiates: Integers = integers(1, meaning="1 if that was in the cycle before")
     # added efforts
     adds_feedforward: Integers = integers(1, meaning="1 if the path has efforts to add")
     pushed: Integers = integers(1, meaning="1 if there are known external wrenches")

@@ -2,58 +2,56 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
-from robot_dynamics_ros.control.cycle.arrival import begin_afresh
 from robot_dynamics_ros.control.cycle.execution import Execution
-from robot_dynamics_ros.control.cycle.external import ExternalWrenches
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import LIMITS
-from robot_dynamics_ros.control.cycle.loading import load_law, load_reference, load_rejection, load_robot, load_wrenches
+from robot_dynamics_ros.control.cycle.loading import load_law, load_reference, load_rejection
+from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, start_blend
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
-from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
-from robot_dynamics_ros.control.mode import Mode
-from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.mode import FREE, MODES, Mode
+from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
 from robot_dynamics_ros.control.reference.motion import JointTable
+from robot_dynamics_ros.control.reference.reasons import REASONS, Reason
 from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
-from robot_dynamics_ros.control.reference.result import GoalStatus, ResultCode
+from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
-from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import vector
 
-_DROPPED = -1
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
-_ARRIVALS = {
-    verdict_of.FIRST: "first",
-    verdict_of.BACKWARDS: "backwards",
-    verdict_of.RECOVERED: "recovered",
-}
 
 
 class CycleRunner:
-    """Everything that a cycle depends on, and the reactions to its verdicts.
+    """Everything that a cycle depends on, and what its verdicts need beside the memory.
 
     Attributes:
         model: the robot, payload excluded.
         options: settings that do not change.
         work: memory, state and functions of the robot, payload included.
         base: functions of the robot without payload.
-        law, guards, reference, wrenches: in force.
+        law, guards, motion: in force.
+        external_wrenches: link → (6,) [moment; force]: the known wrenches that are still in force.
         counts: cause → number of times since the controller was made.
-        mode: a :class:`Mode`; ``fault``, ``safe_reason``, ``jump``: see ``JointController``.
-        current: whether the last state was followed by a cycle.
-        want_wrenches: whether the law's own inverse dynamics are to give the wrenches, where they can.
-        restarted: called when the motion is a new one.
+        memory: what the cycle works on; ``p``: the same as routines see it.
+        read: reads a serialized joint state into ``memory``.
+        compiled: whether the cycle runs compiled, and not as it is written.
+        mode: a :class:`Mode`.
+        fault: the reason for a permanent stop, or ""; cleared by activating.
+        safe_reason: why the mode is SAFE, or was the last time.
+        jump: why the last state was dropped because it cannot follow from the one before, or "".
+        current: whether the last state was followed by a cycle (it was not dropped, nor answered by a safe command).
+        want_wrenches: whether wrenches are computed.
         idle: (k,) indices of the joints that are not commanded, or ``None``.
     """
 
@@ -65,10 +63,7 @@ class CycleRunner:
         self.base = self.work.kernels
         self.counts: Counter[str] = Counter()
         self.memory = memory = self.work.memory
-        p = memory.python
-        self.time, self.last, self.fresh, self.blending = p.time, p.last, p.fresh, p.blending
-        self._wrenches_with_law, self._robust, self.want_wrenches = p.wrenches_with_law, p.robust, True
-        self._safe, self._due, self._cut, self._started, self._stale = p.safe, p.due, p.cut, p.started, p.stale
+        self.p, self.want_wrenches = memory.python, True
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
         self.idle = None if table.commanded.all() else np.flatnonzero(~table.commanded)
@@ -80,84 +75,94 @@ class CycleRunner:
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
         memory["safe_holds"][0] = options.safe_command == "gravity"
-        memory["robot_holds"][0] = ("controller", "robot", "robot_with_coriolis").index(options.gravity_compensated_by)
-        self.reference = ReferenceGenerator(
+        memory["wrench_source"][0] = CHOICES["wrench_acceleration"].index(options.wrench_acceleration)
+        memory["wrench_cutoff"][0] = options.differentiation_cutoff
+        memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(options.gravity_compensated_by)
+        self.motion = ReferenceGenerator(
             table, options, self.guards.deceleration, self._reference_changed, compiled=self.work.compiled
         )
-        self.wrenches = ExternalWrenches(nanoseconds(options.wrench_timeout))
+        self.external_wrenches: dict[str, Array] = {}
+        self._wrench_since: dict[str, int] = {}
         self.wrenches_changed()
         self.execution = Execution(memory, self.work.compiled)
-        self._mode = Mode.INACTIVE
-        self.fault = self.safe_reason = self.jump = ""
+        self.read, self.compiled = self.execution.read, self.execution.compiled
+        self.fault = self.safe_reason = self.jump = self._law_failed = ""
         self.current = False
-        self.restarted: Callable[[], None] = lambda: None
         law.prepare(self.base)
+        load_rejection(memory, options.robustness, model)
         load_law(memory, law, self.code(law))
-        load_rejection(memory, options.robustness, law, self.model)
 
     # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
 
     @property
     def mode(self) -> Mode:
         """The mode of operation."""
-        return self._mode
+        return MODES[self.p.mode[0]]
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        self._mode = mode
-        self._safe[0] = mode is Mode.SAFE
+        self.p.mode[0] = MODES.index(mode)
 
     def code(self, law: Law) -> LawCode | None:
         """Machine code of a law, where it can be had; it may take a while."""
-        return LawCode.of(law, self.model.nv) if self.execution.compiled else None
+        return LawCode.of(law, self.model.nv) if self.compiled else None
 
-    def use_law(self, law: Law, code: LawCode | None) -> None:
-        """Evaluate this law from now on."""
-        self.law = law
-        load_law(self.memory, law, code)
-        load_rejection(self.memory, self.options.robustness, law, self.model)
-        self._reference_changed()
+    def set_guards(self, settings: GuardSettings) -> None:
+        """Use other limits from the next cycle on, e.g. derated ones.
 
-    def use_robustness(self, robustness: Robustness | None) -> None:
-        """Reject disturbances in this way from now on."""
-        self.options = dataclasses.replace(self.options, robustness=robustness)
-        load_rejection(self.memory, robustness, self.law, self.model)
-
-    def use_robot(self, kernels: Kernels) -> None:
-        """Call the functions of this robot from now on."""
-        load_robot(self.memory, kernels)
-        self.work.kernels = kernels
-        self.wrenches_changed()
-
-    def use_guards(self, settings: GuardSettings) -> None:
-        """Keep these limits from now on."""
+        Raises:
+            ArgumentError: settings that do not fit the model; the ones of before stay.
+        """
         self.guards = Guards(self.model, settings, self.idle)
         self.guards.load(self.memory)
-        self.reference.deceleration = self.guards.deceleration
+        self.motion.deceleration = self.guards.deceleration
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
-        """Resist a known wrench [moment; force] on a link; ``None`` forgets it."""
-        if self.wrenches.set(link, wrench, t):
+        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
+
+        Raises:
+            UnknownNameError: the model has no such link.
+            ArgumentError: not six finite numbers.
+        """
+        self.model.link_index(link)
+        known = link in self.external_wrenches
+        if wrench is None:
+            self._forget_wrenches([link] if known else [])
+        else:
+            remedy = "Use [moment; force], N m and N, in its frame."
+            self.external_wrenches[link] = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
+            self._wrench_since[link] = t
+            self.wrenches_changed()
+        if known != (wrench is not None):
             self.start_blend()
+
+    def _forget_wrenches(self, links: Iterable[str]) -> None:
+        for link in links:
+            del self.external_wrenches[link], self._wrench_since[link]
         self.wrenches_changed()
 
     def wrenches_changed(self) -> None:
-        """Resist the known wrenches as they are now."""
-        load_wrenches(self.memory, self.wrenches, self.work.kernels)
+        """Resist the known wrenches as they are now, until the oldest is too old."""
+        wrenches, memory = self.external_wrenches, self.memory
+        oldest = min(self._wrench_since.values(), default=NEVER)
+        memory["pushed"][0] = bool(wrenches)
+        memory["wrench_due"][0] = oldest + nanoseconds(self.options.wrench_timeout) + 1 if wrenches else NEVER
+        if wrenches:
+            memory["external"][:] = self.work.kernels.gather(wrenches)
 
     def _reference_changed(self) -> None:
-        self._due[0] = -(2**62)
+        self.p.due[0] = AT_ONCE
 
     def start_blend(self) -> None:
         """The next effort comes from something else than the last."""
-        self.blending[0] = self.options.blend_time > 0.0
+        start_blend(self.p)
 
     # -- the cycle -----------------------------------------------------------------------------------------------
 
     def set_state(self, t: int, q: Array, v: Array, effort: Array | None) -> None:
         """A state arrives as arrays; see ``JointController.update``."""
         try:
-            self.time[0] = t
+            self.p.time[0] = t
         except (TypeError, ValueError):
             raise ArgumentError(
                 f"expected an integer number of nanoseconds, got {t!r}",
@@ -172,169 +177,146 @@ class CycleRunner:
 
     def advance(self) -> bool:
         """One cycle for the state in the memory.  True: done; False: the state was dropped, or the safe command is out."""
-        run = self.execution.run
-        self.work.wrenches_current = False
-        self._wrenches_with_law[0] = (
-            self.want_wrenches
-            and self.options.wrench_acceleration == "commanded"
-            and self.law.inverts_dynamics
-            and not self._robust[0]
-            and not self.wrenches.values
-        )
+        run, p = self.execution.run, self.p
+        p.want_wrenches[0] = self.want_wrenches
         verdict = run(verdict_of.ARRIVE)
         while verdict != verdict_of.DONE:
-            step = self._act(verdict)
-            if step == _DROPPED:
+            self._attend_to(verdict)
+            if p.next[0] == verdict_of.DROPPED:
                 self.current = False
-                run(verdict_of.WRITE)
                 return False
-            verdict = run(step)
+            verdict = run(p.next[0])
         self.current, self.jump = True, ""
-        if self._cut[0]:
+        if p.cut[0]:
             for cause, joints in zip(LIMITS, self.memory["hits"].tolist(), strict=True):
                 if joints:
                     self.counts[cause] += joints
         return True
 
-    def _act(self, verdict: int) -> int:
-        """Do what a verdict asks for; the step at which the cycle goes on, or _DROPPED."""
+    def _attend_to(self, verdict: int) -> None:
+        """Count a verdict, say in words what the cycle has done about it, and do what needs more than its memory."""
         if verdict in verdict_of.COUNTED:
             self.counts[verdict_of.COUNTED[verdict]] += 1
         if verdict == verdict_of.REFERENCE_DUE:
-            return self._load_reference()
-        if verdict == verdict_of.OWN_LAW:
-            return self._evaluate_own_law()
-        if verdict in (verdict_of.NOT_FINITE, verdict_of.STILL, verdict_of.LATE):
-            return _DROPPED
-        if verdict == verdict_of.JUMP:
-            return self._describe_jump()
-        if verdict in _ARRIVALS or verdict == verdict_of.RESUMED:
-            return self._begin_afresh(verdict)
-        if verdict == verdict_of.WRENCH_DUE:
-            expired = self.wrenches.expire(self.time[0])
+            self._load_reference()
+        elif verdict == verdict_of.OWN_LAW:
+            self._evaluate_own_law()
+        elif verdict == verdict_of.WRENCH_DUE:
+            timeout = nanoseconds(self.options.wrench_timeout)
+            expired = [link for link, t in self._wrench_since.items() if self.p.time[0] - t > timeout]
             self.counts["external_wrench_expired"] += len(expired)
-            self.wrenches_changed()
+            self._forget_wrenches(expired)
             self.start_blend()
-            return verdict_of.FOLLOW
-        if verdict in verdict_of.IMPLAUSIBLE:
-            return self._stop_implausible_motion(verdict)
-        if verdict == verdict_of.LOST:
-            return self._fail(
-                f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s"
-            )
-        if verdict == verdict_of.EFFORT_NOT_FINITE:
-            return self._fail("the control law gave an effort that is not finite")
-        return self._close_goal(verdict)
+        else:
+            text = self._words(verdict)
+            if verdict >= verdict_of.FAULTS:
+                self.fault = self.safe_reason = text
+                self.counts["fault"] += 1
+            self.end_goals(text)
 
-    def _load_reference(self) -> int:
-        t, reference = self.time[0], self.reference
+    def _load_reference(self) -> None:
+        t, reference = self.p.time[0], self.motion
         reference.begin(t)
         load_reference(self.memory, reference, t, add_efforts=self.options.trajectory_effort == "add")
-        if not self.law.tracks:
-            self.mode = Mode.FREE
-        elif reference.streaming and reference.moving(t):
-            self.mode = Mode.STREAM
-        else:
-            self.mode = Mode.TRAJECTORY if reference.goal is not None else Mode.HOLD
-        return verdict_of.FOLLOW
+        self.p.mode[0] = reference.mode_at(t) if self.law.tracks else FREE
 
-    def _close_goal(self, verdict: int) -> int:
-        t, work = self.time[0], self.work
-        if verdict == verdict_of.GOAL_REACHED:
-            self.reference.reached(work.e)
-            return verdict_of.FOLLOW
-        p, late = self.memory.python, verdict == verdict_of.GOAL_LATE
-        joint, field = p.bad_joint[0], p.bad_field[0]
-        tolerance = p.goal_tolerance if late else p.path_tolerance
-        text = (
-            f"{_QUANTITIES[field]} error of joint {self.model.joint_names[joint]!r} is {p.error[field, joint]:.6g}, "
-            f"tolerance {tolerance[field, joint]:g}"
-        )
-        self.reference.violated(text, t, late=late)
-        self.reference.stop_from(t, work.q, work.v, GoalStatus.CANCELED)
-        self.start_blend()
-        return verdict_of.FOLLOW
-
-    def _evaluate_own_law(self) -> int:
-        self.work.want_wrenches = bool(self.memory.python.wrenches_with_law[0])
+    def _evaluate_own_law(self) -> None:
+        self.work.want_wrenches = bool(self.p.wrenches_with_law[0])
+        self._law_failed = ""
         try:
             self.law(self.work, self.effort)
         except (ArithmeticError, np.linalg.LinAlgError) as error:
-            return self._fail(f"the control law failed: {error}")
-        return verdict_of.BLEND
+            self._law_failed = f"the control law failed: {error}"
+            self.effort[:] = np.nan
 
-    def _describe_jump(self) -> int:
-        p = self.memory.python
-        i, dt = p.bad_joint[0], (p.time[0] - p.last[0]) / NANOSECONDS
-        self.jump = (
-            f"the joint state has jumped: joint {self.model.joint_names[i]!r} from {p.q[i]:.4g} to {p.arrived[0, i]:.4g} "
-            f"in {dt:.4g} s, at a speed of {p.arrived[1, i]:.4g}"
-        )
-        return _DROPPED
+    def _words(self, verdict: int) -> str:
+        """Why goals end, or why the safe command goes out; "" where their reason has the words."""
+        p = self.p
+        i, field, dt = p.bad_joint[0], p.bad_field[0], (p.time[0] - p.last[0]) / NANOSECONDS
+        joint, position, speed = f"joint {self.model.joint_names[i]!r}", p.arrived[0, i], p.arrived[1, i]
+        match verdict:
+            case verdict_of.JUMP:
+                self.jump = (
+                    f"the joint state has jumped: {joint} from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of "
+                    f"{speed:.4g}"
+                )
+            case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
+                wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(verdict, "recovered")
+                return self.jump or f"the joint state's time went wrong: {wrong}"
+            case verdict_of.GOAL_REACHED:
+                return self.motion.remark(self.work.e)
+            case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
+                error, tolerance, late = self.memory["bad_value"].tolist()
+                after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
+                words = REASONS[p.ended[1]].words
+                return f"{words}: {_QUANTITIES[field]} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
+            case verdict_of.EFFORT_NOT_FINITE:
+                return self._law_failed or Reason.FAULT.words
+            case verdict_of.CONTRADICTED:
+                return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
+            case verdict_of.RUNAWAY:
+                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}"
+            case verdict_of.ELSEWHERE:
+                return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
+            case verdict_of.TOO_FAST:
+                return f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}"
+            case verdict_of.LOST:
+                timeout = self.options.state_timeout
+                return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
+        return ""
 
-    def _stop_implausible_motion(self, verdict: int) -> int:
-        p = self.memory.python
-        i = p.bad_joint[0]
-        position, speed = p.arrived[0, i], p.arrived[1, i]
-        return self._fail(
-            f"joint {self.model.joint_names[i]!r} "
-            + {
-                verdict_of.CONTRADICTED: f"moves against its velocity {speed:.4g}: {_WRONG_STATE}",
-                verdict_of.RUNAWAY: f"runs away from its reference at {speed:.4g}: {_WRONG_STATE}",
-                verdict_of.ELSEWHERE: f"is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}",
-                verdict_of.TOO_FAST: f"moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}",
-            }[verdict]
-        )
+    def end_goals(self, text: str = "") -> None:
+        """End goals as the cycle's memory says, with this text; without one the reason has the words."""
+        p, reference = self.p, self.motion
+        if p.ended[0]:
+            reference.end_goal(p.ended[0], REASONS[p.ended[1]], text)
+            text = ""
+        if p.stopped[0]:
+            reference.stop_from(p.last[0], self.work.q, self.work.v, p.stopped[0], REASONS[p.stopped[1]], text)
+        p.ended[0] = p.stopped[0] = 0
 
-    def _begin_afresh(self, verdict: int) -> int:
-        """A state that does not follow on the one before: hold where the arm is, unless a fault stands."""
-        if self.fault:
-            self.send_safe()
-            return _DROPPED
-        if verdict == verdict_of.RESUMED:
-            reason = "the joint state was stale"
-        else:
-            reason = self.jump or f"the joint state's time went wrong: {_ARRIVALS[verdict]}"
-        self.restart(reason)
-        return verdict_of.TAKE
+    def between_cycles(self, name: str, *arguments: int, text: str = "") -> object:
+        """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.reactions`; goals that it ends do so with this text."""
+        result: object = self.execution.routines[name](self.memory, *arguments)
+        self.end_goals(text)
+        return result
 
-    def begin(self, t: int) -> None:
-        """Forget faults, known wrenches and all stamps before ``t``, ns."""
-        self.fault = ""
-        self.last[0], self._started[0], self._stale[0] = t - 1, 1, 0
-        self.wrenches.clear()
-        self.wrenches_changed()
+    def watch(self, t: int) -> Array | None:
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.
 
-    def restart(self, reason: str) -> None:
-        """Hold where the newest state is; goals end with this reason."""
-        begin_afresh(self.memory.python)
-        work = self.work
-        self.reference.stop_from(self.time[0], work.q, work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, reason)
-        self.restarted()
-        self.mode = Mode.HOLD if self.law.tracks else Mode.FREE
+        With the next joint state the controller recovers from a stale state by itself and holds where the arm then is;
+        a fault stays until it is activated again.
+        """
+        safe = self.mode is Mode.SAFE
+        reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
+        if self.between_cycles("watch_state", t, text=f"the joint state is stale: {reason}") and not safe:
+            self.counts["stale_state"] += 1
+            self.safe_reason = reason
+        return self.command if self.mode is Mode.SAFE else None
 
-    def abort_goals(self, reason: str) -> None:
-        """End all goals, and stop where the arm was last seen."""
-        self.reference.stop_from(
-            self.last[0], self.work.q, self.work.v, GoalStatus.ABORTED, ResultCode.INVALID_GOAL, reason
-        )
+    def process_was_delayed(self, t: int, gap: int) -> None:
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
 
-    # -- the safe command ----------------------------------------------------------------------------------------
+        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more than that the arm is
+        stopped where it is, and goals end with this reason.
+        """
+        p = self.p
+        self.counts["own_delay"] += 1
+        if self.mode in (Mode.INACTIVE, Mode.SAFE) or self.fault:
+            return
+        if gap > 2 * p.timeout[0]:
+            text = f"the controller's process was delayed by {gap / NANOSECONDS:.3f} s"
+            self.motion.stop_from(p.last[0], self.work.q, self.work.v, ABORTED, Reason.STALE, text)
+        elif p.started[0] and t > p.last[0]:
+            p.last[0] = max(p.last[0], t - p.timeout[0])
 
-    def _fail(self, reason: str) -> int:
-        self.fault = self.safe_reason = reason
-        self.counts["fault"] += 1
-        self.abort_goals(reason)
-        self.send_safe()
-        return _DROPPED
-
-    def send_safe(self) -> Array:
-        """Make the safe command the one that is sent."""
-        self.mode = Mode.SAFE
-        np.copyto(self.command, self.safe_command())
-        np.copyto(self.effort, self.command)
-        return self.command
+    def _begin(self) -> None:
+        """Start from the state in the memory; forget faults, known wrenches and all stamps before it."""
+        self.fault = self._law_failed = ""
+        self._forget_wrenches([*self.external_wrenches])
+        self.between_cycles("activate", text="the controller was started afresh")
 
     def safe_command(self) -> Array:
         """(n,) the command that ``options.safe_command`` names, at the last known position."""
-        return self.execution.safe_command().copy()
+        self.between_cycles("find_safe_command")
+        return self.memory["safe_effort"].copy()

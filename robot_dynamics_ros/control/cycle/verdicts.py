@@ -1,14 +1,14 @@
-"""Verdicts that a cycle may return, and the steps at which it goes on once the caller has acted.
+"""Verdicts that a cycle may return, and the steps at which it goes on.
 
-The caller is :class:`~robot_dynamics_ros.control.cycle.runner.CycleRunner`.
+What follows from them is in :mod:`~robot_dynamics_ros.control.cycle.reactions`.
 """
 
 # steps, in their order
+DROPPED = -1  # it does not go on: the state is dropped, or the safe command is out
 ARRIVE = 0
 TAKE = 1
 FOLLOW = 2
 BLEND = 3  # after the law: where a law in Python hands over
-WRITE = 4
 
 # verdicts
 DONE = 0
@@ -28,6 +28,7 @@ PATH_VIOLATED = 13  # a tolerance of the path, see ``bad_field`` and ``bad_joint
 GOAL_REACHED = 14
 GOAL_LATE = 15  # a tolerance of the goal is violated for longer than allowed
 OWN_LAW = 16  # the law is to be called in Python
+FAULTS = 17  # from here on
 EFFORT_NOT_FINITE = 17
 CONTRADICTED = 18  # velocities have the wrong sign, see ``bad_joint``
 TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``
@@ -35,8 +36,6 @@ LOST = 20  # after a jump in motion the arm did not come back within the time-ou
 RUNAWAY = 21  # a joint accelerates away from its reference, see ``bad_joint``
 ELSEWHERE = 22  # a joint is far beyond its position limits, see ``bad_joint``
 
-IMPLAUSIBLE = (CONTRADICTED, TOO_FAST, RUNAWAY, ELSEWHERE)
-"""Faults of joint states that an arm cannot have."""
 COUNTED = {
     NOT_FINITE: "non_finite_state",
     JUMP: "state_jump",

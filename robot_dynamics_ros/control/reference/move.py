@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.guards import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.control.reference.tour import check_within_limits
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
 from robot_dynamics_ros.dynamics import inverse_dynamics
-from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
+from robot_dynamics_ros.errors import TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, vector
@@ -56,7 +57,9 @@ def plan_move(
         TrajectoryError: the arm cannot hold itself somewhere along the move, or ``duration`` is too short.
     """
     check_controllable(model)
-    q0, q1 = _configuration(model, q0, "q0"), _configuration(model, q1, "q1")
+    q0, q1 = (vector(q, model.nq, name, joints=model.joint_names) for q, name in ((q0, "q0"), (q1, "q1")))
+    check_within_limits(model, q0, "q0")
+    check_within_limits(model, q1, "q1")
     for name, value in (("scale", scale), ("effort_scale", effort_scale)):
         expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a factor on the limits.")
     way = q1 - q0
@@ -92,14 +95,9 @@ def plan_move(
                 remedy="Allow more time, or raise scale.",
             )
         shortest = float(duration)
-    rest = np.zeros(model.nv)
-    return Trajectory.from_points(
-        model.joint_names,
-        [
-            TrajectoryPoint(0, q0.tolist(), rest.tolist(), rest.tolist()),
-            TrajectoryPoint(math.ceil(shortest * NANOSECONDS), (q0 + way).tolist(), rest.tolist(), rest.tolist()),
-        ],
-    )
+    rest, end = [0.0] * model.nv, math.ceil(shortest * NANOSECONDS)
+    points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
+    return Trajectory.from_points(model.joint_names, points)
 
 
 def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
@@ -147,18 +145,3 @@ def _time_for_efforts(
             return T
         T = max(grown, T * 1.02)
     return T
-
-
-def _configuration(model: RobotModel, q: ArrayLike, name: str) -> Array:
-    array = vector(q, model.nq, name, joints=model.joint_names)
-    bad = (array < model.lower - 1e-6) | (array > model.upper + 1e-6)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ArgumentError(
-            f"joint {model.joint_names[i]!r} at {array[i]:.6g} is outside its limits {model.lower[i]:.6g} to "
-            f"{model.upper[i]:.6g}",
-            where=name,
-            got=float(array[i]),
-            remedy="Choose a position within the limits.",
-        )
-    return array

@@ -10,11 +10,11 @@ import numpy as np
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference import tracks
 from robot_dynamics_ros.control.reference.motion import JointTable, Motion, not_near
-from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES
+from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES, Reason
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.tracks import NEVER, ROUTINES, SET_POINT, TracksMemory
-from robot_dynamics_ros.control.reference.trajectory import REST_SPEED, Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array
 
@@ -58,7 +58,7 @@ class ReferenceGenerator:
         self._number = 0
         rest = np.zeros(len(table.names))
         self.memory["slot"][:] = -1
-        self.stop_from(0, rest, rest, GoalStatus.CANCELED)
+        self.stop_from(0, rest, rest, tracks.CANCELED, Reason.NONE)
 
     def _new_memory(self) -> Memory[TracksMemory]:
         memory = Memory(TracksMemory, {"nv": len(self.table.names)}, compiled=self._compiled)
@@ -112,15 +112,10 @@ class ReferenceGenerator:
         self._read(memory, t)
         return memory["now"][:3] * np.array([[1.0], [1.0], [2.0]])
 
-    def moving(self, t: int) -> bool:
-        """Whether a motion has not ended yet, or a goal is open."""
-        p = self.memory.python
-        return t < p.end[0] or bool(p.open[0] or p.waiting[0])
-
-    @property
-    def streaming(self) -> bool:
-        """Whether streamed set-points are followed."""
-        return bool(self.memory.python.streaming[0])
+    def mode_at(self, t: int) -> int:
+        """Number of the mode at ``t``: HOLD, TRAJECTORY or STREAM."""
+        mode: int = tracks.mode_at(self.memory.python, t)
+        return mode
 
     @property
     def with_effort(self) -> bool:
@@ -144,14 +139,12 @@ class ReferenceGenerator:
 
     # -- requests ------------------------------------------------------------------------------------------------
 
-    def stop_from(
-        self, t: int, q: Array, v: Array, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = ""
-    ) -> None:
-        """Decelerate from (``q``, ``v``) and hold; open goals end with ``status``."""
+    def stop_from(self, t: int, q: Array, v: Array, status: int, reason: Reason, text: str = "") -> None:
+        """Decelerate from (``q``, ``v``) and hold; open goals end with ``status`` and ``text``, or the reason's words."""
         now = self.memory["now"]
         now[0], now[1] = q, v
-        self._run("stop_all", t, STATUSES.index(status.value), 0)
-        self._take_events(code, text)
+        self._run("stop_all", t, status, int(reason))
+        self._take_events(text)
 
     def prepare(self, trajectory: Trajectory, t: int) -> Motion:
         """Check a trajectory with points, and make it ready; changes nothing, so that any thread may call it.
@@ -161,26 +154,12 @@ class ReferenceGenerator:
         """
         o = self.options
         motion = Motion.of(trajectory, self.table, allow_partial=o.allow_partial_joints_goal)
-        if not o.allow_nonzero_velocity_at_trajectory_end and (np.abs(trajectory.velocities[-1]) > REST_SPEED).any():
-            worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
-            raise TrajectoryRejected(
-                f"joint {trajectory.joint_names[worst]!r} still moves at the last point",
-                where=f"points[{len(trajectory) - 1}].velocities",
-                got=float(trajectory.velocities[-1, worst]),
-                remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
-            )
+        if not o.allow_nonzero_velocity_at_trajectory_end:
+            trajectory.check_rest()
         memory = self._new_memory()
         motion.check(memory, self._routines, self.table, SET_POINT, t)
         motion.make_segments(memory, self._routines, SET_POINT)
         return motion
-
-    def accept(self, trajectory: Trajectory, t: int, tolerances: Tolerances) -> Goal:
-        """Follow a trajectory with points, from its stamp on.
-
-        Raises:
-            TrajectoryRejected: as :meth:`prepare` and :meth:`adopt`; nothing is changed then.
-        """
-        return self.adopt(self.prepare(trajectory, t), t, tolerances)
 
     def adopt(self, motion: Motion, t: int, tolerances: Tolerances) -> Goal:
         """Follow what was prepared.
@@ -192,7 +171,7 @@ class ReferenceGenerator:
         p = self.memory.python
         slot = self._run("free_slot")
         if slot < 0:
-            raise TrajectoryRejected(REASONS[tracks.BUSY].words, where="trajectory", remedy="Wait until one has begun.")
+            raise TrajectoryRejected(Reason.BUSY.words, where="trajectory", remedy="Wait until one has begun.")
         motion.describe(self.memory, slot)
         if self._run("offer", slot, t, motion.stamp, motion.times):
             raise TrajectoryRejected(
@@ -221,7 +200,7 @@ class ReferenceGenerator:
         """Follow one set-point; open goals are preempted.
 
         Raises:
-            TrajectoryRejected: as :meth:`accept`; nothing is changed then.
+            TrajectoryRejected: as :meth:`prepare` and :meth:`adopt`; nothing is changed then.
         """
         trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
         motion = Motion.of(trajectory, self.table, allow_partial=self.options.allow_partial_joints_goal)
@@ -249,8 +228,8 @@ class ReferenceGenerator:
 
     # -- goals ---------------------------------------------------------------------------------------------------
 
-    def _take_events(self, code: ResultCode | None = None, text: str = "") -> None:
-        """Bring goals up to date, and forget what is no longer followed; ``code``, ``text``: instead of a reason's."""
+    def _take_events(self, text: str = "") -> None:
+        """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a reason's words."""
         p = self.memory.python
         for k in range(p.events[0]):
             number, status, reason = (
@@ -261,33 +240,23 @@ class ReferenceGenerator:
             if status is GoalStatus.ACTIVE:
                 self._goals[number].status = status
             else:
-                self._goals.pop(number).finish(status, reason.code if code is None else code, text or reason.words)
+                self._goals.pop(number).finish(status, reason.code, text or reason.words)
         p.events[0] = 0
         for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
             del self._motions[slot]
             p.state[slot] = tracks.FREE
         self._changed()
 
-    def reached(self, e: Array) -> None:
-        """The active goal is reached, with position errors ``e`` (n,)."""
+    def end_goal(self, status: int, reason: Reason, text: str) -> None:
+        """The active goal ends."""
+        self._run("end_goal", status, int(reason))
+        self._take_events(text)
+
+    def remark(self, e: Array) -> str:
+        """About a goal that is reached with position errors ``e`` (n,): a joint that no tolerance watches and that is off by more
+        than half of its own motion, or ""."""
         goal = self.active_goal
         assert goal is not None
-        text = self._far_off(goal, e)
-        self._run("end_goal", tracks.SUCCEEDED, 0)
-        self._take_events(text=text)
-
-    def violated(self, text: str, t: int, *, late: bool) -> None:
-        """The active goal ends: as ``text`` says, a tolerance of the path is violated, or ``late``, one of the goal."""
-        goal = self.active_goal
-        assert goal is not None
-        reason = 1 + int(late)
-        if late:
-            text += f" {(t - goal.end) / 1e9:.3f} s after it was due"
-        self._run("end_goal", tracks.ABORTED, reason)
-        self._take_events(text=f"{REASONS[reason].words}: {text}")
-
-    def _far_off(self, goal: Goal, e: Array) -> str:
-        """A remark on a joint that no tolerance watches and that is off by more than half of its own motion."""
         size, travel = np.abs(e), self.memory["travel"]
         missed = (goal.tolerances.goal_position == 0.0) & (size > np.maximum(0.5 * travel, FAR_OFF))
         if not missed.any():

@@ -8,37 +8,37 @@ from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.reference.motion import Motion
+from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.model.description import Array
 
 
-class MotionRequests:
+class MotionRequests(CycleRunner):
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.
 
     Attributes:
         tolerances: for trajectories that bring none.
     """
 
-    _runner: CycleRunner
     _queue: Changes
     tolerances: Tolerances
 
     def _require_tracking(self) -> None:
-        runner = self._runner
-        if runner.mode in (Mode.INACTIVE, Mode.SAFE):
+        if self.mode in (Mode.INACTIVE, Mode.SAFE):
             raise TrajectoryRejected(
-                f"the controller is {runner.mode.value}",
+                f"the controller is {self.mode.value}",
                 where="controller",
-                got=runner.mode,
-                remedy=runner.fault or "Activate it, and see that joint states arrive.",
+                got=self.mode,
+                remedy=self.fault or "Activate it, and see that joint states arrive.",
             )
-        if not runner.law.tracks:
+        if not self.law.tracks:
             raise TrajectoryRejected(
-                f"the law {type(runner.law).__name__} follows no reference",
+                f"the law {type(self.law).__name__} follows no reference",
                 where="controller",
-                got=runner.law,
+                got=self.law,
                 remedy="Switch to a law that tracks first.",
             )
 
@@ -59,14 +59,22 @@ class MotionRequests:
             TrajectoryRejected: with ``code`` and text; the arm goes on as before.
         """
         self._require_tracking()
+        return self._follow(self._prepared(trajectory, t), t, tolerances)
+
+    def _prepared(self, trajectory: Trajectory, t: int) -> Motion | None:
+        """Any thread may call it; ``None`` for an empty trajectory."""
+        return self.motion.prepare(trajectory, t) if len(trajectory) else None
+
+    def _follow(self, motion: Motion | None, t: int, tolerances: Tolerances | None) -> Goal:
+        self._require_tracking()
         tolerances = tolerances if tolerances is not None else self.tolerances
-        if not len(trajectory):
+        if motion is None:
             self.hold(t)
             goal = Goal(t, t, tolerances)
             goal.finish(GoalStatus.SUCCEEDED, text="an empty trajectory: holding")
             return goal
-        goal = self._runner.reference.accept(trajectory, t, tolerances)
-        self._runner.mode = Mode.TRAJECTORY
+        goal = self.motion.adopt(motion, t, tolerances)
+        self.mode = Mode.TRAJECTORY
         return goal
 
     def accept_trajectory_later(
@@ -86,28 +94,22 @@ class MotionRequests:
             tolerances: instead of the default ones.
         """
         chosen = tolerances if tolerances is not None else self.tolerances
-        runner, reference = self._runner, self._runner.reference
 
         def refused(error: Exception) -> None:
             done(error, None)
 
         def job() -> Callable[[], None]:
             trajectory = make()
-            motion = reference.prepare(trajectory, runner.last[0]) if len(trajectory) else None
+            motion = self._prepared(trajectory, self.p.last[0])
             return lambda: take_over(trajectory, motion)
 
         def take_over(trajectory: Trajectory, motion: Motion | None) -> None:
+            outcome: Goal | Exception
             try:
-                if motion is None:
-                    done(self.accept_trajectory(trajectory, runner.last[0], chosen), trajectory)
-                    return
-                self._require_tracking()
-                goal = reference.adopt(motion, runner.last[0], chosen)
+                outcome = self._follow(motion, self.p.last[0], chosen)
             except TrajectoryRejected as error:
-                done(error, trajectory)
-                return
-            runner.mode = Mode.TRAJECTORY
-            done(goal, trajectory)
+                outcome = error
+            done(outcome, trajectory)
 
         self._queue.prepare("", job, refused)
 
@@ -118,8 +120,8 @@ class MotionRequests:
             TrajectoryRejected: with ``code`` and text; the arm goes on as before.
         """
         self._require_tracking()
-        self._runner.reference.stream(joint_names, point, t)
-        self._runner.mode = Mode.STREAM
+        self.motion.stream(joint_names, point, t)
+        self.mode = Mode.STREAM
 
     def hold(self, t: int, *, measured: bool = False) -> None:
         """Come to a stop within the deceleration and position limits, then stay.  Open goals are cancelled.
@@ -128,24 +130,23 @@ class MotionRequests:
             t: present time, ns.
             measured: start from the measured state instead of the present reference.
         """
-        runner, work = self._runner, self._runner.work
-        if measured or not runner.law.tracks:
-            q, v = work.q, work.v
+        if measured or not self.law.tracks:
+            q, v = self.work.q, self.work.v
         else:
-            runner.reference.begin(t)
-            q, v, _ = runner.reference.sample(t)
-        runner.reference.stop_from(t, q, v, GoalStatus.CANCELED, text="hold was asked for")
+            self.motion.begin(t)
+            q, v, _ = self.motion.sample(t)
+        self.motion.stop_from(t, q, v, CANCELED, Reason.HELD)
         if measured:
-            runner.start_blend()
+            self.start_blend()
 
     def desired(self, t: int) -> Array:
         """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
-        return self._runner.reference.sample(t)
+        return self.motion.sample(t)
 
     @property
     def goal(self) -> Goal | None:
         """The trajectory goal that is active, or the next one waiting."""
-        return self._runner.reference.goal
+        return self.motion.goal
 
     def set_tolerances(self, tolerances: Tolerances) -> None:
         """Default tolerances for trajectories accepted from now on."""

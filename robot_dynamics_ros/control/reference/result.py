@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field
 
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.errors import TrajectoryError
@@ -55,29 +56,25 @@ class GoalStatus(enum.Enum):
         return self not in (GoalStatus.WAITING, GoalStatus.ACTIVE)
 
 
+@dataclass(slots=True, eq=False)
 class Goal:
     """One accepted trajectory; the controller keeps it up to date.
 
     Attributes:
         start, end: times when the trajectory replaces the earlier reference, and when its last point is due, ns.
+        tolerances: of it.
         status: see :class:`GoalStatus`.
         code, text: the outcome, once ``status.done``; a success may have a remark.
     """
 
-    __slots__ = ("code", "end", "start", "status", "text", "tolerances")
-
-    def __init__(self, start: int, end: int, tolerances: Tolerances | None = None) -> None:
-        self.start = start
-        self.end = end
-        self.tolerances = tolerances or Tolerances.uniform(0)
-        self.status = GoalStatus.WAITING
-        self.code = ResultCode.SUCCESSFUL
-        self.text = ""
+    start: int
+    end: int
+    tolerances: Tolerances = field(default_factory=lambda: Tolerances.uniform(0), repr=False)
+    status: GoalStatus = GoalStatus.WAITING
+    code: ResultCode = ResultCode.SUCCESSFUL
+    text: str = ""
 
     def finish(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
         """Close the goal; a goal that is done stays as it is."""
         if not self.status.done:
             self.status, self.code, self.text = status, code, text
-
-    def __repr__(self) -> str:
-        return f"Goal({self.status.value}, start={self.start}, end={self.end}, text={self.text!r})"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
+from robot_dynamics_ros.control.reference.tracks import SLACK
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.dynamics import inverse_dynamics, inverse_kinematics, link_pose
 from robot_dynamics_ros.errors import ArgumentError
@@ -167,7 +168,7 @@ def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
     Raises:
         ArgumentError: naming ``where`` it was given, and the joint.
     """
-    outside = (q < model.lower) | (q > model.upper)
+    outside = (q < model.lower - SLACK) | (q > model.upper + SLACK)
     if outside.any():
         i = int(np.argmax(outside))
         raise ArgumentError(

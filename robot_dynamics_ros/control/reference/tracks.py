@@ -13,9 +13,11 @@ from __future__ import annotations
 from math import floor, isfinite
 
 from robot_dynamics_ros.control.cycle.arrival import whole_turns
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS
+from robot_dynamics_ros.control.mode import HOLD, STREAM, TRAJECTORY
+from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
 
-NANOSECONDS = 1e9
 NEVER = 2**62
 """A time that does not come, ns."""
 WAITING = 16
@@ -35,8 +37,7 @@ FASTEST, SHARPEST, STRONGEST = 1e4, 1e7, 1e7
 SLACK = 1e-6
 """rad or m beyond a position limit that is rounding."""
 FREE, USED, RELEASED = 0, 1, 2
-ACTIVE, SUCCEEDED, ABORTED, PREEMPTED = 0, 1, 2, 3
-REPLACED, STREAMED, TOO_LATE, STEP, BUSY = 3, 4, 12, 13, 14
+ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
 _SLOTS = f"(nv + {WAITING + 3})"
 
 
@@ -222,6 +223,14 @@ def find_end(p: TracksMemory, anew: bool) -> None:
         p.end[0] = p.begin[p.count[0] - 1]
     for i in range(p.nv):
         p.end[0] = max(p.end[0], p.begin[4 * i + p.count[i] - 1])
+
+
+def mode_at(p: TracksMemory, t: int) -> int:
+    """What the joints do at ``t``, ns: HOLD, TRAJECTORY or STREAM."""
+    busy = p.open[0] == 1 or p.waiting[0] > 0
+    if p.streaming[0] == 1 and (busy or t < p.end[0]):
+        return STREAM
+    return TRAJECTORY if busy else HOLD
 
 
 # -- goals and events -------------------------------------------------------------------------------------------------
@@ -420,7 +429,7 @@ def offer(p: TracksMemory, slot: int, now: int, stamp: int, times: Integers) -> 
     if first > last:
         if begin + times[last] < start:
             refuse(p, last, 0, (start - begin - times[last]) / NANOSECONDS, 0.0)
-            return TOO_LATE
+            return Reason.TOO_LATE
         first = last  # due at once
     p.origin[slot], p.start[slot], p.first[slot] = begin, start, first
     return 0
@@ -447,12 +456,12 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
     """Have the trajectory that :func:`offer` has looked at wait for its start, at which ``now`` is; 0, or the reason not to."""
     start, first = p.start[slot], p.first[slot]
     if not near_enough(p, slot, first, p.origin[slot] + times[first] - start, fields):
-        return STEP
+        return Reason.STEP
     if p.efforts_given[slot] == 1:
         p.with_effort[0] = 1
     for k in range(p.waiting[0] - 1, -1, -1):
         if p.start[p.queue[k]] >= start:
-            replace_waiting(p, p.queue[k], PREEMPTED, REPLACED)
+            replace_waiting(p, p.queue[k], PREEMPTED, Reason.REPLACED)
             take_joints(p, k, slot)
     place = p.waiting[0]
     p.waiting[0] = place + 1
@@ -481,7 +490,7 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
     due, end = p.origin[slot] + times[first], p.origin[slot] + times[last]
     if p.goal_waits[slot] == 1:
         if p.open[0] == 1:
-            end_goal(p, PREEMPTED, REPLACED)
+            end_goal(p, PREEMPTED, Reason.REPLACED)
         p.open[0], p.active[0], p.active_slot[0], p.goal_end[0] = 1, p.goal[slot], slot, max(start, end)
         p.streaming[0] = 0
         tell(p, p.active[0], ACTIVE, 0)
@@ -515,8 +524,8 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
         0, or the reason not to; ``now`` is at ``t``.
     """
     if not near_enough(p, SET_POINT, 0, after, fields):
-        return STEP
-    close_goals(p, PREEMPTED, STREAMED)
+        return Reason.STEP
+    close_goals(p, PREEMPTED, Reason.STREAMED)
     for k in range(p.waiting[0] - 1, -1, -1):
         take_joints(p, k, SET_POINT)
     due, size = t + after, p.width[SET_POINT]
@@ -550,6 +559,7 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
 
 ROUTINES = (
     read_joint,
+    mode_at,
     check_points,
     make_segments,
     free_slot,

@@ -163,21 +163,30 @@ class Trajectory:
                 remedy="Zero means: start when accepted.",
             )
         _check(names, times, fields, given)
-        n = len(times)
         degree = np.where(given[1], np.where(given[2], 5, 3), 1).astype(np.int8)
-        if n and not allow_nonzero_end_velocity:
-            worst = int(np.argmax(np.abs(fields[1, -1])))
-            if abs(fields[1, -1, worst]) > REST_SPEED:
-                raise TrajectoryRejected(
-                    f"joint {names[worst]!r} still moves with {fields[1, -1, worst]:g} at the last point",
-                    where=f"points[{n - 1}].velocities",
-                    got=float(fields[1, -1, worst]),
-                    remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
-                )
         for array in (times, fields, degree):
             array.setflags(write=False)
         effort = fields[3] if given[3].any() else None
-        return cls(names, times, fields[0], fields[1], fields[2], degree, effort, int(stamp))
+        trajectory = cls(names, times, fields[0], fields[1], fields[2], degree, effort, int(stamp))
+        if len(times) and not allow_nonzero_end_velocity:
+            trajectory.check_rest()
+        return trajectory
+
+    def check_rest(self) -> None:
+        """Refuse a trajectory with points whose last one moves.
+
+        Raises:
+            TrajectoryRejected: naming the fastest joint.
+        """
+        last = self.velocities[-1]
+        worst = int(np.argmax(np.abs(last)))
+        if abs(last[worst]) > REST_SPEED:
+            raise TrajectoryRejected(
+                f"joint {self.joint_names[worst]!r} still moves with {last[worst]:g} at the last point",
+                where=f"points[{len(self) - 1}].velocities",
+                got=float(last[worst]),
+                remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
+            )
 
     @classmethod
     def from_waypoints(

@@ -24,20 +24,13 @@ KERNELS = (
 
 
 _HELPERS = """\
-constexpr Vector filled(double x)
+/// The same for every joint.
+template <typename T>
+constexpr std::array<T, N> filled(T x)
 {
-  Vector out{};
-  for (std::size_t i = 0; i < N; ++i) {
-    out[i] = x;
-  }
-  return out;
-}
-
-constexpr std::array<bool, N> all_joints()
-{
-  std::array<bool, N> out{};
-  for (std::size_t i = 0; i < N; ++i) {
-    out[i] = true;
+  std::array<T, N> out{};
+  for (T & entry : out) {
+    entry = x;
   }
   return out;
 }

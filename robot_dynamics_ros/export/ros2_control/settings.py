@@ -36,8 +36,8 @@ def _number(member: str, default: str, parameter: str, use: str = "", *, live: b
     return Setting(member, "double", default, f'number(get, "{parameter}")', use=use, live=live)
 
 
-def _flag(member: str, parameter: str, default: str = "false") -> Setting:
-    return Setting(member, "bool", default, f'get("{parameter}").as_bool()')
+def _flag(member: str, parameter: str, default: str = "false", use: str = "") -> Setting:
+    return Setting(member, "bool", default, f'get("{parameter}").as_bool()', use=use)
 
 
 def _choice(member: str, parameter: str, kind: str, use: str = "", *, live: bool = False) -> Setting:
@@ -67,11 +67,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 SETTINGS = (
     _choice("law", "law", "Law", live=True),
-    _flag("robust", "robustness.enabled", "true"),
+    _flag("robust", "robustness.enabled", "true", "cycle.rejects"),
     _number("bandwidth", "35.0", "robustness.bandwidth", "cycle.bandwidth"),
     _number("rotor_share", "0.4", "robustness.rotor_share"),
     _number("rejected_effort", "0.4", "robustness.rejected_effort"),
-    _number("friction_trust", "0.0", "robustness.friction_trust"),
+    _number("friction_trust", "0.0", "robustness.friction_trust", "cycle.first_trust"),
     _number("robot_delay", "0.0", "robot_delay", "cycle.actuator_delay"),
     _choice("friction", "friction_compensation", "FrictionAt", live=True),
     _joint("p", "gains.*.p", "filled(100.0)", live=True),
@@ -97,8 +97,8 @@ SETTINGS = (
     _number("effort_scale", "1.0", "effort_scale"),
     _number("velocity_scale", "1.0", "velocity_scale"),
     _number("position_margin", "0.05", "position_margin"),
-    _choice("acceleration", "joint_wrenches.acceleration_source", "Acceleration"),
-    _number("differentiation_cutoff", "30.0", "joint_wrenches.differentiation_cutoff"),
+    _choice("acceleration", "joint_wrenches.acceleration_source", "Acceleration", "cycle.wrench_source"),
+    _number("differentiation_cutoff", "30.0", "joint_wrenches.differentiation_cutoff", "cycle.wrench_cutoff"),
     _number("observer_gain", "50.0", "observer_gain"),
     _joint("collision", "collision.*", "filled(INFINITE)", "collision.threshold"),
     _number("publish_rate", "50.0", "state_publish_rate", live=True),
@@ -183,7 +183,7 @@ def settings_header(package: str, prefix: str) -> str:
             *(f"  {x.kind} {x.member} = {x.default};" for x in members),
             "  Payload payload;",
             "  Tolerances tolerances;",
-            "  std::array<bool, N> commanded = all_joints();",
+            "  std::array<bool, N> commanded = filled(true);",
             "",
             "  /// Take what may change while the controller runs.",
             "  void take(const Settings & other)",

@@ -179,14 +179,14 @@ class FollowJointTrajectory:
 
     async def _pursue(self, handle: ServerGoalHandle) -> ActionType.Result:
         if handle.is_cancel_requested:
-            goal = Goal(0, 0, None)
+            goal = Goal(0, 0)
             goal.finish(GoalStatus.CANCELED)
             return self._end(handle, goal)
         requested, begun = _goal_of(handle.request), Future()
         self._begin(requested, begun.set_result)
         outcome_of_begin = begun.result() if begun.done() else await begun
         if isinstance(outcome_of_begin, Exception):
-            error, goal = outcome_of_begin, Goal(0, 0, None)
+            error, goal = outcome_of_begin, Goal(0, 0)
             code = error.code if isinstance(error, TrajectoryRejected) else ResultCode.INVALID_GOAL
             goal.finish(GoalStatus.ABORTED, code, str(error))
             return self._end(handle, goal)

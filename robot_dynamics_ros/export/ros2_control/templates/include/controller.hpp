@@ -183,7 +183,7 @@ public:
       snapshot_taken_ = t;
       take_snapshot();
     }
-    return core_->fault ? return_type::ERROR : return_type::OK;  // ERROR: the controller manager deactivates us
+    return core_->fault() != Reason::none ? return_type::ERROR : return_type::OK;  // ERROR: the controller manager deactivates us
   }
 
 protected:

@@ -1,7 +1,7 @@
 // The controller without ROS: state in, efforts out, once a cycle.
 //
-// The cycle itself is C, generated from the one in Python (@prefix@_cycle.c). This is what is around it: what a cycle works
-// on is loaded here, and what it says (a goal is reached, the state has jumped, ...) is acted on here.
+// The cycle and its reactions are C, generated from those in Python (@prefix@_cycle.c). This is what is around them: what a
+// cycle works on is loaded here, and goals are ended here.
 //
 // Nothing here allocates, locks, throws or logs. Nothing is safe to be called from several threads: the ROS layer queues
 // what other threads want and calls from the cycle.
@@ -29,10 +29,10 @@ void copy(const From & from, To * to)
 struct Shown
 {
   @prefix@_cycle_memory cycle = @prefix@_cycle_initial;  ///< state, reference, errors, effort, command, wrenches: see its declaration
-  Mode mode = Mode::inactive;
-  bool fault = false;
-  Reason fault_reason = Reason::none;  ///< of the last fault
   std::array<unsigned long, CAUSE_NAMES.size()> counts{};  ///< how often each cause was met
+
+  Mode mode() const { return static_cast<Mode>(cycle.mode[0]); }
+  Reason fault() const { return static_cast<Reason>(cycle.fault[0]); }  ///< that stands, or none
 };
 
 /// One robot's controller.
@@ -52,6 +52,7 @@ public:
     for (std::size_t i = 0; i < N; ++i) {
       chained_.column[i] = settings.commanded[i] ? static_cast<Time>(i) : -1;
     }
+    loaded_until_.fill(NEVER);
     observer.rubs[0] = settings.friction != FrictionAt::none;
     std::fill_n(observer.gain, N, settings.observer_gain);
     load_limits();
@@ -65,28 +66,23 @@ public:
     if (!finite(q) || !finite(v)) {
       return false;
     }
-    fault = false;
-    cycle.stale[0] = 0;
-    cycle.started[0] = 1;
-    cycle.last[0] = t - 1;
     cycle.time[0] = t;
-    loaded_until_.fill(0);
+    loaded_until_.fill(NEVER);
     std::fill(std::begin(robot_.loads), std::end(robot_.loads), 0.0);
     wrenches_changed();
     copy(q, cycle.arrived);
     copy(v, cycle.arrived + N);
-    restart(Reason::restarted);
+    @prefix@_cycle_activate(&cycle);
+    end_goals();
     return true;
   }
 
   /// Stop; the safe command to write last. Open goals are aborted.
   const double * deactivate()
   {
-    if (mode != Mode::inactive) {
-      stop(cycle.last[0], Status::aborted, Reason::deactivated);
-      set_mode(Mode::inactive);
-    }
-    return safe_command();
+    @prefix@_cycle_deactivate(&cycle);
+    end_goals();
+    return cycle.safe_effort;
   }
 
   const double * safe_command()
@@ -103,25 +99,32 @@ public:
   /// @returns whether this was a cycle, not a state that was dropped.
   bool update(Time t, const Vector & q, const Vector & v, const Vector * measured)
   {
-    if (mode == Mode::inactive) {
+    if (mode() == Mode::inactive) {
       chained_now_ = false;
       std::copy_n(safe_command(), N, cycle.command);
       return false;
     }
     cycle.time[0] = t;
+    cycle.want_wrenches[0] = want_wrenches;
     copy(q, cycle.arrived);
     copy(v, cycle.arrived + N);
     if (chained_now_) {
       reference_changed();
     }
-    std::int64_t verdict = @PREFIX@_DONE, step = @PREFIX@_ARRIVE;
-    do {
-      verdict = @prefix@_cycle_cycle(&cycle, step);
-      step = verdict != @PREFIX@_DONE ? act(verdict) : step;
-    } while (verdict != @PREFIX@_DONE && step != DROPPED);
+    std::int64_t step = @PREFIX@_ARRIVE;
+    for (std::int64_t verdict; (verdict = @prefix@_cycle_cycle(&cycle, step)) != @PREFIX@_DONE; step = cycle.next[0]) {
+      attend_to(verdict);
+      if (cycle.next[0] == @PREFIX@_DROPPED) {
+        chained_now_ = false;
+        return false;
+      }
+    }
     chained_now_ = false;
-    if (step == DROPPED) {
-      return false;
+    if (cycle.fresh[0] != 0) {  // the motion is a new one
+      collision.flag[0] = 0;
+      collision.above[0] = 0.0;
+      std::fill_n(observer.effort, N, 0.0);
+      observer.started[0] = 0;
     }
     for (std::size_t k = 0; k < 4; ++k) {  // the first causes are the limits
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
@@ -133,7 +136,7 @@ public:
     if (want_wrenches) {
       compute_wrenches(efforts);
     } else {
-      differentiates_ = false;
+      cycle.differentiates[0] = 0;
     }
     cycle.fresh[0] = 0;
     return true;
@@ -143,14 +146,11 @@ public:
   void watch(Time t)
   {
     chained_now_ = false;
-    if (mode != Mode::inactive && cycle.started[0] && t - cycle.last[0] > cycle.timeout[0]) {
-      cycle.stale[0] = 1;
-      if (mode != Mode::safe) {
-        count(Cause::stale_state);
-        stop(cycle.last[0], Status::aborted, Reason::stale);
-      }
-      send_safe();
+    const bool safe = mode() == Mode::safe;
+    if (@prefix@_cycle_watch_state(&cycle, t) && !safe) {
+      count(Cause::stale_state);
     }
+    end_goals();
   }
 
   // -- to be called before `update` ---------------------------------------------------------------------------------
@@ -164,11 +164,8 @@ public:
     settings_.take(wanted);
     load_law();
     if (wanted.law != before.law) {
-      std::fill_n(cycle.z, N, 0.0);
-      if (cycle.tracks[0] != tracked && mode != Mode::inactive && mode != Mode::safe) {
-        stop(cycle.last[0], Status::canceled, Reason::law_changed);
-        rest();
-      }
+      @prefix@_cycle_change_law(&cycle, tracked);
+      end_goals();
     } else if (integrated != 0) {  // Ki z goes on where it was
       for (std::size_t i = 0; i < N; ++i) {
         cycle.z[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
@@ -182,7 +179,7 @@ public:
     if (
       other_payload || before.law != wanted.law || before.friction != wanted.friction || before.p != wanted.p ||
       before.i != wanted.i || before.d != wanted.d) {
-      start_blend();
+      @prefix@_cycle_start_blend(&cycle);
     }
   }
 
@@ -207,7 +204,7 @@ public:
       reference.load(t);
     }
     const double * const from = reference.memory.now;
-    reference.stop_from(t, tracks ? from : cycle.q, tracks ? from + N : cycle.v, Status::canceled, Reason::held);
+    reference.stop_from(t, tracks ? from : cycle.q, tracks ? from + N : cycle.v, CANCELED, static_cast<Time>(Reason::held));
     reference_changed();
   }
 
@@ -215,11 +212,11 @@ public:
   void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t)
   {
     if (link < LOADED && finite(wrench)) {
-      if (loaded_until_[link] == 0) {
-        start_blend();
+      if (loaded_until_[link] == NEVER) {
+        @prefix@_cycle_start_blend(&cycle);
       }
       copy(wrench, robot_.loads + 6 * link);
-      loaded_until_[link] = t + nanoseconds(settings_.wrench_timeout);
+      loaded_until_[link] = t + nanoseconds(settings_.wrench_timeout) + 1;
       wrenches_changed();
     }
   }
@@ -234,7 +231,7 @@ public:
     chained_now_ = true;
   }
 
-  bool follows() const { return mode != Mode::inactive && mode != Mode::safe && cycle.tracks[0] != 0; }
+  bool follows() const { return mode() != Mode::inactive && mode() != Mode::safe && cycle.tracks[0] != 0; }
   const Settings & settings() const { return settings_; }
 
   @prefix@_observer_memory observer = @prefix@_observer_initial;  ///< `effort`: estimated, that the model does not explain
@@ -243,8 +240,9 @@ public:
   Reference reference;
 
 private:
-  static constexpr std::int64_t DROPPED = -1;
   static constexpr Time NOT_FOLLOWING = static_cast<Time>(Reason::not_following);
+  static constexpr Time NEVER = std::numeric_limits<Time>::max();
+  static constexpr Time CANCELED = static_cast<Time>(Status::canceled);
 
   // -- what a cycle works on ----------------------------------------------------------------------------------------
 
@@ -263,7 +261,6 @@ private:
       cycle.creep[i] = LAST * cycle.zone_rate[0] * cycle.margin[i];
       cycle.assumed_rotor[i] *= s.rotor_share;
       cycle.largest_rejected[i] *= s.rejected_effort;
-      cycle.trust[i] = s.robust ? s.friction_trust : 0.0;
     }
   }
 
@@ -271,19 +268,14 @@ private:
   {
     const Settings & s = settings_;
     const double * const gains[] = {s.p.data(), s.i.data(), s.d.data()};
-    const int inverts = @prefix@_use_law(&cycle, static_cast<int>(s.law), static_cast<int>(s.friction), gains);
-    const bool robust = s.robust && inverts != 0;
-    if (cycle.robust[0] != robust) {
-      cycle.steady[0] = 0;
-      std::fill_n(cycle.trust, N, s.robust ? s.friction_trust : 0.0);
-    }
-    cycle.robust[0] = robust;
+    @prefix@_use_law(&cycle, static_cast<int>(s.law), static_cast<int>(s.friction), gains);
+    @prefix@_cycle_choose_rejection(&cycle);
     reference_changed();
   }
 
   void load_reference(Time t)
   {
-    const Tracks & r = reference.memory;
+    Tracks & r = reference.memory;
     reference.begin_due(t);
     cycle.adds_feedforward[0] = settings_.trajectory_effort == TrajectoryEffort::add && r.with_effort[0] != 0;
     if (cycle.tracks[0] != 0 && chained_now_) {
@@ -299,10 +291,7 @@ private:
     cycle.goal_time[0] = nanoseconds(tolerances.goal_time);
     copy(tolerances.path, cycle.path_tolerance);
     copy(tolerances.goal, cycle.goal_tolerance);
-    rest();
-    if (cycle.tracks[0] != 0 && reference.moving(t) && (r.streaming[0] != 0 || reference.has_goal())) {
-      set_mode(r.streaming[0] != 0 ? Mode::stream : Mode::trajectory);
-    }
+    set_mode(cycle.tracks[0] != 0 ? static_cast<Mode>(@prefix@_tracks_mode_at(&r, t)) : Mode::free);
   }
 
   /// Follow the reference that another controller gave for this cycle, if it is near and within the limits; else stop.
@@ -321,50 +310,39 @@ private:
       count(Cause::reference_refused, empty ? 0 : 1);
       if (r.streaming[0] != 0) {
         reference.load(t);
-        reference.stop_from(t, r.now, r.now + N, Status::canceled, Reason::held);
+        reference.stop_from(t, r.now, r.now + N, CANCELED, static_cast<Time>(Reason::held));
       }
     }
   }
 
   void wrenches_changed()
   {
-    constexpr Time NEVER = std::numeric_limits<Time>::max();
-    cycle.wrench_due[0] = NEVER;
-    for (const Time until : loaded_until_) {
-      cycle.wrench_due[0] = until != 0 ? std::min<Time>(cycle.wrench_due[0], until + 1) : cycle.wrench_due[0];
-    }
+    cycle.wrench_due[0] = *std::min_element(loaded_until_.begin(), loaded_until_.end());
     cycle.pushed[0] = cycle.wrench_due[0] != NEVER;
   }
 
   void expire_wrenches(Time t)
   {
     for (std::size_t k = 0; k < LOADED; ++k) {
-      if (loaded_until_[k] != 0 && t > loaded_until_[k]) {
-        loaded_until_[k] = 0;
+      if (t >= loaded_until_[k]) {
+        loaded_until_[k] = NEVER;
         std::fill_n(robot_.loads + 6 * k, 6, 0.0);
         count(Cause::external_wrench_expired);
       }
     }
     wrenches_changed();
-    start_blend();
+    @prefix@_cycle_start_blend(&cycle);
   }
 
   void count(Cause cause, unsigned long n = 1) { counts[static_cast<std::size_t>(cause)] += n; }
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
-  void start_blend() { cycle.blending[0] = settings_.blend_time > 0.0; }
-  void rest() { set_mode(cycle.tracks[0] != 0 ? Mode::hold : Mode::free); }
-
-  void set_mode(Mode wanted)
-  {
-    mode = wanted;
-    cycle.safe[0] = wanted == Mode::safe;
-  }
+  void set_mode(Mode wanted) { cycle.mode[0] = static_cast<Time>(wanted); }
 
   /// What is followed is another motion, unless there is a reason not to, which an event tells.
   bool follow(const Motion & motion, Mode wanted, Time reason)
   {
     if (reason != 0) {
-      reference.tell(motion, Status::rejected, reason);
+      @prefix@_tracks_tell(&reference.memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
     } else {
       set_mode(wanted);
       reference_changed();
@@ -374,97 +352,37 @@ private:
 
   // -- reactions ----------------------------------------------------------------------------------------------------
 
-  /// Do what a verdict asks for; the step at which the cycle goes on, or DROPPED.
-  std::int64_t act(std::int64_t verdict)
+  /// Count a verdict, and do what needs more than the cycle's memory.
+  void attend_to(std::int64_t verdict)
   {
     if (const int cause = COUNTED[static_cast<std::size_t>(verdict)]; cause >= 0) {
       ++counts[static_cast<std::size_t>(cause)];
     }
-    switch (verdict) {
-      case @PREFIX@_REFERENCE_DUE:
-        load_reference(cycle.time[0]);
-        return @PREFIX@_FOLLOW;
-      case @PREFIX@_WRENCH_DUE:
-        expire_wrenches(cycle.time[0]);
-        return @PREFIX@_FOLLOW;
-      case @PREFIX@_GOAL_REACHED:
-        reference.end_goal(Status::succeeded, Reason::none);
-        reference_changed();  // the mode may be another one now
-        return @PREFIX@_FOLLOW;
-      case @PREFIX@_PATH_VIOLATED:
-      case @PREFIX@_GOAL_LATE:
-        violated(verdict == @PREFIX@_GOAL_LATE);
-        return @PREFIX@_FOLLOW;
-      case @PREFIX@_NOT_FINITE:
-      case @PREFIX@_JUMP:
-      case @PREFIX@_STILL:
-      case @PREFIX@_LATE:
-        return DROPPED;
-      case @PREFIX@_CONTRADICTED:
-      case @PREFIX@_TOO_FAST:
-      case @PREFIX@_RUNAWAY:
-      case @PREFIX@_ELSEWHERE:
-      case @PREFIX@_LOST:
-      case @PREFIX@_EFFORT_NOT_FINITE:
-        return fail(REASON_OF[static_cast<std::size_t>(verdict)]);
-      default:  // a state that does not follow on the one before
-        return fault ? send_safe() : restart(REASON_OF[static_cast<std::size_t>(verdict)]);
+    if (verdict >= @PREFIX@_FAULTS) {
+      count(Cause::fault);
     }
+    if (verdict == @PREFIX@_REFERENCE_DUE) {
+      load_reference(cycle.time[0]);
+    } else if (verdict == @PREFIX@_WRENCH_DUE) {
+      expire_wrenches(cycle.time[0]);
+    }
+    end_goals();
   }
 
-  /// Hold where the newest state is.
-  std::int64_t restart(Reason why)
+  /// End goals as the cycle's memory says.
+  void end_goals()
   {
-    @prefix@_cycle_begin_afresh(&cycle);
-    stop(cycle.time[0], Status::aborted, why);
-    differentiates_ = false;
-    collision.flag[0] = 0;
-    collision.above[0] = 0.0;
-    std::fill_n(observer.effort, N, 0.0);
-    observer.started[0] = 0;
-    rest();
-    return @PREFIX@_TAKE;
-  }
-
-  void stop(Time t, Status status, Reason reason)
-  {
-    reference.stop_from(t, cycle.q, cycle.v, status, reason);
-    reference_changed();
-  }
-
-  /// A tolerance of the path is violated, or, late, one of the goal: its goal ends, and the arm stops.
-  void violated(bool late)
-  {
-    const Time t = cycle.time[0];
-    const auto at = static_cast<std::size_t>(cycle.bad_field[0]) * N + static_cast<std::size_t>(cycle.bad_joint[0]);
     Tracks & r = reference.memory;
-    r.bad_joint[0] = cycle.bad_joint[0];
-    r.bad_field[0] = cycle.bad_field[0];
-    r.bad_value[0] = std::abs(cycle.error[at]);
-    r.bad_value[1] = (late ? cycle.goal_tolerance : cycle.path_tolerance)[at];
-    r.bad_value[2] = late ? 1e-9 * static_cast<double>(t - cycle.goal_end[0]) : 0.0;
-    reference.end_goal(Status::aborted, late ? Reason::goal_tolerance : Reason::path_tolerance);
-    stop(t, Status::canceled, Reason::none);
-    start_blend();
-  }
-
-  /// Stop for good: the safe command from now on.
-  std::int64_t fail(Reason why)
-  {
-    count(Cause::fault);
-    fault = true;
-    fault_reason = why;
-    stop(cycle.last[0], Status::aborted, why);
-    return send_safe();
-  }
-
-  std::int64_t send_safe()
-  {
-    set_mode(Mode::safe);
-    safe_command();
-    std::copy_n(cycle.safe_effort, N, cycle.command);
-    std::copy_n(cycle.safe_effort, N, cycle.effort);
-    return DROPPED;
+    if (cycle.ended[0] != 0) {
+      r.bad_joint[0] = cycle.bad_joint[0];
+      r.bad_field[0] = cycle.bad_field[0];
+      std::copy_n(cycle.bad_value, 3, r.bad_value);
+      @prefix@_tracks_end_goal(&r, cycle.ended[0], cycle.ended[1]);
+    }
+    if (cycle.stopped[0] != 0) {
+      reference.stop_from(cycle.last[0], cycle.q, cycle.v, cycle.stopped[0], cycle.stopped[1]);
+    }
+    cycle.ended[0] = cycle.stopped[0] = 0;
   }
 
   void collide()
@@ -472,15 +390,15 @@ private:
     if (settings_.collision_reaction == Reaction::none || cycle.tracks[0] == 0) {
       return;
     }
-    stop(cycle.time[0], Status::aborted, Reason::collision);
+    @prefix@_cycle_collide(&cycle);
+    end_goals();
     if (settings_.collision_reaction == Reaction::gravity) {
       settings_.law = Law::gravity_compensation;
       settings_.d.fill(0.0);
-      std::fill_n(cycle.z, N, 0.0);
       load_law();
-      set_mode(Mode::free);
+      @prefix@_cycle_change_law(&cycle, 1);
+      end_goals();
     }
-    start_blend();
   }
 
   // -- estimates ----------------------------------------------------------------------------------------------------
@@ -500,45 +418,27 @@ private:
   /// @param measured finite measured efforts, or nullptr.
   void compute_wrenches(const double * measured)
   {
-    constexpr double PI = 3.14159265358979323846264338327950288;
-    const Acceleration source = settings_.acceleration;
-    const bool idle = std::find(std::begin(cycle.commanded), std::end(cycle.commanded), 0) != std::end(cycle.commanded);
-    const bool altered = idle || cycle.adds_feedforward[0] || cycle.blending[0] || cycle.cut[0] || cycle.robust[0];
-    const double dt = cycle.dt[0];
-    Vector a{};
-    if (source == Acceleration::differentiated) {
-      const double lag = 1.0 / (2.0 * PI * settings_.differentiation_cutoff), share = dt / (dt + lag);
-      for (std::size_t i = 0; i < N; ++i) {
-        if (!differentiates_) {
-          acceleration_[i] = 0.0;
-        } else if (dt > 0.0) {
-          acceleration_[i] += share * ((cycle.v[i] - velocity_before_[i]) / dt - acceleration_[i]);
-        }
-        velocity_before_[i] = cycle.v[i];
-      }
-      differentiates_ = true;
-      a = acceleration_;
-    } else if (source == Acceleration::reference) {
-      std::copy_n(cycle.reference + 2 * N, N, a.begin());
-    } else if (source == Acceleration::commanded && settings_.law == Law::computed_torque && !altered && !cycle.pushed[0]) {
-      std::copy_n(cycle.a, N, a.begin());
-    } else {
+    const auto known = @prefix@_cycle_find_acceleration(&cycle);
+    if (known == @PREFIX@_WITH_LAW) {
+      return;
+    }
+    if (known == @PREFIX@_UNKNOWN) {
       Vector net{};
-      std::copy_n(source == Acceleration::model && measured != nullptr ? measured : cycle.effort, N, net.begin());
+      const bool wanted = settings_.acceleration == Acceleration::model && measured != nullptr;
+      std::copy_n(wanted ? measured : cycle.effort, N, net.begin());
       std::copy_n(cycle.v, N, observer.v);
       @prefix@_observer_without_friction(&observer, net.data());
-      @prefix@_forward_dynamics(&robot_.numbers, cycle.q, cycle.v, net.data(), robot_.loads, a.data());
+      @prefix@_forward_dynamics(&robot_.numbers, cycle.q, cycle.v, net.data(), robot_.loads, cycle.wrench_acceleration);
     }
-    @prefix@_joint_wrenches(&robot_.numbers, cycle.q, cycle.v, a.data(), robot_.loads, cycle.wrenches);
+    @prefix@_joint_wrenches(
+      &robot_.numbers, cycle.q, cycle.v, cycle.wrench_acceleration, robot_.loads, cycle.wrenches);
   }
 
   Settings settings_;
   @prefix@_robot robot_;
   Motion chained_;  // one point, of another controller
   bool chained_now_ = false;
-  std::array<Time, LOADED> loaded_until_{};         // 0: no known wrench
-  Vector acceleration_{}, velocity_before_{};       // differentiator of the velocity
-  bool differentiates_ = false;
+  std::array<Time, LOADED> loaded_until_{};  // when each known wrench is too old, or NEVER
 };
 
 }  // namespace @package@

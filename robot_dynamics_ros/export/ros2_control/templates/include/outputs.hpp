@@ -158,14 +158,14 @@ public:
     const Shown & s = snapshot.shown;
     const auto logger = node_.get_logger();
     auto & clock = *node_.get_clock();
-    const bool safe = s.mode == Mode::safe, changed = safe != (newest_.shown.mode == Mode::safe);
+    const bool safe = s.mode() == Mode::safe, changed = safe != (newest_.shown.mode() == Mode::safe);
     const auto refused = static_cast<std::size_t>(Cause::reference_refused);
     refusing_ = s.counts[refused] > newest_.shown.counts[refused];
     newest_ = snapshot;
     if (changed && safe) {
       RCLCPP_ERROR_THROTTLE(
         logger, clock, LOG_PERIOD, "safe command: %s",
-        s.fault ? text_of(s.fault_reason) : "no good joint state in time");
+        s.fault() != Reason::none ? text_of(s.fault()) : "no good joint state in time");
     } else if (changed) {
       RCLCPP_INFO_THROTTLE(logger, clock, LOG_PERIOD, "recovered: holding");
     }
@@ -188,8 +188,8 @@ private:
     using Level = diagnostic_msgs::msg::DiagnosticStatus;
     const Shown & s = newest_.shown;
     const bool warn = newest_.collision || refusing_;
-    status.summary(s.mode == Mode::safe ? Level::ERROR : warn ? Level::WARN : Level::OK, name_of(s.mode));
-    status.add("mode", name_of(s.mode));
+    status.summary(s.mode() == Mode::safe ? Level::ERROR : warn ? Level::WARN : Level::OK, name_of(s.mode()));
+    status.add("mode", name_of(s.mode()));
     for (std::size_t k = 0; k < s.counts.size(); ++k) {
       if (s.counts[k] > 0) {
         status.add(CAUSE_NAMES[k], s.counts[k]);

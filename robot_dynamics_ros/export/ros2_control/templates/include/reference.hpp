@@ -43,13 +43,13 @@ public:
   explicit Reference(const Settings & settings) : memory(tracks_of(settings)) {}
 
   /// Decelerate from (q, v) at t and hold where that ends; open goals end with `status`.
-  void stop_from(Time t, const double * q, const double * v, Status status, Reason reason)
+  void stop_from(Time t, const double * q, const double * v, Time status, Time reason)
   {
     for (std::size_t i = 0; i < N; ++i) {  // which may be in `memory.now` already
       memory.now[i] = q[i];
       memory.now[N + i] = v[i];
     }
-    @prefix@_tracks_stop_all(&memory, t, static_cast<Time>(status), static_cast<Time>(reason));
+    @prefix@_tracks_stop_all(&memory, t, status, reason);
   }
 
   /// Follow a motion from its stamp on. @returns the reason not to, 0: it is followed.
@@ -88,11 +88,6 @@ public:
     return @prefix@_tracks_stream(&memory, now, motion.times[0], motion.degree[0], motion.fields.data());
   }
 
-  void tell(const Motion & motion, Status status, Time reason)
-  {
-    @prefix@_tracks_tell(&memory, static_cast<Time>(motion.id), static_cast<Time>(status), reason);
-  }
-
   /// The polynomials that the joints follow at t, in powers of the time since t: (8, N) in `memory.now`, the last two of the
   /// effort. @returns when one of them is over, or a motion begins.
   Time load(Time t)
@@ -104,19 +99,11 @@ public:
   /// Let motions begin whose time has come.
   void begin_due(Time t) { begin_due(memory, t); }
 
-  bool moving(Time t) const { return t < memory.end[0] || has_goal(); }
-  bool has_goal() const { return memory.open[0] != 0 || memory.waiting[0] > 0; }
-
   /// Tolerances of the active goal.
   const Tolerances & tolerances() const
   {
     static const Tolerances none;
     return memory.open[0] != 0 ? motions_[static_cast<std::size_t>(memory.active_slot[0])]->tolerances : none;
-  }
-
-  void end_goal(Status status, Reason reason)
-  {
-    @prefix@_tracks_end_goal(&memory, static_cast<Time>(status), static_cast<Time>(reason));
   }
 
   /// The next event, if there is one.

@@ -19,18 +19,6 @@ inline std::string text_of(double x)
   return text.str();
 }
 
-/// Whether a rigid body can have this inertia: principal moments not negative, none above the sum of the others.
-///
-/// With s half the trace, s 1 - I is the second moment of mass, which must be positive semi-definite.
-inline bool of_a_body(const double * m)
-{
-  const double s = 0.5 * (m[0] + m[3] + m[5]), slack = 1e-9 * (1e-12 + s), wide = s + slack;
-  const double a = s - m[0], b = -m[1], c = -m[2], d = s - m[3], e = -m[4], f = s - m[5];
-  const double det = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d);
-  return std::min({a, d, f}) >= -slack && std::min({a * d - b * b, a * f - c * c, d * f - e * e}) >= -slack * wide &&
-         det >= -slack * wide * wide;
-}
-
 /// What is wrong with settings, as a sentence; empty if nothing is.
 inline std::string problem_with(const Settings & s)
 {
@@ -49,7 +37,7 @@ inline std::string problem_with(const Settings & s)
   if (body[0] > 0.0 && !std::all_of(&body[1], &body[4], [](double x) { return std::isfinite(x); })) {
     return "payload.com must be finite";
   }
-  return body[0] > 0.0 && !of_a_body(&body[4]) ? "payload.inertia is one that no rigid body has" : "";
+  return body[0] > 0.0 && !@prefix@_cycle_possible_inertia(&body[4]) ? "payload.inertia is one that no rigid body has" : "";
 }
 
 /// The robot's numbers with a payload that `problem_with` finds nothing wrong with.

@@ -19,42 +19,23 @@ namespace
 
 constexpr double TOLERANCE = 1e-9;
 
-/// A parameter, as it is written down.
-struct Value
-{
-  std::string text;
-
-  template <typename T>
-  std::vector<T> list() const
-  {
-    std::istringstream in(text);
-    return {std::istream_iterator<T>(in), {}};
-  }
-  double as_double() const { return std::strtod(text.c_str(), nullptr); }
-  Time as_int() const { return static_cast<Time>(as_double()); }
-  bool as_bool() const { return text == "true"; }
-  const std::string & as_string() const { return text; }
-  std::vector<std::string> as_string_array() const { return list<std::string>(); }
-  std::vector<double> as_double_array() const { return list<double>(); }
-};
-
-/// The numbers of a line.
-class Numbers
+/// The words of a line, one after the other, or a parameter as it is written down.
+class Words
 {
 public:
-  explicit Numbers(std::istream & in)
+  Words() = default;
+  explicit Words(const std::string & text) : text_(text)
   {
-    for (std::string word; in >> word;) {
-      numbers_.push_back(std::strtod(word.c_str(), nullptr));  // streams read neither "nan" nor "inf"
-    }
+    std::istringstream in(text);
+    words_.assign(std::istream_iterator<std::string>(in), {});
   }
 
-  bool more() const { return at_ < numbers_.size(); }
+  bool more() const { return at_ < words_.size(); }
 
   template <typename T = Time>
   T next()
   {
-    return static_cast<T>(numbers_.at(at_++));
+    return static_cast<T>(std::strtod(words_.at(at_++).c_str(), nullptr));  // streams read neither "nan" nor "inf"
   }
 
   template <typename T>
@@ -64,8 +45,16 @@ public:
     return out;
   }
 
+  double as_double() const { return std::strtod(text_.c_str(), nullptr); }
+  Time as_int() const { return static_cast<Time>(as_double()); }
+  bool as_bool() const { return text_ == "true"; }
+  const std::string & as_string() const { return text_; }
+  const std::vector<std::string> & as_string_array() const { return words_; }
+  std::vector<double> as_double_array() const { return Words(*this).next(std::vector<double>(words_.size())); }
+
 private:
-  std::vector<double> numbers_;
+  std::string text_;
+  std::vector<std::string> words_;
   std::size_t at_ = 0;
 };
 
@@ -77,13 +66,11 @@ public:
     std::ifstream file(path);
     check(file.good(), std::string(path) + " cannot be read");
     for (std::string line; ++line_, std::getline(file, line);) {
-      std::istringstream in(line);
-      std::string word;
-      in >> word;
+      const std::string word = line.substr(0, line.find(' '));
       if (word == "settings" || word == "change") {
         configure(word == "change", file);
       } else {
-        call(word, Numbers(in));
+        call(word, Words(line.substr(word.size())));
       }
       for (Event event; core_->reference.take(event);) {
         if (event.status == Status::rejected) {
@@ -104,10 +91,10 @@ public:
 private:
   void configure(bool change, std::istream & file)
   {
-    std::map<std::string, Value> values;
+    std::map<std::string, Words> values;
     for (std::string line; ++line_, std::getline(file, line) && line != "end";) {
       const auto space = std::min(line.find(' '), line.size());
-      values[line.substr(0, space)] = {line.substr(std::min(space + 1, line.size()))};
+      values[line.substr(0, space)] = Words(line.substr(std::min(space + 1, line.size())));
     }
     const Settings settings = settings_of([&](const std::string & name) { return values.at(name); });
     check(problem_with(settings).empty(), problem_with(settings));
@@ -118,7 +105,7 @@ private:
     }
   }
 
-  void call(const std::string & word, Numbers x)
+  void call(const std::string & word, Words x)
   {
     const Time first = x.next();  // the time of most calls
     if (word == "activate" || word == "state") {
@@ -152,7 +139,7 @@ private:
     }
   }
 
-  void follow(bool single, Time now, Numbers & x)
+  void follow(bool single, Time now, Words & x)
   {
     const auto id = x.next<unsigned long>();
     const Time stamp = x.next();
@@ -175,10 +162,10 @@ private:
     }
   }
 
-  void expect(Mode mode, Numbers & x)
+  void expect(Mode mode, Words & x)
   {
     const auto & c = core_->cycle;
-    check(mode == core_->mode, std::string("mode is ") + name_of(core_->mode) + ", expected " + name_of(mode));
+    check(mode == core_->mode(), std::string("mode is ") + name_of(core_->mode()) + ", expected " + name_of(mode));
     compare(x, c.command, N, "command");
     compare(x, c.effort, N, "effort");
     compare(x, c.wrenches, 6 * N, "wrenches");
@@ -188,7 +175,7 @@ private:
     compare(x, c.reference + 2 * N, N, "acceleration");
   }
 
-  void compare(Numbers & x, const double * got, std::size_t size, const char * what)
+  void compare(Words & x, const double * got, std::size_t size, const char * what)
   {
     const auto expected = x.next(std::vector<double>(size));
     double scale = 1.0, & worst = worst_[what];

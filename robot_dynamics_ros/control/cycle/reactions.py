@@ -1,0 +1,185 @@
+"""What follows from a verdict, and from what happens between two cycles: mode, safe command, where the cycle goes on.
+
+Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
+``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all
+of them with those in ``stopped``, where the arm brakes from ``q`` and ``v`` at the time ``last``.
+
+| verdict | what follows |
+|---|---|
+| the state is dropped | nothing: the command of before stays |
+| another start | hold where the arm is; where a fault stands, the safe command |
+| a tolerance is violated | the goal ends, the arm stops |
+| a goal is reached | it ends |
+| a fault | the safe command, until the controller is activated again |
+| anything else | the caller has to do something: load the reference, forget wrenches, call the law |
+"""
+
+from __future__ import annotations
+
+from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.arrival import begin_afresh
+from robot_dynamics_ros.control.cycle.limits import find_safe_command
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
+from robot_dynamics_ros.control.mode import FREE, HOLD, INACTIVE, SAFE
+from robot_dynamics_ros.control.reference.reasons import Reason
+from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, SUCCEEDED
+
+AT_ONCE = -(2**62)
+"""ns; a piece of the path that was due then is read anew in the next cycle."""
+
+
+def react(p: CycleMemory, verdict: int) -> None:
+    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED."""
+    p.next[0] = verdicts.FOLLOW
+    if verdict >= verdicts.FAULTS:
+        fail(p, verdict)
+    elif verdict == verdicts.OWN_LAW:
+        p.next[0] = verdicts.BLEND
+    elif verdict == verdicts.GOAL_REACHED:
+        p.ended[0], p.ended[1], p.due[0] = SUCCEEDED, Reason.NONE, AT_ONCE
+    elif verdict == verdicts.PATH_VIOLATED:
+        give_up(p, False)
+    elif verdict == verdicts.GOAL_LATE:
+        give_up(p, True)
+    elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:
+        p.next[0] = verdicts.DROPPED
+    elif verdicts.FIRST <= verdict <= verdicts.RESUMED:
+        if p.fault[0] != Reason.NONE:
+            send_safe(p)
+        else:
+            restart(p, Reason.STALE if verdict == verdicts.RESUMED else Reason.RESTARTED)
+
+
+def stop(p: CycleMemory, status: int, reason: int) -> None:
+    """All goals end, and the arm brakes."""
+    p.stopped[0], p.stopped[1], p.due[0] = status, reason, AT_ONCE
+
+
+def start_blend(p: CycleMemory) -> None:
+    """The next effort comes from something else than the last."""
+    p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
+
+
+def rest(p: CycleMemory) -> None:
+    """The mode of an arm that follows no motion."""
+    p.mode[0] = HOLD if p.tracks[0] == 1 else FREE
+
+
+def restart(p: CycleMemory, reason: int) -> None:
+    """Hold where the newest state is."""
+    begin_afresh(p)
+    stop(p, ABORTED, reason)
+    rest(p)
+    p.next[0] = verdicts.TAKE
+
+
+def give_up(p: CycleMemory, late: bool) -> None:
+    """A tolerance of the path is violated, or, ``late``, one of the goal; ``bad_value``: error, tolerance, delay in s."""
+    field, i = p.bad_field[0], p.bad_joint[0]
+    p.bad_value[0], p.bad_value[2] = p.error[field, i], 0.0
+    p.ended[0] = ABORTED
+    if late:
+        p.bad_value[1] = p.goal_tolerance[field, i]
+        p.bad_value[2] = (p.time[0] - p.goal_end[0]) / NANOSECONDS
+        p.ended[1] = Reason.GOAL_TOLERANCE
+    else:
+        p.bad_value[1] = p.path_tolerance[field, i]
+        p.ended[1] = Reason.PATH_TOLERANCE
+    stop(p, CANCELED, Reason.NONE)
+    start_blend(p)
+
+
+def fail(p: CycleMemory, verdict: int) -> None:
+    """Stop for good."""
+    p.fault[0] = Reason.FAULT
+    if verdict == verdicts.CONTRADICTED:
+        p.fault[0] = Reason.VELOCITY_SIGN
+    elif verdict == verdicts.TOO_FAST:
+        p.fault[0] = Reason.OVERSPEED
+    elif verdict == verdicts.RUNAWAY:
+        p.fault[0] = Reason.RUNAWAY
+    elif verdict == verdicts.ELSEWHERE:
+        p.fault[0] = Reason.BEYOND_RANGE
+    elif verdict == verdicts.LOST:
+        p.fault[0] = Reason.LOST
+    stop(p, ABORTED, p.fault[0])
+    send_safe(p)
+
+
+def send_safe(p: CycleMemory) -> None:
+    """The safe command is the one that is sent."""
+    p.mode[0], p.next[0] = SAFE, verdicts.DROPPED
+    find_safe_command(p)
+    for i in range(p.nv):
+        p.command[i] = p.safe_effort[i]
+        p.effort[i] = p.safe_effort[i]
+
+
+# -- between two cycles -----------------------------------------------------------------------------------------------
+
+
+def activate(p: CycleMemory) -> None:
+    """Start, or start afresh, from the state in ``arrived``, ``time``."""
+    p.fault[0], p.started[0], p.stale[0] = Reason.NONE, 1, 0
+    p.last[0] = p.time[0] - 1
+    restart(p, Reason.RESTARTED)
+
+
+def deactivate(p: CycleMemory) -> None:
+    """Stop, goals too; ``safe_effort`` is what is to be sent last."""
+    if p.mode[0] != INACTIVE:
+        stop(p, ABORTED, Reason.DEACTIVATED)
+        p.mode[0] = INACTIVE
+    find_safe_command(p)
+
+
+def watch_state(p: CycleMemory, t: int) -> bool:
+    """Whether the state is stale at ``t``, ns: then the safe command is in ``command``."""
+    if p.mode[0] == INACTIVE:
+        return False
+    if p.started[0] == 1 and t - p.last[0] > p.timeout[0]:
+        p.stale[0] = 1
+    if p.stale[0] == 0:
+        return False
+    if p.mode[0] != SAFE:
+        stop(p, ABORTED, Reason.STALE)
+    send_safe(p)
+    return True
+
+
+def change_law(p: CycleMemory, tracked: int) -> None:
+    """Another kind of law is in force; ``tracked``: whether the one before followed the reference."""
+    for i in range(p.nv):
+        p.z[i] = 0.0
+    if p.tracks[0] != tracked and p.mode[0] != INACTIVE and p.mode[0] != SAFE:
+        stop(p, CANCELED, Reason.LAW_CHANGED)
+        rest(p)
+
+
+def choose_rejection(p: CycleMemory) -> None:
+    """Reject disturbances if that is wanted, and the law is one that inverts the dynamics."""
+    robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
+    if p.robust[0] != robust:
+        p.robust[0], p.steady[0] = robust, 0
+        for i in range(p.nv):
+            p.trust[i] = p.first_trust[0]
+
+
+def collide(p: CycleMemory) -> None:
+    """The arm has hit something, and is to stop."""
+    stop(p, ABORTED, Reason.COLLISION)
+    start_blend(p)
+
+
+BETWEEN_CYCLES = (
+    activate,
+    deactivate,
+    watch_state,
+    change_law,
+    choose_rejection,
+    collide,
+    start_blend,
+    rest,
+    find_safe_command,
+)
+"""Those that are called from outside."""

@@ -69,8 +69,8 @@ GROWTH = 0.3
 """Share by which a large pulse grows; also the share of the error that one pulse should do."""
 SLIP = 2e-3
 """rad, twice the way that a joint goes while a pulse acts that is one step above its friction."""
-GENTLE = 1.5
-"""One over ω times the length of a pulse where no friction is in evidence; a free joint goes GENTLE SLIP / e, 1.1 mrad."""
+FREE = 400.0
+"""1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
 MOST_PULSE = 0.25
 """Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
 
@@ -301,7 +301,8 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
         friction = max(p.stiction[i] + p.trust[i] * p.dry[i], p.pulse[i])  # in motion, or withstood since
         if friction < SLIP / (2.0 * BAND) * step:
-            step = min(step, slip * (GENTLE * p.natural[0]) * (GENTLE * p.natural[0]))
+            rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
+            step = min(step, slip * rate * rate)
         choose_pulse(p, i, along, step)
         p.stuck[i] = 0.5 * dt - sqrt(slip / step)  # below 0: until the pulse is over
     if p.stuck[i] < 0.0:

@@ -89,24 +89,18 @@ def figures(
     push: bool,
     direction: np.ndarray,
 ) -> dict:
-    """Errors in mrad, by joint and largest; chatter and efforts as shares of the effort limits."""
-    limit, n, t = d.claim.effort_limit, d.claim.nv, trace["t"]
-    out: dict = {"lost": lost, "stable": False, "goal": np.inf, "way": np.inf, "goal_by_joint": [np.inf] * n}
+    """Largest errors in mrad; chatter and efforts as shares of the effort limits."""
+    limit, t = d.claim.effort_limit, trace["t"]
+    out: dict = {"stable": False, "goal": np.inf, "way": np.inf}
     if lost or not len(t):
         return out
     e = trace["reference"] - trace["q"]
     way = (t >= HOLD) & (t < marks[2])
     end, rest = way & (t >= marks[2] - 0.2), way & (t >= marks[2] - 0.5)
-    out["goal_by_joint"] = (1e3 * np.abs(e[end]).max(0)).tolist()
-    out["way_by_joint"] = (1e3 * np.abs(e[way]).max(0)).tolist()
-    out["goal"], out["way"] = max(out["goal_by_joint"]), max(out["way_by_joint"])
-    out["drop"] = 1e3 * float(np.abs(e[t < HOLD]).max())
+    out["goal"], out["way"] = 1e3 * float(np.abs(e[end]).max()), 1e3 * float(np.abs(e[way]).max())
     scaled, moving = trace["effort"] / limit, t < marks[2]
     out["chatter"] = float(np.mean(high_passed(scaled[rest], 1.0 / T) ** 2))
-    out["chatter_way"] = float(np.mean(high_passed(scaled[way], 1.0 / T) ** 2))
-    out["oscillation"] = 1e3 * float(np.ptp(trace["q"][rest], axis=0).max())
     out["speed"] = float((np.abs(trace["v"][moving]) / d.claim.velocity_limit).max())
-    out["effort"] = float(np.abs(scaled[moving]).max())
     # neither a limit cycle nor one that grows: at rest nothing moves faster than 0.1 rad/s
     out["stable"] = bool(np.abs(trace["v"][rest]).max() < 0.1)
     if push:
@@ -117,5 +111,4 @@ def figures(
         out["overshoot"] = float(max(0.0, -away[after].min())) / max(peak, 1e-3)
         built = trace["effort"][pushed] - trace["effort"][end].mean(0)
         out["built_up"] = float((np.abs(built) / limit).max())
-        out["returned"] = 1e3 * float(np.abs(e[-1]).max())
     return out

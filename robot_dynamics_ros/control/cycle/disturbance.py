@@ -69,6 +69,8 @@ GROWTH = 0.3
 """Share by which a large pulse grows; also the share of the error that one pulse should do."""
 SLIP = 2e-3
 """rad, twice the way that a joint goes while a pulse acts that is one step above its friction."""
+FREE = 400.0
+"""1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
 MOST_PULSE = 0.25
 """Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
 
@@ -276,7 +278,8 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """h: pulses move a joint that is stuck at rest beyond the band.
 
     What breaks a joint free is more than what its friction then takes.  The loop is late, so the joint would slip far;
-    a pulse is over before.  Between pulses the loop sees what the last one did.
+    a pulse is over before.  Between pulses the loop sees what the last one did.  A joint that turns back slowly looks stuck
+    too: if friction F is all that stops it, a step goes on by SLIP step / (2 F) after its pulse, and may not pass the band.
     """
     scale, beyond = p.scale[i], p.held_back[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * scale:
@@ -296,6 +299,10 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
         slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
+        friction = max(p.stiction[i] + p.trust[i] * p.dry[i], p.pulse[i])  # in motion, or withstood since
+        if friction < SLIP / (2.0 * BAND) * step:
+            rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
+            step = min(step, slip * rate * rate)
         choose_pulse(p, i, along, step)
         p.stuck[i] = 0.5 * dt - sqrt(slip / step)  # below 0: until the pulse is over
     if p.stuck[i] < 0.0:

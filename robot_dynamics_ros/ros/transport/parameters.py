@@ -7,12 +7,15 @@ at run time is accepted or refused as a whole, with a reason that says what woul
 from __future__ import annotations
 
 import array
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
+import yaml
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
@@ -148,6 +151,36 @@ class Param:
                     remedy = f"{remedy} {bound} {self.unit}".rstrip() + "."
                     raise ArgumentError(f"is {value}, {comparison} than {bound}", where=where, remedy=remedy)
         return value
+
+
+def parameter_table(
+    file: str,
+    section: str,
+    choices: Mapping[str, Iterable[str]] | None = None,
+    defaults: Mapping[str, object] | None = None,
+) -> tuple[Param, ...]:
+    """The parameters of one section of ``ros/tables/<file>.yaml``.
+
+    Args:
+        choices, defaults: by parameter, what the core states and the file therefore does not.
+    """
+    params = []
+    for name, fields in _tables(file)[section].items():
+        fields = {"default": (defaults or {}).get(name), **fields}
+        if isinstance(fields["default"], list):
+            fields["default"] = tuple(fields["default"])
+        fields["choices"] = tuple((choices or {}).get(name, fields.get("choices", ())))
+        fields["element"] = {"float": float, "int": int}.get(fields.get("element", ""), str)
+        params.append(Param(name, **fields))
+    return tuple(params)
+
+
+@functools.cache
+def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
+    path = Path(__file__).parents[1] / "tables" / f"{file}.yaml"
+    tables: Mapping[str, Mapping[str, dict[str, Any]]]
+    tables = yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return tables
 
 
 def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:

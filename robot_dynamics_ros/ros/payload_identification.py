@@ -51,7 +51,7 @@ class PayloadIdentificationNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("payload_identification", **options)
-        self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
+        self.parameters = ParameterSet(self)
         self.parameters.declare(PAYLOAD_IDENTIFICATION_PARAMETERS)
         self.model: RobotModel | None = None
         self._rows: list[tuple[int, np.ndarray, np.ndarray]] | None = None
@@ -59,8 +59,6 @@ class PayloadIdentificationNode(Node):
         self._done: Future | None = None
         self._until, self._length, self._deadline = 0, 0, 0.0
         self._source = DescriptionSource(self, self.parameters, self._described)
-        if not self._source.text:
-            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         if self._source.text:
             self._described(self._source.text)
         controller = self.parameters["controller"]

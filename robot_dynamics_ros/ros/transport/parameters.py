@@ -28,6 +28,7 @@ APPLIES_LATER = "a change applies"
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
+_TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {
     int: Parameter.Type.INTEGER_ARRAY,
@@ -175,11 +176,17 @@ def parameter_table(
     return tuple(params)
 
 
+def all_names() -> list[str]:
+    """Names of the parameters of all tables, ``<joint>`` and ``<shape>`` as they stand there."""
+    files = (path.stem for path in _TABLES.glob("*.yaml"))
+    return [name for file in files for section in _tables(file).values() for name in section]
+
+
 @functools.cache
 def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
-    path = Path(__file__).parents[1] / "tables" / f"{file}.yaml"
+    text = (_TABLES / f"{file}.yaml").read_text("utf-8")
     tables: Mapping[str, Mapping[str, dict[str, Any]]]
-    tables = yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    tables = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return tables
 
 
@@ -216,8 +223,8 @@ class ParameterSet(Mapping[str, Any]):
     def __init__(
         self,
         node: Node,
-        validate: Callable[[ParameterValues], None],
-        apply: Callable[[frozenset[str], ParameterValues], None],
+        validate: Callable[[ParameterValues], None] = lambda values: None,
+        apply: Callable[[frozenset[str], ParameterValues], None] = lambda changed, values: None,
     ) -> None:
         self._node = node
         self._validate = validate

@@ -8,11 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import (
+    Param,
+    ParameterSet,
+    ParameterValues,
+    check_joints,
+    of_joints,
+    parameter_table,
+)
 
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."
@@ -54,6 +62,20 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     for finding in findings:
         logger.warning(str(finding.message))
     return _with_locked(model, values["locked_joints"])
+
+
+def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, ...]:
+    """The joints that the parameter ``joints`` names, in its order; all of the robot if it names none.
+
+    Raises:
+        ArgumentError: it names one twice.
+        UnknownNameError: it names one that the robot does not have.
+    """
+    check_joints(values["joints"])
+    for name in values["joints"]:
+        if name not in model.joint_names:
+            raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+    return values["joints"] or model.joint_names
 
 
 def _with_locked(model: RobotModel, names: Sequence[str]) -> RobotModel:

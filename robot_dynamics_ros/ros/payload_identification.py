@@ -59,6 +59,8 @@ class PayloadIdentificationNode(Node):
         self._done: Future | None = None
         self._until, self._length, self._deadline = 0, 0, 0.0
         self._source = DescriptionSource(self, self.parameters, self._described)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         if self._source.text:
             self._described(self._source.text)
         controller = self.parameters["controller"]

@@ -46,6 +46,8 @@ class EffortGateNode(Node):
         self._watches = 0
         self.cycle_subscriptions: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self.cycle_timers = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]

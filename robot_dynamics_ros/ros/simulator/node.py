@@ -55,6 +55,8 @@ class SimulatorNode(Node):
         self._diagnostics = Diagnostics(self, "")
         self._diverged = ""
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
+        if not self._source.text:
+            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
         self.cycle_subscriptions: list[Subscription] = []

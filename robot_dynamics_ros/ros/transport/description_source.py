@@ -12,7 +12,6 @@ from robot_dynamics_ros.errors import UrdfError
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.urdf import MAX_BYTES
 from robot_dynamics_ros.model.urdf_source import read_source
-from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
@@ -64,7 +63,6 @@ class DescriptionSource:
             self.folder = find_robot(name)[0].parent
         else:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
-            report_unknown(node, parameters, None)  # the description's own parameter may be misspelt
             if "robot_description" in node._parameter_overrides:
                 self._log.warning("the parameter robot_description is empty; the topic robot_description is used")
 

@@ -53,6 +53,8 @@ class ViewerNode(Node):
         )
         alone = namespaces == ("",)
         self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)
+        if alone and not self._source.text:
+            report_unknown(self, values, None)  # the description's own parameter may be misspelt
         for namespace in namespaces:
             if self._source.text:
                 self._described(namespace, self._source.text)

@@ -65,7 +65,12 @@ setup(
     version=VERSION,
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
-        NAME: ["py.typed", "model/examples.txt", *(f"export/ros2_control/templates/{x}" for x in ("*", "*/*"))]
+        NAME: [
+            "py.typed",
+            "model/examples.txt",
+            "ros/tables/*.yaml",
+            *(f"export/ros2_control/templates/{x}" for x in ("*", "*/*")),
+        ]
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

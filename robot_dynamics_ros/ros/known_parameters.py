@@ -8,34 +8,22 @@ import re
 from rclpy.node import Node
 
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, all_names
 
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
 #: Parameters of the simulator's shapes, which it checks itself.
 _OF_SHAPE = re.compile(r"mujoco\..+\.")
+#: The simulator's, whose default is the robot's own.
+_START = "initial_positions.<joint>"
 
 
 def _names_of_all_nodes(model: RobotModel | None) -> set[str]:
     """Names of the parameters of every node of this package, those of the robot's joints included."""
-    # loaded when a name is unknown, not at every start
-    from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
-    from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
-    from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS
-    from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, initial_position_parameters
-    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS  # only when a name is unknown
 
-    tables: list[tuple[Param, ...]] = [
-        CONTROLLER_PARAMETERS,
-        SIMULATOR_PARAMETERS,
-        GATE_PARAMETERS,
-        VIEWER_PARAMETERS,
-        PAYLOAD_IDENTIFICATION_PARAMETERS,
-    ]
-    if model is not None:
-        names = model.joint_names
-        of_joints = (joint_parameters(names), limit_parameters(model, names), initial_position_parameters(model))
-        tables += [tuple(params) for params in of_joints]
-    return {param.name for table in tables for param in table}
+    names = {*all_names(), *(param.name for param in VIEWER_PARAMETERS), _START}
+    joints = () if model is None else model.joint_names
+    return {name.replace("<joint>", joint) for name in names for joint in ("<joint>", *joints)}
 
 
 def unknown(node: Node, model: RobotModel | None) -> list[str]:

@@ -51,7 +51,7 @@ class PayloadIdentificationNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("payload_identification", **options)
-        self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
+        self.parameters = ParameterSet(self)
         self.parameters.declare(PAYLOAD_IDENTIFICATION_PARAMETERS)
         self.model: RobotModel | None = None
         self._rows: list[tuple[int, np.ndarray, np.ndarray]] | None = None

@@ -40,7 +40,7 @@ def _executor(name: str, node: Node) -> Executor:
 def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | None = None) -> int:
     """Make the node and spin it until it is asked to stop; returns the exit code.
 
-    The node must have ``parameters["executor"]`` and ``finish()``, which is called while the middleware still works, so
+    The node must have ``parameters``, with ``executor`` if it has a choice, and ``finish()``, which is called while the middleware still works, so
     that a last message can go out; it must also wake the executor now and then with a timer, since a signal is seen
     only between two callbacks.  With ``rejections`` exceptions are reported there; with ``unfinished`` the executor
     spins on for a moment after ``finish()`` while it is true.
@@ -64,7 +64,7 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
             node.get_logger().warning(sentence)
         report = getattr(getattr(node, "rejections", None), "report", _print)
         guard_services(node, report)
-        executor = _executor(node.parameters["executor"], node)
+        executor = _executor(node.parameters.get("executor", "single_threaded"), node)
         while not stop:
             _spin_once(executor, report)
         finished = True

@@ -1,14 +1,26 @@
-"""Fixtures of the tests that run nodes over the real middleware."""
+"""Fixtures of the tests that run nodes over the real middleware; ``HALTS=SEED`` halts those nodes at random."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 
 import pytest
 from support.domains import private_domain
+from support.halts import halted_at_random
 
 from robot_dynamics_ros.cli.processes import NodeProcess
+
+
+@pytest.fixture(scope="session", autouse=True)
+def halts() -> Iterator[None]:
+    """``HALTS=SEED``: the tests' processes are halted at random moments."""
+    if "HALTS" not in os.environ:
+        yield
+        return
+    with halted_at_random(os.environ["HALTS"]):
+        yield
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -451,10 +452,31 @@ MORE_CONTROLLER_FAULTS = (
     ),
     Fault(
         STATE + "velocities with the wrong sign",
-        lambda s: s.swing(0.8, -1.0),
+        lambda s: s.swing(0.8, lambda q, v: (q, -v)),
         "safe command, deactivates itself",
         "velocity_sign",
         "activate",
+    ),
+    *(
+        Fault(STATE + f"{what}, from the first one on", fault, "safe command, deactivates itself", cause, "activate")
+        for what, fault, cause in (
+            (
+                "positions in degrees",
+                lambda s: s.swing(0.8, lambda q, v: (np.degrees(q), v), first=True),
+                "beyond_range",
+            ),
+            (
+                "velocities in degrees",
+                lambda s: s.swing(0.1, lambda q, v: (q, np.degrees(v)), first=True),
+                "velocity_sign",
+            ),
+            (
+                "positions with the wrong sign",
+                lambda s: s.swing(0.8, lambda q, v: (-q, v), first=True),
+                "velocity_sign",
+            ),
+            ("those of an arm that takes efforts with the wrong sign", lambda s: s.obey(-1.0), "fault"),
+        )
     ),
     Fault(
         STATE + "a speed far above the limit",

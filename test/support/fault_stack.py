@@ -375,17 +375,44 @@ class ControllerStack(Stack):
         """See :meth:`Stack.at_the_end`."""
         return not any(self.heard[-1].data)
 
-    def swing(self, speed: float, sign: float = 1.0) -> None:
-        """The arm swings once about ``Q``, as nobody asked it to; its velocities have this sign.  Ends with an activation."""
-        self._timer.cancel()
+    def swing(self, speed: float, told: Any = lambda q, v: (q, v), *, first: bool = False) -> None:
+        """The arm swings once about ``Q``, as nobody asked it to, and its driver tells ``told(q, v)``: all of a sudden, or from
+        its first state on.  Ends with an activation."""
         begin, rate = time.monotonic(), speed / 0.3
 
-        def state() -> JointState:
+        def state() -> tuple[Any, Any]:
             phase = rate * (time.monotonic() - begin)
-            return self.state(position=Q + 0.3 * np.sin(phase), velocity=[sign * speed * np.cos(phase)] * 2)
+            return told(Q + 0.3 * np.sin(phase), np.full(2, speed * np.cos(phase)))
 
-        timer = self.peer.node.create_timer(0.005, lambda: self._states.publish(state()))
-        self.peer.spin_for(2.0 * np.pi / rate)
+        self._driven(state, min(2.0 * np.pi / rate, 2.5), first=first)
+
+    def obey(self, sign: float, seconds: float = 1.5) -> None:
+        """From its first state on the arm does what commands ask for, times ``sign``.  Ends with an activation."""
+        model, arm = self.model.with_backend("numpy"), [Q.copy(), np.zeros(2)]
+
+        def state() -> tuple[Any, Any]:
+            effort = sign * np.array(self.heard[-1].data)
+            for _ in range(5):
+                arm[1] = arm[1] + 1e-3 * rd.forward_dynamics(model, *arm, effort)
+                arm[0] = arm[0] + 1e-3 * arm[1]
+            return arm[0], arm[1]
+
+        self._driven(state, seconds, first=True)
+
+    def _driven(self, state: Any, seconds: float, *, first: bool) -> None:
+        """Another driver for a while, which ends in a fault; then the right one again."""
+        self._timer.cancel()
+        if first:
+            assert self.change(Transition.TRANSITION_DEACTIVATE)
+
+        def tell() -> None:
+            q, v = state()
+            self._states.publish(self.state(position=q, velocity=v))
+
+        timer = self.peer.node.create_timer(0.005, tell)
+        if first:
+            assert self.change(Transition.TRANSITION_ACTIVATE)
+        self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
         self._timer.reset()
         self.peer.spin_for(0.5)

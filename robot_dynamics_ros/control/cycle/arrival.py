@@ -43,6 +43,8 @@ def arrive(p: CycleMemory) -> int:
     since = p.time[0] - p.last[0]
     if p.started[0] == 1:
         if p.mode[0] != SAFE and since > 0 and since <= p.timeout[0] and has_jumped(p, since / NANOSECONDS):
+            if is_in_degrees(p, since / NANOSECONDS):  # the last effort, that of another unit, must not stand longer
+                return verdicts.CONTRADICTED
             return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
             if since == 0:
@@ -105,6 +107,23 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
     return worst > 0.0
 
 
+def is_in_degrees(p: CycleMemory, dt: float) -> bool:
+    """Whether each joint that moves, by a state that was refused, has gone as far as degrees go for velocities in radians."""
+    moves = False
+    for i in range(p.nv):
+        gone, told = short_way(p, i, p.arrived[0, i] - p.q[i]), 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        if abs(gone) > LEAST_WAY:
+            moves = True
+            if not differs_as_degrees(2.0 * gone * told / (gone * gone + told * told)):
+                return False
+    return moves
+
+
+def differs_as_degrees(agreement: float) -> bool:
+    """Whether of way and velocity one is in degrees, the other one in radians."""
+    return abs(agreement - DEGREES) < 0.3 * DEGREES
+
+
 def short_way(p: CycleMemory, i: int, way: float) -> float:
     """A way of joint ``i`` between two states; without whole turns where the joint is continuous."""
     if p.continuous[i] == 1:
@@ -118,8 +137,8 @@ def whole_turns(way: float) -> float:
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
-    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far above its limit, for two
-    states in a row, or very far in one.
+    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far above its limit, or will by
+    the next state, in two states of three, or very far in one.
 
     Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
     RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
@@ -134,23 +153,24 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.agreement[i] = keep * p.agreement[i] + gone * told
         p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
         agreement = p.agreement[i] / max(p.travel[i], least)
-        if p.travel[i] > least and (agreement < -0.5 or abs(agreement - DEGREES) < 0.3 * DEGREES):
+        if p.travel[i] > least and (agreement < -0.5 or differs_as_degrees(agreement)):
             return verdicts.CONTRADICTED
-        shown = min(abs(speed), abs(gone) / dt)
-        if shown > OVERSPEED * p.rated_speed[i]:
-            p.fast[i] = p.fast[i] + 1
-        else:
-            p.fast[i] = 0
+        faster = max(abs(speed) - abs(p.v[i]), 0.0)
+        shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
+        if shown + faster > OVERSPEED * p.rated_speed[i]:  # as the next state will have it
+            p.fast[i] = p.fast[i] + 2
+        elif p.fast[i] > 0:
+            p.fast[i] = p.fast[i] - 1
         growth = abs(change) / max(abs(before), TINY)
         away = change * before > 0.0 and change * speed > 0.0 and speed * lead > 0.0 and p.error[0, i] * lead < 0.0
         if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
             p.astray[i] = p.astray[i] + min(log(growth), 0.5)
-        else:
+        elif not away or p.saturated[i] * lead >= 0.0:  # a full effort against the motion does not grow any more
             p.astray[i] = 0.0
         p.change[i] = change
         if p.tracks[0] == 1:  # an arm that floats may be pushed that fast
-            if p.fast[i] >= 2 or shown > OUTRAGEOUS * p.rated_speed[i]:
+            if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
                 return verdicts.TOO_FAST
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
                 return verdicts.RUNAWAY

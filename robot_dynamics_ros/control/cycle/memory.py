@@ -121,7 +121,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     agreement: Vector = numbers("nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s")
     travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
     rated_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity limit of the description")
-    fast: Integers = integers("nv", meaning="states in a row that were far above it")
+    fast: Integers = integers("nv", meaning="2 for each state far above it, less 1 for each other one")
     change: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the velocity from the state before")
     astray: Vector = numbers("nv", meaning="logarithm of its growth, away from the reference, since it began to grow")
     fresh: Integers = integers(1, meaning="1 in the first cycle after a start")

@@ -35,7 +35,7 @@ class CommissioningNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("commissioning", **options)
-        self.parameters = ParameterSet(self, lambda values: None, lambda values, names: None)
+        self.parameters = ParameterSet(self)
         self.parameters.declare(COMMISSIONING_PARAMETERS)
         self.session: Commissioning | None = None
         self._stop, self._step = threading.Event(), ""

@@ -18,7 +18,7 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.dynamics import gravity_forces
 from robot_dynamics_ros.dynamics.engine import compile_process
-from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import meaning_at_rest
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -39,7 +39,7 @@ from robot_dynamics_ros.ros.transport.outputs import Output, Outputs
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
 
 #: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
 HELD_UP = 60_000_000
@@ -76,10 +76,7 @@ class ControlLoop:
         failed: Callable[[Exception], None],
     ) -> None:
         model = check_controllable(load_robot_model(description, values, node.get_logger()))
-        self.joints: tuple[str, ...] = values["joints"] or model.joint_names
-        for name in self.joints:
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+        self.joints = commanded_joints(values, model)
         values.declare(settings.joint_parameters(self.joints))
         values.validate()
         self.description = description

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rclpy.node import Node
-
-from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
-from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
-
-if TYPE_CHECKING:
-    from control_msgs.srv import QueryTrajectoryState
-
-import time
-from collections import deque
-from typing import TYPE_CHECKING
-
 from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
@@ -28,6 +18,7 @@ from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.controller.trajectory_action import (
     FollowJointTrajectory,
@@ -39,16 +30,18 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import (
     LONG,
     ActionGoal,
     point_from_message,
+    to_nanoseconds,
     trajectory_from_bytes,
 )
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
+    from control_msgs.srv import QueryTrajectoryState
 
 
 MOST_TRAJECTORIES = 4

@@ -24,7 +24,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.laws import GAINS, LAW_PARAMETERS, joint_friction
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import (
     MEASURED_EFFORT,
@@ -32,8 +32,6 @@ from robot_dynamics_ros.ros.transport.robot import (
     ROBOT_PARAMETERS,
     measured_effort,
 )
-
-_CONFIGURE = "at the next configure"
 
 #: parameter value → what the control core calls it
 ACCELERATION_SOURCES = {
@@ -43,132 +41,23 @@ ACCELERATION_SOURCES = {
     "reference": "reference",
 }
 
-# fmt: off
 CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *LAW_PARAMETERS,
     MEASURED_EFFORT,
-    Param("autostart", True, "Configure and activate without being asked, as soon as the description is known.",
-        read_only=True),
-    Param("joints", (), "Joints to command, in the order of the command message; empty: all, in the order of the URDF.",
-        applies=_CONFIGURE),
-    Param("command_format", "multi_array",
-        "multi_array: Float64MultiArray on effort_controller/commands; joint_state: JointState on "
-        "robot_joint_commands.", choices=COMMAND_FORMATS, applies=_CONFIGURE),
-    Param("gravity_compensated_by", "controller",
-        "Who supplies the effort against gravity; with 'robot' exactly that effort is taken off the command, with "
-        "'robot_with_coriolis' that of Coriolis and centrifugal effects too.",
-        choices=("controller", "robot", "robot_with_coriolis"), applies=_CONFIGURE),
-    Param("safe_command", "zero",
-        "What is sent when the state is stale, on deactivation and at the end: no effort, or the effort that holds the "
-        "last known position against gravity.", choices=("zero", "gravity"), applies=_CONFIGURE),
-    Param("state_timeout", 0.1, "Age of the newest joint state at which the safe command goes out.", unit="s",
-        lower=0.001, upper=60.0, applies=_CONFIGURE),
-    Param("second_publisher", "report",
-        "What another publisher on the command topic brings about: nothing, a warning in the log and /diagnostics, or "
-        "that the controller does not activate and, if active, sends the safe command and deactivates.",
-        choices=("ignore", "report", "refuse")),
-    Param("cycle_budget", 0.0,
-        "Time that a control cycle may take; longer ones count as overruns; 0: the period of the joint states.",
-        unit="s", lower=0.0, upper=60.0, applies=_CONFIGURE),
-    Param("action_monitor_rate", 20.0, "Rate of the feedback of ~/follow_joint_trajectory, at most 50.", unit="Hz",
-        lower=0.1, upper=50.0, read_only=True),
-    Param("cmd_timeout", 0.2, "Time without a streamed set-point after which the arm is brought to a stop.", unit="s",
-        lower=0.001, upper=60.0, applies=_CONFIGURE),
-    Param("wrench_timeout", 0.2, "Time after which an external wrench is forgotten.", unit="s", lower=0.001, upper=60.0,
-        applies=_CONFIGURE),
-    Param("allow_partial_joints_goal", False, "Accept trajectories for some of the joints only.", applies=_CONFIGURE),
-    Param("allow_nonzero_velocity_at_trajectory_end", False, "Accept a last trajectory point that moves.",
-        applies=_CONFIGURE),
-    Param("trajectory_effort", "ignore", "What happens to the effort of trajectory points.", choices=("ignore", "add"),
-        applies=_CONFIGURE),
-    Param("blend_time", 0.2, "Time over which a change of gains or payload is faded in.", unit="s", lower=0.0,
-        upper=10.0, applies=_CONFIGURE),
-    Param("max_step", 0.05, "Largest distance between the present reference and a set-point that is due at once.",
-        unit="rad or m", lower=0.0, upper=10.0, applies=_CONFIGURE),
-    Param("max_state_jump", 0.1,
-        "How far a joint may be from where its speed can have brought it since the joint state before. A state farther "
-        "off is dropped; if the jump lasts, the arm is held at its new place after state_timeout; 0: not watched.",
-        unit="rad or m", lower=0.0, upper=1e6, applies=_CONFIGURE),
-    Param("constraints.stopped_velocity_tolerance", 0.01,
-        "Largest speed that counts as stopped at the goal; 0: not watched.", unit="rad/s or m/s", lower=0.0),
-    Param("constraints.goal_time", 0.0, "How late the goal may be reached; 0: however long it takes.", unit="s",
-        lower=0.0),
-    Param("effort_scale", 1.0, "Factor on the effort limits of the URDF.", lower=0.0, upper=1.0, applies=_CONFIGURE),
-    Param("velocity_scale", 1.0, "Factor on the velocity limits of the URDF.", lower=0.001, upper=1.0,
-        applies=_CONFIGURE),
-    Param("position_margin", 0.05, "Width of the soft zone inside each position limit.", unit="rad or m", lower=0.0,
-        applies=_CONFIGURE),
-    Param("payload.link", "", "Link that carries the payload; empty: none."),
-    Param("payload.mass", 0.0, "Mass of the payload.", unit="kg", lower=0.0),
-    Param("payload.com", (0.0, 0.0, 0.0), "Centre of mass of the payload in the link's frame.", unit="m", length=3,
-        element=float),
-    Param("payload.inertia", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        "Inertia of the payload about its centre of mass: ixx, ixy, ixz, iyy, iyz, izz.", unit="kg m^2", length=6,
-        element=float),
-    Param("joint_wrenches.rate_divisor", 1,
-        "Publish joint wrenches, their parts and the flange wrench with every this-many-th joint state.", lower=1,
-        upper=100000),
-    Param("joint_wrenches.acceleration_source", "commanded",
-        "Acceleration the wrenches are computed with: what the commanded effort gives by the model, what the measured "
-        "effort gives by the model, the filtered derivative of the measured velocity, or the reference's.",
-        choices=tuple(ACCELERATION_SOURCES), applies=_CONFIGURE),
-    Param("joint_wrenches.differentiation_cutoff", 30.0,
-        "Cut-off frequency of the differentiated velocity; its delay is 1 / (2 pi cut-off) and half a period of the "
-        "joint states.", unit="Hz", lower=0.1, upper=10000.0, applies=_CONFIGURE),
-    Param("joint_wrenches.fixed_joints", (),
-        "Fixed joints to publish wrenches of as well: names or patterns with * and ?.", applies=_CONFIGURE),
-    Param("wrench_parts.joints", (),
-        "Joints to publish the parts of the balance of wrenches of, on ~/wrench_parts/<joint>/<part>: names or "
-        "patterns, fixed joints too.", applies=_CONFIGURE),
-    Param("wrench_parts.observer", "",
-        "The link (or 'world') from which the parts are seen and in whose axes they are; empty: the link before each "
-        "joint.", applies=_CONFIGURE),
-    Param("flange.joint", "",
-        "Joint at which ~/wrench is read as by a force/torque sensor, usually the fixed joint of the tool; empty: "
-        "none.", applies=_CONFIGURE),
-    Param("flange.frame", "",
-        "Link about whose origin and in whose axes ~/wrench is; empty: the child link of the joint.",
-        applies=_CONFIGURE),
-    Param("flange.subtract_gravity_and_inertia", False,
-        "Subtract weight and inertia of everything beyond the joint from ~/wrench, so that what the surroundings press "
-        "on it remains.", applies=_CONFIGURE),
-    Param("flange.contact", "estimated",
-        "Source of the contact beyond the flange: estimated from the efforts that the model does not explain, or the "
-        "known external wrenches.", choices=CONTACTS, applies=_CONFIGURE),
-    Param("flange.observer_gain", 50.0, "Gain of the momentum observer that estimates it; its delay is the inverse.",
-        unit="1/s", lower=0.1, upper=10000.0, applies=_CONFIGURE),
-    Param("observer_gain", 50.0, "Bandwidth of the estimate of external efforts; 0: none is made.", unit="1/s",
-        lower=0.0, upper=10000.0, applies=_CONFIGURE),
-    Param("external_wrench_estimate.link", "",
-        "Link at which ~/external_wrench_estimate takes a contact to be; empty: no estimate.", applies=_CONFIGURE),
-    Param("collision_reaction", "none", "What an external effort beyond collision.<joint> brings about.",
-        choices=("none", "hold", "gravity"), applies=_CONFIGURE),
-    Param("collision_delay", 0.0, "How long it must stay beyond.", unit="s", lower=0.0, upper=10.0, applies=_CONFIGURE),
-    Param("state_publish_rate", 50.0, "Rate of the reference and error topics.", unit="Hz", lower=0.1, upper=10000.0),
+    *parameter_table(
+        "controller",
+        "controller",
+        {
+            "command_format": COMMAND_FORMATS,
+            "joint_wrenches.acceleration_source": ACCELERATION_SOURCES,
+            "flange.contact": CONTACTS,
+        },
+    ),
 )
-# fmt: on
-
-
-# fmt: off
-JOINT_PARAMETERS = (
-    *GAINS.values(),
-    Param("constraints.<joint>.trajectory", 0.0,
-        "Largest position error on the way; more aborts the trajectory; 0: not watched.", unit="rad or m",
-        lower=0.0),
-    Param("constraints.<joint>.goal", 0.0, "Largest position error at the goal; 0: not watched.",
-        unit="rad or m", lower=0.0),
-    Param("limits.<joint>.effort", 0.0, "Effort limit beside the URDF's, the smaller counts; 0: the URDF's.",
-        unit="N m or N", lower=0.0, applies=_CONFIGURE),
-    Param("collision.<joint>", 0.0, "External effort that counts as a collision; 0: not watched.",
-        unit="N m or N", lower=0.0, applies=_CONFIGURE),
-    Param("limits.<joint>.effort_rate", 0.0, "Largest change of effort in time; 0: not limited.",
-        unit="N m/s or N/s", lower=0.0, applies=_CONFIGURE),
-    MEASURED_EFFORT_FACTOR,
-)
-# fmt: on
+JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), MEASURED_EFFORT_FACTOR)
 
 
 def joint_parameters(joints: Sequence[str]) -> list[Param]:

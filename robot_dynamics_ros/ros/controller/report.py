@@ -36,7 +36,6 @@ class ControllerReport:
         self._controller: JointController | None = None
         self._windows = {name: Window() for name in ("period", "age", "compute", "sending")}
         self._period, self._age, self._compute, self._sending = self._windows.values()
-        self._due = time.monotonic()
         self._goal: Goal | None = None
         self._mode: Mode | None = None
         self._cycles = 0
@@ -88,10 +87,8 @@ class ControllerReport:
     def tick(self) -> bool:
         """To be called often; logs changes, and publishes once a second (then ``True``)."""
         self._log_changes()
-        now = time.monotonic()
-        if now < self._due:
+        if not self._diagnostics.due():
             return False
-        self._due = max(self._due + 1.0, now)
         self._publish()
         return True
 

@@ -22,11 +22,11 @@ from robot_dynamics_ros.ros.transport.description_source import DescriptionSourc
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, check_joints
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
 
 _WATCH_PERIOD = 0.01
 _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
@@ -37,13 +37,12 @@ class EffortGateNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
-        self.parameters = ParameterSet(self, lambda values: None, self._apply)
+        self.parameters = ParameterSet(self)
         self.parameters.declare(GATE_PARAMETERS)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
         self.gate: EffortGate | None = None
         self._diagnostics = Diagnostics(self, "")
-        self._diagnostics_due = time.monotonic()
         self._watches = 0
         self.cycle_subscriptions: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
@@ -69,11 +68,7 @@ class EffortGateNode(Node):
     def _start(self, text: str) -> None:
         values = self.parameters
         model = check_controllable(load_robot_model(text, values, self.get_logger()))
-        check_joints(values["joints"])
-        joints = values["joints"] or model.joint_names
-        for name in joints:
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+        joints = commanded_joints(values, model)
         values.declare(limit_parameters(model, joints))
         for name in unknown(self, model):
             if name.startswith("limits."):  # a bound that is not applied is none
@@ -165,8 +160,7 @@ class EffortGateNode(Node):
             before = gate.state
             if gate.check(time.monotonic_ns()):
                 self._send() if gate.state is before else self._closed()
-        if time.monotonic() >= self._diagnostics_due:
-            self._diagnostics_due = max(self._diagnostics_due + 1.0, time.monotonic())
+        if self._diagnostics.due():
             self._report()
 
     def _look_for_rivals(self, gate: EffortGate) -> None:
@@ -209,9 +203,6 @@ class EffortGateNode(Node):
             self.rejections.report("bypassed", text)
             complaints.append(text)
         return complaints
-
-    def _apply(self, changed: frozenset[str], values: ParameterValues) -> None:
-        """All parameters are read-only: a safety bound does not change under a moving arm."""
 
     # -- process -------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,51 +13,28 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
-# fmt: off
 GATE_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
-    Param("joints", (), "Joints in the array of commands, in order; empty: all, in the order of the URDF.",
-        read_only=True),
-    Param("command_format", "multi_array", "multi_array: Float64MultiArray; joint_state: JointState; in and out alike.",
-        choices=COMMAND_FORMATS, read_only=True),
-    Param("command_timeout", 0.1, "Age of the last good command after which the safe command is sent.", unit="s",
-        lower=0.001, upper=10.0, read_only=True),
-    Param("state_timeout", 0.1,
-        "Age of the last joint state after which its velocity is not used for braking any more.", unit="s", lower=0.001,
-        upper=10.0, read_only=True),
-    Param("on_limit", "clip",
-        "clip: efforts beyond their limit or rate are cut; stop: they stop the gate until ~/reset.",
-        choices=("clip", "stop"), read_only=True),
-    Param("second_publisher", "stop",
-        "A second publisher of commands: stop the gate until ~/reset, report it, or ignore it.",
-        choices=("stop", "report", "ignore"), read_only=True),
+    *parameter_table("gate", "gate", {"command_format": COMMAND_FORMATS}),
 )
-# fmt: on
+_JOINT_PARAMETERS = parameter_table("gate", "joint")
 
 
 def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param]:
     """The bounds of each joint; by default those of the description."""
     for name in joints:
         i = model.v_slice(name).start
-        effort, velocity = float(model.effort_limit[i]), float(model.velocity_limit[i])
-        # fmt: off
-        yield Param(f"limits.{name}.effort", effort if math.isfinite(effort) else 0.0,
-            "Largest effort; by default that of the description.", unit="N m or N", lower=0.0, read_only=True)
-        yield Param(f"limits.{name}.effort_rate", 0.0, "Largest change of the effort in a second; 0: any.",
-            unit="N m/s or N/s", lower=0.0, read_only=True)
-        yield Param(f"limits.{name}.velocity", 2.0 * velocity if math.isfinite(velocity) else 0.0,
-            "Measured speed above which the gate stops; 0: any; by default twice the limit of the description.",
-            unit="rad/s or m/s", lower=0.0, read_only=True)
-        yield Param(f"limits.{name}.braking", 0.0,
-            "Effort per speed of the safe command; 0: the effort drops to zero.  Keep it well below the joint's "
-            "inertia over the period of joint_states.", unit="N m s/rad or N s/m", lower=0.0, read_only=True)
-        # fmt: on
+        effort, velocity = float(model.effort_limit[i]), 2.0 * float(model.velocity_limit[i])
+        described = {f"limits.{name}.effort": effort, f"limits.{name}.velocity": velocity}
+        for param in of_joints([name], *_JOINT_PARAMETERS):
+            default = described.get(param.name, 0.0)
+            yield replace(param, default=default if math.isfinite(default) else 0.0)
 
 
 def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:

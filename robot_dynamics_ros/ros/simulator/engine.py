@@ -3,59 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, parameter_table
 from robot_dynamics_ros.simulation.mujoco_engine.convert import GEOMETRIES
 from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import PRIMITIVES, WorldShape
 
-ENGINES = ("robot_dynamics", "mujoco")
-
-# fmt: off
-ENGINE_PARAMETERS = (
-    Param("engine", "robot_dynamics",
-        "What simulates the robot: this package, or MuJoCo, which adds contact with a world (extra mujoco).",
-        choices=ENGINES, read_only=True),
-    Param("mujoco.scene", "", "MJCF file of the world around the robot; empty: no file.", read_only=True),
-    Param("mujoco.shapes", (), "Names of primitive shapes in the world or on links; each has parameters of its own.",
-        read_only=True),
-    Param("mujoco.geometry", "collision", "By which elements of the URDF the robot touches things.", choices=GEOMETRIES,
-        read_only=True),
-    Param("mujoco.meshes", "", "Folder where relative mesh addresses start; empty: that of robot_description_file.",
-        read_only=True),
-    Param("mujoco.self_collision", False, "Links of the robot touch each other.", read_only=True),
-    Param("mujoco.surface_friction", 0.8,
-        "Coulomb's coefficient of the robot's surface; of two surfaces the larger one counts.", lower=0.0, upper=100.0,
-        read_only=True),
-    Param("mujoco.contact_time", 0.01, "Time in which a penetration decays; at least two substeps.", unit="s",
-        lower=1e-5, upper=1.0, read_only=True),
-    Param("mujoco.integrator", "", "Integration method of MuJoCo; empty: the scene's, else implicitfast.",
-        choices=("", *MUJOCO_INTEGRATORS), read_only=True),
+ENGINE_PARAMETERS = parameter_table(
+    "simulator", "engine", {"mujoco.geometry": GEOMETRIES, "mujoco.integrator": ("", *MUJOCO_INTEGRATORS)}
 )
-# fmt: on
+SHAPE_PARAMETERS = parameter_table("simulator", "shape", {"mujoco.<shape>.kind": PRIMITIVES})
 
 
 def shape_parameters(name: str) -> list[Param]:
     """The parameters of one shape."""
-    prefix = f"mujoco.{name}"
-
-    def numbers(word: str, default: tuple[float, ...], text: str, unit: str) -> Param:
-        return Param(f"{prefix}.{word}", default, text, unit=unit, element=float, read_only=True)
-
-    return [
-        Param(f"{prefix}.kind", "box", "What it is.", choices=tuple(PRIMITIVES), read_only=True),
-        numbers("size", (), "Box: edges; sphere: radius; cylinder, capsule: radius, length; plane: none.", "m"),
-        numbers("position", (0.0, 0.0, 0.0), "Where it is, or starts: in the world, or in the link's frame.", "m"),
-        numbers("rpy", (0.0, 0.0, 0.0), "Roll, pitch, yaw.", "rad"),
-        Param(f"{prefix}.mass", 0.0, "Such a body moves freely; 0: it stands still.", unit="kg", lower=0.0, read_only=True),
-        Param(f"{prefix}.friction", 0.8, "Coulomb's coefficient.", lower=0.0, upper=100.0, read_only=True),
-        Param(f"{prefix}.link", "", "The robot's link that it is fixed to; empty: none.", read_only=True),
-    ]  # fmt: skip
+    return [replace(param, name=param.name.replace("<shape>", name)) for param in SHAPE_PARAMETERS]
 
 
 def check_shapes(parameters: Iterable[str], names: Iterable[str]) -> None:
@@ -106,7 +74,7 @@ def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **c
         RobotDynamicsError: a scene, a shape or a mesh that cannot be used.
     """
     file = values["robot_description_file"]
-    words = [param.name.rpartition(".")[2] for param in shape_parameters("")]
+    words = [param.name.rpartition(".")[2] for param in SHAPE_PARAMETERS]
     return MujocoPlant(
         model,
         1.0 / values["update_rate"],

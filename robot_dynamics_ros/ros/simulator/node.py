@@ -25,7 +25,7 @@ from robot_dynamics_ros.ros.simulator.parameters import driver_parameters, make_
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
@@ -46,14 +46,13 @@ class SimulatorNode(Node):
     def __init__(self, **options: object) -> None:
         super().__init__("robot_simulator", **options)
         self._background = Background()  # first: from Kilted on rclpy destroys nodes whose constructor has failed
-        self.parameters = ParameterSet(self, settings.validate, self._apply)
+        self.parameters = ParameterSet(self, settings.validate)  # time-outs are read where they are used
         self.parameters.declare(settings.SIMULATOR_PARAMETERS)
         self.parameters.validate()
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
         self._diagnostics = Diagnostics(self, "")
-        self._diagnostics_due = time.monotonic()
         self._diverged = ""
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
@@ -306,16 +305,11 @@ class SimulatorNode(Node):
 
     # -- the rest ------------------------------------------------------------------------------------------------
 
-    def _apply(self, changed: frozenset[str], values: ParameterValues) -> None:
-        """Timeouts are read where they are used; nothing else can change at run time."""
-
     def _watch(self) -> None:
         if self.model is not None:
             self._outputs.look_for_listeners()
-        now = time.monotonic()
-        if now < self._diagnostics_due:
+        if not self._diagnostics.due():
             return
-        self._diagnostics_due = max(self._diagnostics_due + 1.0, now)
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts

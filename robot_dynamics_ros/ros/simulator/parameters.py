@@ -17,7 +17,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_engine, make_mujoco_plant
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.ros.transport.robot import (
     MEASURED_EFFORT,
@@ -36,30 +36,15 @@ from robot_dynamics_ros.simulation.sensors import SensorSettings
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 DRIVER_PARAMETERS = (
-    Param(
-        "driver.compensates",
-        "nothing",
-        "What the robot adds to commands: nothing, the effort against gravity, or that and Coriolis and centrifugal effects.",
-        choices=COMPENSATIONS,
-        read_only=True,
-    ),
+    *parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}),
     MEASURED_EFFORT,
 )
-
-
-EFFORT_RATE = Param(
-    "limits.<joint>.effort_rate",
-    0.0,
-    "Largest change of commands in time; 0: not limited.",
-    unit="N m/s or N/s",
-    lower=0.0,
-    read_only=True,
-)
+JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), MEASURED_EFFORT_FACTOR)
 
 
 def driver_parameters(joints: Sequence[str]) -> list[Param]:
     """The parameters that every joint has."""
-    return of_joints(joints, EFFORT_RATE, MEASURED_EFFORT_FACTOR)
+    return of_joints(joints, *JOINT_PARAMETERS)
 
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
@@ -78,51 +63,8 @@ def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     )
 
 
-# fmt: off
-SENSOR_PARAMETERS = (
-    Param("sensors.position_resolution", 0.0, "Encoder step; 0: continuous.", unit="rad or m", lower=0.0,
-        read_only=True),
-    Param("sensors.position_noise", 0.0, "Standard deviation of measured positions.", unit="rad or m", lower=0.0,
-        read_only=True),
-    Param("sensors.velocity_from_position", False, "Measure velocity as the difference quotient of positions.",
-        read_only=True),
-    Param("sensors.velocity_time_constant", 0.0, "Low-pass filter on measured velocities; 0: none.", unit="s",
-        lower=0.0, read_only=True),
-    Param("sensors.velocity_noise", 0.0, "Standard deviation of measured velocities.", unit="rad/s or m/s", lower=0.0,
-        read_only=True),
-    Param("sensors.effort_bias", 0.0, "Constant error of measured efforts.", unit="N m or N", read_only=True),
-    Param("sensors.effort_noise", 0.0, "Standard deviation of measured efforts.", unit="N m or N", lower=0.0,
-        read_only=True),
-    Param("sensors.delay", 0.0, "Transport delay of joint states.", unit="s", lower=0.0, upper=10.0, read_only=True),
-    Param("sensors.jitter", 0.0, "Further delay, uniform between 0 and this.", unit="s", lower=0.0, upper=10.0,
-        read_only=True),
-    Param("sensors.drop_probability", 0.0, "Share of joint states that are lost.", lower=0.0, upper=1.0,
-        read_only=True),
-    Param("sensors.duplicate_probability", 0.0, "Share of joint states that arrive twice.", lower=0.0, upper=1.0,
-        read_only=True),
-    Param("sensors.seed", 0, "Seed of everything random.", lower=0, read_only=True),
-)
-# fmt: on
-
-# fmt: off
-MODEL_ERROR_PARAMETERS = (
-    Param("robot_model_error.mass", 1.0, "Factor on all masses of the simulated robot, inertias along with them.",
-        lower=0.0, upper=100.0, read_only=True),
-    Param("robot_model_error.com", 1.0, "Factor on the distances of the centres of mass from their links' origins.",
-        lower=0.0, upper=100.0, read_only=True),
-    Param("robot_model_error.inertia", 1.0, "Further factor on the rotational inertias.", lower=0.0, upper=100.0,
-        read_only=True),
-    Param("robot_model_error.damping", 1.0, "Factor on viscous friction.", lower=0.0, upper=100.0, read_only=True),
-    Param("robot_model_error.friction", 1.0, "Factor on Coulomb friction.", lower=0.0, upper=100.0, read_only=True),
-    Param("robot_model_error.armature", 1.0, "Factor on the inertias of rotors and gears.", lower=0.0, upper=100.0,
-        read_only=True),
-    Param("robot_model_error.spread", 0.0,
-        "Random errors of each link and joint besides, as a share of the value; 0.1 is about ten percent.", lower=0.0,
-        upper=1.0, read_only=True),
-    Param("robot_model_error.seed", 0, "Seed of the random errors.", lower=0, read_only=True),
-)
-# fmt: on
-
+SENSOR_PARAMETERS = parameter_table("simulator", "sensors")
+MODEL_ERROR_PARAMETERS = parameter_table("simulator", "model_error")
 _FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
@@ -144,11 +86,7 @@ def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
     return model
 
 
-TIME_MODES = ("real_time", "fast", "lockstep")
 _START = "initial_positions."
-STATE_INTERFACES = ("position", "velocity", "effort")
-
-# fmt: off
 SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
@@ -157,54 +95,8 @@ SIMULATOR_PARAMETERS = (
     *DRIVER_PARAMETERS,
     *SENSOR_PARAMETERS,
     *MODEL_ERROR_PARAMETERS,
-    Param("joints", (),
-        "Joints in joint_states and in the array of commands, in order; empty: all, in the order of the URDF.",
-        read_only=True),
-    Param("state_interfaces", STATE_INTERFACES,
-        "Interfaces that joint_states publishes; the others are NaN, at full length.", choices=STATE_INTERFACES,
-        read_only=True),
-    Param("command_format", "multi_array",
-        "multi_array: Float64MultiArray on effort_controller/commands; joint_state: JointState on "
-        "robot_joint_commands.", choices=COMMAND_FORMATS, read_only=True),
-    Param("command_timeout", 0.1, "Time without a command after which the effort goes to zero.", unit="s", lower=0.001,
-        upper=3600.0),
-    Param("wrench_timeout", 0.2, "Time without a message after which an external wrench ends.", unit="s", lower=0.001,
-        upper=3600.0),
-    Param("holding_brakes", False, "Brakes hold the joints while no command arrives and while the robot is disabled.",
-        read_only=True),
-    Param("brake_effort", 0.0, "Breakaway effort of the brakes; 0: they hold anything.", unit="N m or N", lower=0.0,
-        read_only=True),
-    Param("start_enabled", True, "Take commands from the start; otherwise ~/set_enabled with true comes first.",
-        read_only=True),
-    Param("update_rate", 500.0, "Rate of joint states; a command is held for one period.", unit="Hz", lower=1.0,
-        upper=20000.0, read_only=True),
-    Param("substeps", 0,
-        "Integration steps in one period; 0: one, or as many as the method needs to follow the joints' damping.",
-        lower=0, upper=1000, read_only=True),
-    Param("integrator", "moreau", "Integration method.", choices=tuple(INTEGRATORS), read_only=True),
-    Param("friction", True, "Simulate the friction of the URDF's <dynamics>.", read_only=True),
-    Param("friction_file", "",
-        "JSON file with the friction of the joints, as identification writes it, instead of the URDF's.",
-        read_only=True),
-    Param("constraints_file", "",
-        "YAML file of closed loops and other constraints beside the robot description, or an MJCF file with "
-        "<equality>; empty for none.", read_only=True),
-    Param("position_stops", True, "Joints stop at their position limits.", read_only=True),
-    Param("stop_restitution", 0.0, "Share of its speed with which a joint rebounds from its stop.", lower=0.0,
-        upper=1.0, read_only=True),
-    Param("limiter", True, "Limit efforts as ros2_control does.", read_only=True),
-    Param("time_mode", "real_time",
-        "real_time: paced to the clock; fast: as fast as possible; lockstep: one period for each command.",
-        choices=TIME_MODES, read_only=True),
-    Param("real_time_factor", 1.0, "Simulated seconds per second in real_time.", lower=0.001, upper=1000.0,
-        read_only=True),
-    Param("publish_clock", False, "Publish /clock: the simulator then owns time.", read_only=True),
-    Param("publish_description", True, "Publish robot_description, unless it came by that topic.", read_only=True),
-    Param("joint_wrenches.rate_divisor", 1, "Publish joint wrenches with every this-many-th joint state.", lower=1,
-        upper=100000, read_only=True),
-    Param("start_paused", False, "Wait for ~/set_pause with false.", read_only=True),
+    *parameter_table("simulator", "simulator", {"command_format": COMMAND_FORMATS, "integrator": INTEGRATORS}),
 )
-# fmt: on
 
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:

@@ -12,19 +12,10 @@ from robot_dynamics_ros.errors import UrdfError
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.urdf import MAX_BYTES
 from robot_dynamics_ros.model.urdf_source import read_source
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-DESCRIPTION_PARAMETERS = (
-    Param("robot_description", "", "URDF of the robot as text.", read_only=True),
-    Param(
-        "robot_description_file",
-        "",
-        "URDF or xacro file of the robot (xacro arguments may follow: arm.xacro tool:=gripper), or the name of a robot "
-        "that ships with this package.",
-        read_only=True,
-    ),
-)
+DESCRIPTION_PARAMETERS = parameter_table("common", "description")
 
 
 def read_description_file(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -42,10 +43,6 @@ class Window:
     def values(self) -> Array:
         """A copy of the values remembered."""
         return self._values[: min(self.count, self._size)].copy()
-
-    def percentiles(self, *percent: float) -> list[float]:
-        """Percentiles of the values remembered; NaN without any."""
-        return percentiles(self.values(), *percent)
 
 
 def percentiles(values: Array, *percent: float) -> list[float]:
@@ -91,7 +88,7 @@ class CycleTimes:
     def values(self) -> dict[str, float | int]:
         """Values for the diagnostics."""
         shown: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
-        for label, value in zip(("median", "p99", "max"), self._window.percentiles(50, 99, 100), strict=True):
+        for label, value in zip(("median", "p99", "max"), percentiles(self._window.values(), 50, 99, 100), strict=True):
             shown[f"period {label} [ms]"] = value
         return shown
 
@@ -107,8 +104,17 @@ class Diagnostics:
         self._node = node
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
         self.hardware_id = hardware_id
+        self._due = time.monotonic()
         self._last_counts: dict[str, int] = {}
         self._dynamics: dict[str, str] = {}
+
+    def due(self) -> bool:
+        """True once a second, the first time too."""
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._due = max(self._due + 1.0, now)
+        return True
 
     def describe(self, model: RobotModel) -> None:
         """From now on the status is about this robot; what computes its dynamics is logged and shown in every status."""

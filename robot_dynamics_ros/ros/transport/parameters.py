@@ -7,12 +7,15 @@ at run time is accepted or refused as a whole, with a reason that says what woul
 from __future__ import annotations
 
 import array
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
+import yaml
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
@@ -25,6 +28,7 @@ APPLIES_LATER = "a change applies"
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
+_TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {
     int: Parameter.Type.INTEGER_ARRAY,
@@ -150,6 +154,42 @@ class Param:
         return value
 
 
+def parameter_table(
+    file: str,
+    section: str,
+    choices: Mapping[str, Iterable[str]] | None = None,
+    defaults: Mapping[str, object] | None = None,
+) -> tuple[Param, ...]:
+    """The parameters of one section of ``ros/tables/<file>.yaml``.
+
+    Args:
+        choices, defaults: by parameter, what the core states and the file therefore does not.
+    """
+    params = []
+    for name, fields in _tables(file)[section].items():
+        fields = {"default": (defaults or {}).get(name), **fields}
+        if isinstance(fields["default"], list):
+            fields["default"] = tuple(fields["default"])
+        fields["choices"] = tuple((choices or {}).get(name, fields.get("choices", ())))
+        fields["element"] = {"float": float, "int": int}.get(fields.get("element", ""), str)
+        params.append(Param(name, **fields))
+    return tuple(params)
+
+
+def all_names() -> list[str]:
+    """Names of the parameters of all tables, ``<joint>`` and ``<shape>`` as they stand there."""
+    files = (path.stem for path in _TABLES.glob("*.yaml"))
+    return [name for file in files for section in _tables(file).values() for name in section]
+
+
+@functools.cache
+def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
+    text = (_TABLES / f"{file}.yaml").read_text("utf-8")
+    tables: Mapping[str, Mapping[str, dict[str, Any]]]
+    tables = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return tables
+
+
 def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
     """The parameters of each joint: those given, with its name for ``<joint>``."""
     return [replace(param, name=param.name.replace("<joint>", joint)) for joint in joints for param in templates]
@@ -183,8 +223,8 @@ class ParameterSet(Mapping[str, Any]):
     def __init__(
         self,
         node: Node,
-        validate: Callable[[ParameterValues], None],
-        apply: Callable[[frozenset[str], ParameterValues], None],
+        validate: Callable[[ParameterValues], None] = lambda values: None,
+        apply: Callable[[frozenset[str], ParameterValues], None] = lambda changed, values: None,
     ) -> None:
         self._node = node
         self._validate = validate

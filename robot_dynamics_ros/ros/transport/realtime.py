@@ -13,26 +13,14 @@ from pathlib import Path
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
+from robot_dynamics_ros.ros.transport.parameters import ParameterValues, parameter_table
 
 try:
     import resource
 except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
-# fmt: off
-REALTIME_PARAMETERS = (
-    Param("executor", "focused",
-        "What spins the node: an executor that waits for the control cycle first, or rclpy's.",
-        choices=("focused", "single_threaded"), read_only=True),
-    Param("cpu_affinity", (), "Processors the node may run on; empty: all.", element=int, lower=0, read_only=True),
-    Param("thread_priority", 0, "SCHED_FIFO priority of the node, where the system permits; 0: ordinary scheduling.",
-        lower=0, upper=99, read_only=True),
-    Param("lock_memory", False,
-        "Keep all of the node's memory, the present and what comes, in main memory, where the system permits.",
-        read_only=True),
-)
-# fmt: on
+REALTIME_PARAMETERS = parameter_table("common", "realtime")
 
 
 def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:

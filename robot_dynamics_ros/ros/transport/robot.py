@@ -8,27 +8,26 @@ from collections.abc import Sequence
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints
+from robot_dynamics_ros.ros.transport.parameters import (
+    Param,
+    ParameterSet,
+    ParameterValues,
+    check_joints,
+    of_joints,
+    parameter_table,
+)
 
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."
 
-# fmt: off
-ROBOT_PARAMETERS = (
-    Param("gravity", (0.0, 0.0, -9.81), "Gravitational acceleration in the root link's frame.", unit="m/s^2", length=3,
-        element=float, applies="when the description is read"),
-    Param("inertia_check", DEFAULT_POLICY,
-        "Physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
-        "inertia.", choices=INERTIA_POLICIES, applies="when the description is read"),
-    Param("locked_joints", (),
-        "Joints that something else commands, grippers above all: fixed where the robot starts, and known as load. "
-        "Those that the robot does not have are passed over.", read_only=True),
+ROBOT_PARAMETERS = parameter_table(
+    "common", "robot", {"inertia_check": INERTIA_POLICIES}, {"inertia_check": DEFAULT_POLICY}
 )
-# fmt: on
 
 
 def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:
@@ -65,6 +64,20 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     return _with_locked(model, values["locked_joints"])
 
 
+def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, ...]:
+    """The joints that the parameter ``joints`` names, in its order; all of the robot if it names none.
+
+    Raises:
+        ArgumentError: it names one twice.
+        UnknownNameError: it names one that the robot does not have.
+    """
+    check_joints(values["joints"])
+    for name in values["joints"]:
+        if name not in model.joint_names:
+            raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+    return values["joints"] or model.joint_names
+
+
 def _with_locked(model: RobotModel, names: Sequence[str]) -> RobotModel:
     """The robot with some joints fixed at its initial configuration; those that mimic one of them are fixed with it."""
     masters = [name for name in names if name in model.joint_names]
@@ -74,24 +87,7 @@ def _with_locked(model: RobotModel, names: Sequence[str]) -> RobotModel:
     return model.lock(masters, {name: start[model.q_slice(name)] for name in masters})
 
 
-MEASURED_EFFORT = Param(
-    "measured_effort",
-    "torque",
-    "Meaning of efforts in joint states: torque of the motor at the joint; torque at the link, after friction and rotor; torque "
-    "without gravity; current; the command; none.",
-    choices=MEANINGS,
-    applies="at the next configure",
-)
-
-
-MEASURED_EFFORT_FACTOR = Param(
-    "measured_effort_factor.<joint>",
-    0.0,
-    "Effort for each unit in joint states: the torque constant of a current, -1 for a sensor that counts the other "
-    "way; 0: 1.",
-    unit="N m or N for each unit",
-    applies="at the next configure",
-)
+MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table("common", "measured_effort", {"measured_effort": MEANINGS})
 
 
 def factor_parameters(joints: Sequence[str]) -> list[Param]:

@@ -30,9 +30,11 @@ from robot_dynamics_ros.cli.sources import (
     is_bag,
     meaning_of_efforts,
     output_directories,
+    read_external,
     read_recording,
     workers_of,
 )
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification import (
@@ -46,6 +48,7 @@ from robot_dynamics_ros.identification import (
     friction_file,
     identify_each,
     identify_recordings,
+    identify_segments,
     report_html,
     report_json,
     report_text,
@@ -53,6 +56,7 @@ from robot_dynamics_ros.identification import (
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.external import read_csv_positions
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.recordings.recording import Recording
 
@@ -85,6 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Arguments about the robot and the estimate."""
     add = partial(option, parser)
+    add(
+        "--external",
+        "LINK=[-]SOURCE[@FRAME]",
+        "with --floating-base: segments by the wrenches of force plates, as of wrenches --external, and no efforts; the table has "
+        "the base's pose in root_joint.position.x … root_joint.orientation.w",
+        many=True,
+    )
     add("--lock", "JOINT[=POSITION]", "a joint that stood still, or is not recorded", many=True)
     add("--terms", str, f"what joints have, among {', '.join(TERMS)}", "viscous,coulomb,offset")
     add(
@@ -155,6 +166,8 @@ def run(options: argparse.Namespace) -> int:
     places = output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
     refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
+    if options.external:
+        return _segments(options, whole)
     whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
     model = _locked(whole, options.lock)
     if options.known_load is not None:
@@ -188,6 +201,54 @@ def run(options: argparse.Namespace) -> int:
         if level != "good":
             print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
+    return 0
+
+
+def _segments(options: argparse.Namespace, body: RobotModel) -> int:
+    """Identify a floating base's segments from one table and external wrenches."""
+    if len(options.csv) != 1 or options.bag:
+        raise ArgumentError(
+            "segments are identified from one table", where="--external", remedy="Give one file by --csv."
+        )
+    (path,), unit = options.csv, options.time_unit
+    file = Path(options.output) / FILES[0]
+    refuse_to_replace([file], options.overwrite)
+    t, q = read_csv_positions(path, body, time_unit=unit)
+    wrenches = [read_external(text, path, False, body, unit) for text in options.external]
+    results = identify_segments(
+        body,
+        t,
+        q,
+        wrenches,
+        block=options.block,
+        spread=options.spread,
+        confidence=options.confidence,
+        **({} if options.window is None else {"window": options.window}),
+    )
+    rows = [
+        [link, *(Figure.of(x, ".4g") for x in (before, mass, error))]
+        for before, (link, (mass, error)) in zip(inertial_parameters(body)[::10], results.masses.items(), strict=True)
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(results.urdf(), encoding="utf-8")
+    left = {
+        name: np.round(x, 4).tolist()
+        for name, x in zip(
+            ("before", "identified", "predicted"), (results.prior_rms, results.rms, results.prediction_rms), strict=True
+        )
+    }
+    print_table(
+        options,
+        ["segment", "mass before", "mass", "standard error"],
+        rows,
+        file=str(file),
+        left=left,
+        unseen=results.base.unseen,
+    )
+    print("\nleft of the base's moments and forces (N m, N; predicted: of each twelfth from the others):")
+    for name, values in left.items():
+        print(f"  {name}: {values}")
+    print(f"\nwritten: {file}")
     return 0
 
 

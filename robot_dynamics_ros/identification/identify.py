@@ -67,8 +67,8 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "coupled", "rotor",
-            "crosstalk";
+            "presliding", "stribeck", "asymmetry", "quadratic", "load", "position", "position2", "sigmoid",
+            "coupled", "rotor", "crosstalk";
             "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.

@@ -80,7 +80,6 @@ class EffortParameters:
             raise ArgumentError(
                 "identification needs joints, all of one degree of freedom",
                 where=f"robot {model.name!r}",
-                got=model.joint_names,
                 remedy="Lock floating and planar joints: model.lock(name).",
             )
         given = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}

@@ -102,7 +102,6 @@ def compare_estimators(
         raise ArgumentError(
             f"expected one for each of {len(recordings)} recordings, got {len(references)}",
             where="references",
-            got=len(references),
             remedy="Give them in the order of the recordings.",
         )
     motions = [
@@ -196,7 +195,6 @@ def _simulated(
         raise ArgumentError(
             f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s",
             where=reference.source,
-            got=(float(t[0]), float(t[-1])),
             remedy="Record commanded and measured positions by the same clock, from start to end.",
         )
     grid = np.arange(t[0], t[-1], _STEP)

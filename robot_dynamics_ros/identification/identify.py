@@ -112,13 +112,11 @@ class IdentificationSettings:
         ):
             value = getattr(self, name)
             if not (value is None and name in ("window", "spread")) and not low < value < high:
-                raise ArgumentError(
-                    f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value
-                )
+                raise ArgumentError(f"expected a number between {low:g} and {high:g}, got {value!r}", where=name)
         for name, other in (("unseen", "keep"), ("plausibility", "accept")):
             value = getattr(self, name)
             if value not in ("refuse", other):
-                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name, got=value)
+                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name)
         for name in self.forms:
             if name not in ("presliding", *EFFECTS):
                 known = ("presliding", *EFFECTS, "auto", "simple")
@@ -127,11 +125,10 @@ class IdentificationSettings:
             raise ArgumentError(
                 "a known load shows torque constants, and efforts are no currents",
                 where="known_load",
-                got=self.known_load.link,
                 remedy="Give currents, too: {} or --currents.",
             )
         if self.delay is not None and not abs(self.delay) < 1.0:
-            raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
+            raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay")
 
     @property
     def forms(self) -> tuple[str, ...]:

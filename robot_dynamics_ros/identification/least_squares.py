@@ -137,7 +137,6 @@ def weighted_least_squares(
         raise ArgumentError(
             f"{int(use.sum())} usable rows are too few for {len(known)} parameters",
             where="recording",
-            got=int(use.sum()),
             remedy=f"Record longer. {_REMEDY}",
         )
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]

@@ -138,7 +138,6 @@ def payload_motion(
         raise ArgumentError(
             "no motion within the bounds shows a payload",
             where="payload motion",
-            got=link,
             remedy="Give the joints more room, or another pose: some joint has to feel the payload's weight.",
         )
     return chosen
@@ -156,7 +155,6 @@ def _bounds(
         raise ArgumentError(
             f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}",
             where="q0",
-            got=float(q0[i]),
             remedy="Move the arm to where it may move.",
         )
     return low, high
@@ -184,9 +182,7 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
     i = model.link_index(link)
     body = int(model.link_body[i])
     if body < 0:
-        raise ArgumentError(
-            f"link {link!r} does not move", where="link", got=link, remedy="Name a link beyond a moving joint."
-        )
+        raise ArgumentError(f"link {link!r} does not move", where="link", remedy="Name a link beyond a moving joint.")
     return body, np.asarray(model.link_rotation[i]), np.asarray(model.link_position[i])
 
 
@@ -201,9 +197,7 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
     if covariance.ndim == 0:
         spreads = _ARM_ERRORS if arm_error is None else covariance.reshape(1)
         if not (0.0 <= spreads[0] < 10.0):
-            raise ArgumentError(
-                "expected a relative error of at least 0", where="arm_error", got=arm_error, remedy="0.03 is 3 %."
-            )
+            raise ArgumentError("expected a relative error of at least 0", where="arm_error", remedy="0.03 is 3 %.")
         directions = np.zeros((size, size))
         for k, body in enumerate(inertial_parameters(model).reshape(-1, 10)):
             own = slice(10 * k, 10 * k + 10)
@@ -213,7 +207,6 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
         raise ArgumentError(
             f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters",
             where="arm_error",
-            got=covariance.shape,
             remedy="Give identification.body_covariance with identification.model.",
         )
     power, vectors = np.linalg.eigh(covariance)
@@ -395,7 +388,7 @@ def estimate_payload_at_rest(
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
         raise ArgumentError(
-            f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}", where="q, effort", got=q
+            f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}", where="q, effort"
         )
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
@@ -422,7 +415,6 @@ def _result(
         raise ArgumentError(
             f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg",
             where="payload",
-            got=mass,
             remedy="If there is one: check signs and offsets of efforts, and that the model is the arm without it.",
         )
     com = x[1:4] / mass

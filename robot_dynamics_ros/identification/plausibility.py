@@ -69,7 +69,6 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
             f"{q.min():.4g} to {q.max():.4g}",
             where="q",
-            got=(float(q.min()), float(q.max())),
             remedy=cause or "Check units, signs and zero positions, and whether this is the robot's URDF.",
         )
     limit = model.velocity_limit
@@ -81,7 +80,6 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         raise Implausible(
             f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit",
             where="t, q",
-            got=float(speed[:, j].max()),
             remedy="Check the units of positions (rad, m) and times (s).",
         )
 
@@ -112,7 +110,6 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, fri
             raise Implausible(
                 f"{what} {_list(names)}",
                 where="recording",
-                got=tuple(names),
                 remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
                 "URDF and gravity's direction.",
             )
@@ -142,7 +139,6 @@ def check_prediction(
             "the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: "
             + ", ".join(worse),
             where=source,
-            got=tuple(worse),
             remedy="Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or "
             "carry what they did not carry before. --plausibility accept writes it all the same.",
         )

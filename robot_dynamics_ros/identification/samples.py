@@ -43,20 +43,17 @@ def _arrays(
             raise ArgumentError(
                 f"expected {expected}, got {array.shape}",
                 where=where,
-                got=array.shape,
                 remedy="One row a sample, one column a joint, in the order of joint_names.",
             )
         bad = ~np.isfinite(array)
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
-            raise ArgumentError(f"row {row} is not finite", where=where, got=array[row], remedy="Leave such rows out.")
+            raise ArgumentError(f"row {row} is not finite", where=where, remedy="Leave such rows out.")
     if n < 20:
-        raise ArgumentError(
-            f"{n} samples are too few", where="t", got=n, remedy="Record some tens of seconds of motion."
-        )
+        raise ArgumentError(f"{n} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
     velocity = None if v is None else np.asarray(v, dtype=np.float64)
     if velocity is not None and (velocity.shape != q.shape or not np.isfinite(velocity).all()):
-        raise ArgumentError(f"expected finite numbers, (n, {nv})", where="v", got=velocity.shape)
+        raise ArgumentError(f"expected finite numbers, (n, {nv})", where="v")
     return t, q, effort, velocity
 
 
@@ -118,7 +115,6 @@ class Motion:
             raise ArgumentError(
                 f"the effort of {', '.join(constant)} is constant while the joint moves",
                 where="effort",
-                got=tuple(constant),
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
             )
         smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window, order=order)
@@ -171,7 +167,7 @@ class Motion:
                     remedy="Identification needs measured motor efforts beside the positions.",
                 )
         if not recordings:
-            raise ArgumentError("expected at least one", where="recordings", got=recordings)
+            raise ArgumentError("expected at least one", where="recordings")
         tasks = [(model, recording, window, check) for recording in recordings]
         motions = run_tasks(_motion_of, tasks, workers if len(tasks) > 1 else None)
         if len(motions) == 1:

@@ -56,7 +56,6 @@ class KnownLoad:
             raise ArgumentError(
                 f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings",
                 where="known load",
-                got=self.mass,
                 remedy="Give the load's mass in kg, and what was recorded with it.",
             )
 
@@ -143,7 +142,6 @@ def find_torque_constants(
             raise ArgumentError(
                 f"link {load.link!r} does not move",
                 where="known load",
-                got=load.link,
                 remedy="Name the link that carried the load, such as the flange.",
             )
         loaded = Motion.of_recordings(model, load.recordings)
@@ -174,7 +172,6 @@ def find_torque_constants(
         raise Implausible(
             f"the torque constants of {', '.join(names)} cannot be identified from this motion",
             where="currents",
-            got=names,
             remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",
         )
     usual = float(np.exp(np.mean(np.log(np.abs(c[known])))))
@@ -196,7 +193,6 @@ def _fixed(names: tuple[str, ...], given: Mapping[str, float]) -> Array:
             raise ArgumentError(
                 f"{value!r} is no torque constant",
                 where=f"currents, joint {name!r}",
-                got=value,
                 remedy="Give a finite number other than 0, N m or N at the joint for one unit of current.",
             )
         fixed[names.index(name)] = 1.0 / constant

@@ -394,10 +394,7 @@ def _unwrapped(model: RobotModel, q: Array) -> Array:
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:
     if s.acceleration == "model" and recording.effort is None:
         raise ArgumentError(
-            "not every row holds efforts",
-            where=recording.source,
-            got=s.acceleration,
-            remedy="Use differentiated velocities.",
+            "not every row holds efforts", where=recording.source, remedy="Use differentiated velocities."
         )
     motion = smooth_motion(
         model,

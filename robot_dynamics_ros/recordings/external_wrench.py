@@ -40,7 +40,7 @@ class ExternalWrench:
             )
         if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
             raise ArgumentError(
-                "expected increasing times and finite numbers", where=f"external wrench on {self.link!r}", got=t
+                "expected increasing times and finite numbers", where=f"external wrench on {self.link!r}"
             )
         object.__setattr__(self, "t", t)
         object.__setattr__(self, "wrench", wrench)

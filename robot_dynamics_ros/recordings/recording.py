@@ -97,10 +97,10 @@ class Recording:
         for name, table in zip(("q", "v", "effort"), tables, strict=True):
             if table is not None and (table.shape != (len(t), model.nv) or not np.isfinite(table).all()):
                 raise ArgumentError(
-                    f"expected finite numbers of shape {(len(t), model.nv)}, got {table.shape}", where=name, got=table
+                    f"expected finite numbers of shape {(len(t), model.nv)}, got {table.shape}", where=name
                 )
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
-            raise ArgumentError("expected times that do not decrease", where="t", got=t)
+            raise ArgumentError("expected times that do not decrease", where="t")
         positions, velocities, efforts = tables
         assert positions is not None
         rows = np.arange(1, len(t) + 1)
@@ -208,14 +208,13 @@ class RowCollector:
             ("time unit", self.time_unit, TIME_UNITS),
         ):
             if value not in choices:
-                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where, got=value)
+                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where)
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
                 raise ArgumentError(
                     f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint",
                     where=f"robot {self.model.name!r}",
-                    got=name,
                     remedy="Lock the joint, or cut out the subtree.",
                 )
         self._columns: tuple[list[float], _Rows, _Rows, _Rows, list[int]] = ([], [], [], [], [])
@@ -252,10 +251,7 @@ class RowCollector:
         """
         if self.on_bad == "refuse":
             raise ArgumentError(
-                f"row {number}: {why}",
-                where=self.source,
-                got=number,
-                remedy="Correct the recording, or have bad rows skipped.",
+                f"row {number}: {why}", where=self.source, remedy="Correct the recording, or have bad rows skipped."
             )
         self.bad.append(BadRow(number, why))
 

@@ -37,7 +37,6 @@ def require_increasing(t: Array) -> None:
         raise ArgumentError(
             f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}",
             where="t",
-            got=t[k + 1],
             remedy="Sort the samples, and leave out repeated ones.",
         )
 
@@ -76,12 +75,11 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
         ArgumentError: times that do not increase, or a window or order that does not fit.
     """
     if window < 3 or window % 2 == 0:
-        raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window", got=window)
+        raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window")
     if not up_to <= order < window:
         raise ArgumentError(
             f"expected {up_to} to {window - 1}, got {order}",
             where="order",
-            got=order,
             remedy="The order is at least that of the derivative, and less than the window.",
         )
     require_increasing(t)

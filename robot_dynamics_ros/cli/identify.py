@@ -194,9 +194,9 @@ def run(options: argparse.Namespace) -> int:
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
     print_table(options, head, rows, files=files, unseen=results.base.unseen)
     for recording in (*recordings, *unseen):
-        said = [*recording.notes, *bad_row_lines(recording.bad)]
-        if said:
-            print("\n" + "\n".join([f"{recording.source}:", *said]))
+        remarks = [*recording.notes, *bad_row_lines(recording.bad)]
+        if remarks:
+            print("\n" + "\n".join([f"{recording.source}:", *remarks]))
     for level, text in findings(results):
         if level != "good":
             print(f"\n{text}")
@@ -231,7 +231,7 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(results.urdf(), encoding="utf-8")
-    left = {
+    residuals = {
         name: np.round(x, 4).tolist()
         for name, x in zip(
             ("before", "identified", "predicted"), (results.prior_rms, results.rms, results.prediction_rms), strict=True
@@ -242,11 +242,11 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
         ["segment", "mass before", "mass", "standard error"],
         rows,
         file=str(file),
-        left=left,
+        left=residuals,
         unseen=results.base.unseen,
     )
     print("\nleft of the base's moments and forces (N m, N; predicted: of each twelfth from the others):")
-    for name, values in left.items():
+    for name, values in residuals.items():
         print(f"  {name}: {values}")
     print(f"\nwritten: {file}")
     return 0
@@ -270,13 +270,13 @@ def _each(
             lambda done, total: bar.update(done, f"{done} of {total} recordings"),
         )
     rows, failures = [], {}
-    for recording, found, place in zip(recordings, results, places, strict=True):
-        if isinstance(found, RobotDynamicsError):
-            failures[recording.source] = str(found)
+    for recording, result, place in zip(recordings, results, places, strict=True):
+        if isinstance(result, RobotDynamicsError):
+            failures[recording.source] = str(result)
             rows.append([recording.source, "-", "-", "refused"])
             continue
-        _write(options, models, found, [recording], unseen, place)
-        before, after = (float(np.sqrt(np.mean(x**2))) for x in (found.prior_rms, found.rms))
+        _write(options, models, result, [recording], unseen, place)
+        before, after = (float(np.sqrt(np.mean(x**2))) for x in (result.prior_rms, result.rms))
         rows.append([recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)])
     print_table(options, ["recording", "URDF leaves", "identified leaves", "written to"], rows, failures=failures)
     for source, why in failures.items():
@@ -287,7 +287,7 @@ def _each(
 def _write(
     options: argparse.Namespace,
     models: tuple[RobotModel, RobotModel],
-    found: Identification,
+    result: Identification,
     recordings: list[Recording],
     unseen: list[Recording],
     directory: Path,
@@ -298,11 +298,11 @@ def _write(
         models: the robot as given, and with joints locked.
     """
     whole, model = models
-    checks = [compare(found, other, block=options.block) for other in unseen]
+    checks = [compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:
         references = [read_recording(path, is_bag(path), model, options) for path in options.estimators]
-        estimates = compare_estimators(found, recordings, references, block=options.block)
+        estimates = compare_estimators(result, recordings, references, block=options.block)
         names = [*model.joint_names, "all"]
         rows = [
             [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
@@ -311,7 +311,7 @@ def _write(
         print(
             f"Errors of prediction (N m or N), change of the parameters:\n\n{table(['estimator', *names, 'change'], rows)}\n"
         )
-    text = report_text(found, recordings, checks, estimates)
+    text = report_text(result, recordings, checks, estimates)
     if unseen:
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
@@ -329,29 +329,29 @@ def _write(
         if options.plausibility == "refuse":
             check_prediction(model.joint_names, check.identified, check.prior, check.effort, other.source)
     directory.mkdir(parents=True, exist_ok=True)
-    robot = found.model if model is whole else released(found.model, whole)
+    robot = result.model if model is whole else released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES[:3], (urdf, text, report_json(found, recordings, checks, estimates)), strict=True):
+    for name, content in zip(FILES[:3], (urdf, text, report_json(result, recordings, checks, estimates)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
-    friction_file(found).write(directory / "friction.json")
+    friction_file(result).write(directory / "friction.json")
     page = directory / "report.html"
     page.unlink(missing_ok=True)
     if options.page:
         with Progress("pictures", 1.0) as bar:
-            drawn = [compare(found, recordings[0], block=options.block)]
-            page.write_text(report_html(found, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
+            drawn = [compare(result, recordings[0], block=options.block)]
+            page.write_text(report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()]
 
 
-def _locked(model: RobotModel, given: list[str]) -> RobotModel:
-    at = _numbers(given, "--lock", "JOINT or JOINT=POSITION", "0")
-    return model.lock(list(at), at) if at else model
+def _locked(model: RobotModel, words: list[str]) -> RobotModel:
+    positions = _numbers(words, "--lock", "JOINT or JOINT=POSITION", "0")
+    return model.lock(list(positions), positions) if positions else model
 
 
-def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict[str, float]:
+def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:
     """Name → number, of words NAME=NUMBER."""
     out: dict[str, float] = {}
-    for text in given:
+    for text in words:
         name, _, number = text.partition("=")
         try:
             out[name] = float(number or default)

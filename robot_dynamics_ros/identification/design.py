@@ -92,8 +92,8 @@ class DesignSettings:
 class _Problem:
     """The map from free numbers to motions, and the cost of these."""
 
-    def __init__(self, model: RobotModel, s: DesignSettings, known: Identifiable) -> None:
-        self.model, self.settings, self.known = model, s, known
+    def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
+        self.model, self.settings, self.identifiable = model, s, identifiable
         n = model.nv
         self.size = (2, n, s.harmonics)
         low = np.array(model.lower) if s.lower is None else np.maximum(model.lower, _bounds(s.lower, n, "lower"))
@@ -154,7 +154,7 @@ class _Problem:
         """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
         motion = self.motion(x)
         q, v, a = (motion.at(self.times[self.coarse], k) for k in range(3))
-        model, columns = self.model, self.known.parameters
+        model, columns = self.model, self.identifiable.parameters
         friction = model.damping * v + model.friction * np.tanh(v / columns.smoothing)
         tau = inverse_dynamics(model, q, v, a) + friction
         over = float((np.abs(tau) / self.effort_limit).max()) - 1.0
@@ -163,8 +163,8 @@ class _Problem:
             over = max(over, (self.settings.floor - float(z.min())))
         if over > 0.0:
             return 100.0 + over, motion
-        Y = self.known.base.regressor(columns.regressor(q, v, a))
-        Y = Y / self.known.effort_scale[:, None] / self.known.sensitivity
+        Y = self.identifiable.base.regressor(columns.regressor(q, v, a))
+        Y = Y / self.identifiable.effort_scale[:, None] / self.identifiable.sensitivity
         W = Y.reshape(-1, Y.shape[-1])
         squared = np.linalg.eigvalsh(W.T @ W)
         return 0.5 * math.log10(squared[-1] / max(squared[0], 1e-16 * squared[-1])), motion

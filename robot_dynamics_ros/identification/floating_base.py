@@ -115,19 +115,21 @@ def identify_segments(
         )
     require_increasing(t)
     data = _blocks(model, t, q, external, rows, window, block)
-    known, prior = identifiable_parameters(parameters, rows=rows), parameters.values()
-    base = weighted_least_squares(known, data, known.base.values(prior), confidence=confidence, unseen="keep")
+    identifiable, prior = identifiable_parameters(parameters, rows=rows), parameters.values()
+    base = weighted_least_squares(
+        identifiable, data, identifiable.base.values(prior), confidence=confidence, unseen="keep"
+    )
     noise = base.noise * np.sqrt(base.correlation)
-    full = consistent_parameters(known, data, noise, prior, spread=spread)
+    full = consistent_parameters(identifiable, data, noise, prior, spread=spread)
 
-    error = root_mean_square(held_out_bodies(known, data, noise, prior, full))
-    found = with_parameters(parameters, full.values)
+    error = root_mean_square(held_out_bodies(identifiable, data, noise, prior, full))
+    identified = with_parameters(parameters, full.values)
     return SegmentIdentification(
         model,
-        found,
+        identified,
         base,
         full,
-        known,
+        identifiable,
         data.rms(data.effort - data.Y @ full.values),
         data.rms(data.effort - data.Y @ prior),
         error,

@@ -324,23 +324,23 @@ def estimate_payload(
         problem = _Problem(model, rows, directions.shape[1])
         for _ in range(_WEIGHTS):
             solution, covariance, spread = problem.averaged(weight, spreads)
-            left = problem.residual(solution)
-            rms = np.sqrt(np.nansum(left**2, axis=0) / np.maximum(rows.use.sum(axis=0), 1))
-            alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in left.T])
+            residual = problem.residual(solution)
+            rms = np.sqrt(np.nansum(residual**2, axis=0) / np.maximum(rows.use.sum(axis=0), 1))
+            alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in residual.T])
             weight = 1.0 / (np.maximum(rms, 1e-6 * usual) * np.sqrt(alike))
-        delay = _corrected(delay, m, rows, left, weight)
+        delay = _corrected(delay, m, rows, residual, weight)
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
 
 def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, directions: Array) -> _Rows:
     """Block averages: columns of the payload on a body, then of the arm's own errors."""
-    known = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
+    arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
     Y = m.mean_regressor(model, _BLOCK)
     v = m.mean(m.v, _BLOCK)
     # while a joint turns back it may stick, and its friction is anything
     slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
     return _Rows(
-        m.mean(m.effort - known, _BLOCK),
+        m.mean(m.effort - arm_effort, _BLOCK),
         np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1),
         v,
         m.mean(np.tanh(m.v / friction.smoothing), _BLOCK),
@@ -348,13 +348,13 @@ def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, direction
     )
 
 
-def _corrected(delay: float, m: Motion, rows: _Rows, left: Array, weight: Array) -> float:
+def _corrected(delay: float, m: Motion, rows: _Rows, residual: Array, weight: Array) -> float:
     """s by which efforts are late, with what residuals show of it to first order."""
     rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
     power = float((rate * rate).sum())
     if power <= 0.0:
         return delay
-    return float(np.clip(delay - float(np.nansum(rate * left * weight)) / power, -_LATEST, _LATEST))
+    return float(np.clip(delay - float(np.nansum(rate * residual * weight)) / power, -_LATEST, _LATEST))
 
 
 def estimate_payload_at_rest(

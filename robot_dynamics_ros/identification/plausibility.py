@@ -89,12 +89,12 @@ def _within(model: RobotModel, j: int, q: Array) -> Array:
     return np.asarray((q >= model.lower[j]) & (q <= model.upper[j]))
 
 
-def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, friction_power: Array) -> None:
+def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array, friction_power: Array) -> None:
     """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
 
     Args:
         noise: (nv,) what base parameters leave of one block's efforts.
-        left: (nv,) what the bodies found leave.
+        residual: (nv,) what the bodies found leave.
         friction_power: (nv,) mean power that friction takes by the base parameters, W.
 
     Raises:
@@ -103,7 +103,7 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, fri
     effort = np.sqrt(np.where(data.use, data.effort**2, 0.0).sum(axis=0) / np.maximum(data.use.sum(axis=0), 1))
     speed = np.sqrt(np.mean(data.v**2, axis=0))
     driven = friction_power < -np.maximum(0.05 * effort, 2.0 * noise) * speed
-    worse = (left > _WORSE * noise) & (left > _UNEXPLAINED * effort)
+    worse = (residual > _WORSE * noise) & (residual > _UNEXPLAINED * effort)
     for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
         if joints.any():
             names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]

@@ -219,10 +219,10 @@ class Motion:
         q, v, a = (np.array(x) for x in (self.q, self.v, self.a))
         for part in self.parts:
             t = self.t[part]
-            at = np.clip(t - delay, t[0], t[-1])
-            q[part] = CubicHermiteSpline(t, self.q[part], self.v[part])(at)
-            v[part] = CubicHermiteSpline(t, self.v[part], self.a[part])(at)
-            a[part] = interp1d(t, self.a[part], axis=0)(at)
+            times = np.clip(t - delay, t[0], t[-1])
+            q[part] = CubicHermiteSpline(t, self.q[part], self.v[part])(times)
+            v[part] = CubicHermiteSpline(t, self.v[part], self.a[part])(times)
+            a[part] = interp1d(t, self.a[part], axis=0)(times)
         return dataclasses.replace(self, q=q, v=v, a=a)
 
     def mean(self, x: Array, length: float) -> Array:
@@ -280,10 +280,10 @@ class Blocks:
     v: Array
     part: NDArray[np.int64]
 
-    def rms(self, left: Array) -> Array:
+    def rms(self, residual: Array) -> Array:
         """(nv,) root mean square of (m, nv) differences, over the blocks that are used."""
         count = np.maximum(self.use.sum(axis=0), 1)
-        return np.asarray(np.sqrt(np.where(self.use, left**2, 0.0).sum(axis=0) / count))
+        return np.asarray(np.sqrt(np.where(self.use, residual**2, 0.0).sum(axis=0) / count))
 
     def with_parameters(self, parameters: EffortParameters, motion: Motion, length: float) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were made from."""
@@ -304,7 +304,7 @@ def blocks(parameters: EffortParameters, motion: Motion, *, length: float = 0.05
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)
     return Blocks(
         np.concatenate([bodies, joints], axis=-1),
-        motion.mean(motion.effort - parameters.known(motion.v, motion.a), length),
+        motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length),
         (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0),
         motion.mean(motion.v, length),
         motion.block_parts(length),

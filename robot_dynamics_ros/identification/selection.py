@@ -56,13 +56,15 @@ class _Trials:
         prior: (p,) values of the parameters as they were known.
     """
 
-    def __init__(self, known: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array) -> None:
-        parameters, independent = known.parameters, known.base.independent
+    def __init__(
+        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array
+    ) -> None:
+        parameters, independent = identifiable.parameters, identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
-        self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, known.effort_scale
+        self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, identifiable.effort_scale
         self.scale = np.maximum(self.scale, np.sqrt(np.mean(data.effort**2, axis=0)))
-        held = (known.strength[bodies] / _RIDGE) ** 2
-        self.held, self.pull = np.diag(held), held * known.base.values(prior)[: len(bodies)]
+        held = (identifiable.strength[bodies] / _RIDGE) ** 2
+        self.held, self.pull = np.diag(held), held * identifiable.base.values(prior)[: len(bodies)]
         m = len(data.effort)
         fold = stretches(m)
         self.products: list[Array] = []  # of each joint: (folds, bodies + candidates + effort, the same)
@@ -129,7 +131,7 @@ class _Trials:
 
 
 def select_effects(
-    known: Identifiable,
+    identifiable: Identifiable,
     data: Blocks,
     motion: Motion,
     block: float,
@@ -141,21 +143,23 @@ def select_effects(
     """Choose the form of each joint's friction.
 
     Args:
-        known: the parameters with the form to begin with.
+        identifiable: the parameters with the form to begin with.
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) values of the parameters as they were known.
             allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
             tell: called with the share that is done, and what is done next.
     """
-    parameters, nv = known.parameters, known.parameters.model.nv
+    parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
     forms = list(parameters.effects)
     fixed = [kind for kind in parameters.kinds if kind != "coulomb"]
     coulomb = "coulomb" in parameters.kinds
-    plain = [data.Y[:, j, [parameters.at(j, kind) for kind in fixed]] for j in range(nv)]
+    plain = [data.Y[:, j, [parameters.index(j, kind) for kind in fixed]] for j in range(nv)]
     candidates = _Directions(parameters, motion)
     averaged = [motion.mean(d, block) for d in candidates.columns]
-    trials = _Trials(known, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior)
+    trials = _Trials(
+        identifiable, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior
+    )
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
@@ -176,7 +180,7 @@ def select_effects(
         columns.append(np.column_stack([known_ones, *new]))
         ends = known_ones.shape[1] + np.cumsum([c.shape[1] for c in new], dtype=int)
         numbers.append([list(range(end - c.shape[1], end)) for end, c in zip(ends.tolist(), new, strict=True)])
-    again = _Trials(known, data, columns, noise, prior)
+    again = _Trials(identifiable, data, columns, noise, prior)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     tried = [[f for f, _ in pairs] for pairs in offered]
     before = list(forms)

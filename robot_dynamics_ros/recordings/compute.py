@@ -372,10 +372,10 @@ class _Errors:
         )
 
 
-def _joints(model: RobotModel, wanted: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
-    if wanted == "all":
+def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
+    if joints == "all":
         return every
-    names = (wanted,) if isinstance(wanted, str) and wanted else tuple(wanted) or model.joint_names
+    names = (joints,) if isinstance(joints, str) and joints else tuple(joints) or model.joint_names
     for name in names:
         if name not in every:
             raise UnknownNameError("joint", name, every, where="joints")
@@ -419,9 +419,9 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
 def _tracked(model: RobotModel) -> dict[str, int]:
     """Name → link whose origin is followed: the moving joints, and the ends of the tree beyond fixed ones."""
     links = link_tree(model)
-    found = {name: links.link_of[name] for name in model.moving_joint_names}
+    tracked = {name: links.link_of[name] for name in model.moving_joint_names}
     ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])
-    return found | {model.link_names[k]: k for k in ends}
+    return tracked | {model.link_names[k]: k for k in ends}
 
 
 def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:

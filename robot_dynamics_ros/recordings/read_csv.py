@@ -114,10 +114,10 @@ def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[
     return columns
 
 
-def columns_named(names: list[str], wanted: Collection[str]) -> list[int]:
+def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
     """Columns with one of these names; if there is none, those whose names end with one after a ``.`` or ``/``."""
-    exact = [i for i, name in enumerate(names) if name in wanted]
-    return exact or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{w}") for w in wanted for s in "./")]
+    exact = [i for i, name in enumerate(names) if name in accepted]
+    return exact or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{w}") for w in accepted for s in "./")]
 
 
 def _column(names: list[str], joint: str, field: str, where: str) -> int:

@@ -143,15 +143,15 @@ class Recording:
         if twice.any():
             keep &= ~twice
             notes.append(f"{int(twice.sum())} rows that repeat the one before them left out")
-        found = repair_times(self.t[keep], self.q[keep])
-        if found.steady:
-            lost = f", {found.lost} samples were not recorded" if found.lost else ""
+        repaired = repair_times(self.t[keep], self.q[keep])
+        if repaired.steady:
+            lost = f", {repaired.lost} samples were not recorded" if repaired.lost else ""
             notes.append(
-                f"stamps jittered by {1e3 * found.jitter:.2g} ms (root mean square) and were replaced by steady times, "
-                f"{1e3 * found.step:.4g} ms apart{lost}: positions are {found.smoother:.3g} times smoother on these"
+                f"stamps jittered by {1e3 * repaired.jitter:.2g} ms (root mean square) and were replaced by steady times, "
+                f"{1e3 * repaired.step:.4g} ms apart{lost}: positions are {repaired.smoother:.3g} times smoother on these"
             )
         t = self.t.copy()
-        t[keep] = found.t
+        t[keep] = repaired.t
         bad = list(self.bad)
         last = -math.inf
         for k in np.flatnonzero(keep):
@@ -264,10 +264,10 @@ class RowCollector:
         velocity: Sequence[float],
         effort: Sequence[float],
     ) -> str:
-        wanted = self.model.joint_names
+        joints = self.model.joint_names
         place: Mapping[str, int] = {name: i for i, name in enumerate(names)}
-        missing = [name for name in wanted if name not in place]
-        if wanted and len(missing) == len(wanted):
+        missing = [name for name in joints if name not in place]
+        if joints and len(missing) == len(joints):
             self.other += 1
             return ""
         if missing:
@@ -278,12 +278,12 @@ class RowCollector:
             if len(values) not in ((len(names),) if what == "position" else (0, len(names))):
                 return f"{len(values)} values of {what} for {len(names)} joints"
         rows = [
-            [float(values[place[name]]) for name in wanted] if len(values) else []
+            [float(values[place[name]]) for name in joints] if len(values) else []
             for values in (position, velocity, effort)
         ]
         if not abs(t) <= _LATEST:
             return f"the time is {t}"
-        for name, value in zip(wanted, rows[0], strict=True):
+        for name, value in zip(joints, rows[0], strict=True):
             if not abs(value) <= LARGEST:
                 return f"the position of joint {name!r} is {value}"
         if rows[1] and any(map(math.isnan, rows[1])) and not all(map(math.isnan, rows[1])):
@@ -296,7 +296,7 @@ class RowCollector:
         times, *columns, numbers = self._columns
         times.append(t)
         for column, row in zip(columns, rows, strict=True):
-            column.append(row or [math.nan] * len(wanted))
+            column.append(row or [math.nan] * len(joints))
         numbers.append(number)
         return ""
 
@@ -341,7 +341,7 @@ class RowCollector:
                 where=self.source,
                 remedy="Times are in seconds; --time-unit names another unit.",
             )
-        found = Recording(
+        recording = Recording(
             self.source,
             self.model.joint_names,
             t[good],
@@ -354,11 +354,11 @@ class RowCollector:
             tuple(notes),
         )
         if self.repairs:
-            before = len(found.bad)
-            found = found.repaired()
-            if self.on_bad == "refuse" and len(found.bad) > before:
-                self.reject(*found.bad[-1])
-        return found
+            before = len(recording.bad)
+            recording = recording.repaired()
+            if self.on_bad == "refuse" and len(recording.bad) > before:
+                self.reject(*recording.bad[-1])
+        return recording
 
 
 def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:

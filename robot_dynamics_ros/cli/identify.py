@@ -172,7 +172,7 @@ def run(options: argparse.Namespace) -> int:
     model = _locked(whole, options.lock)
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
-    recordings = [_read(path, bag, model, options) for path, bag in sources]
+    recordings = [read_recording(path, bag, model, options) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             raise ArgumentError(
@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
                 where="--block",
                 remedy="Give a fraction of a second; 0.05 is the default.",
             )
-    unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
+    unseen = [read_recording(path, is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
     with Progress("identifying", 1.0) as bar:
@@ -363,15 +363,4 @@ def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict
 def _known_load(options: argparse.Namespace, model: RobotModel) -> KnownLoad:
     ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
     files = [input_path(path) for path in options.known_load[1:]]
-    return KnownLoad(link, mass, tuple(_read(path, is_bag(path), model, options) for path in files))
-
-
-def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    recording = read_recording(path, bag, model, options)
-    if recording.effort is None:
-        raise ArgumentError(
-            "not every row has the efforts of all joints",
-            where=recording.source,
-            remedy="Identification needs measured motor efforts beside the positions.",
-        )
-    return recording
+    return KnownLoad(link, mass, tuple(read_recording(path, is_bag(path), model, options) for path in files))

@@ -39,7 +39,6 @@ class ConsistentEstimate:
         converged: whether the optimisation ended by itself.
         spread: how far from the prior bodies may well be, by the evidence or as given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence.
-        determined: how many parameters the data determine, rather than the prior.
         free: (p,) the estimate in the coordinates that are searched.
     """
 
@@ -49,7 +48,6 @@ class ConsistentEstimate:
     converged: bool
     spread: float
     share: float
-    determined: float
     free: Array
 
     @property
@@ -172,7 +170,7 @@ def consistent_parameters(
     problem = _Problem(identifiable, data, noise, prior)
     bodies = np.arange(len(prior)) < problem.split
     size, usual = spread or _SPREAD, share or _SHARE
-    x, determined, converged = problem.start if begin is None else begin, 0.0, False
+    x, converged = problem.start if begin is None else begin, False
     settled = spread is not None and share is not None
     for k in range(_ROUNDS):
         hold = np.where(bodies, 1.0 / size, 1.0 / usual)
@@ -184,7 +182,6 @@ def consistent_parameters(
         # how much of each parameter the data determine, from 0 to 1
         by_data = 1.0 - held * np.linalg.pinv(H + np.diag(held), hermitian=True).diagonal()
         by_data = np.clip(by_data, 0.0, 1.0)
-        determined = float(by_data.sum())
         away = problem.away(x) ** 2
         before = (size, usual)
         if spread is None:
@@ -196,4 +193,4 @@ def consistent_parameters(
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
     remain = np.asarray(np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64)
     covariance = problem.covariance(x, remain)
-    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, determined, x)
+    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -226,75 +226,76 @@ def report_json(
     Args:
         recordings, checks, estimates: see :func:`report_text`.
     """
-    base, names = result.base, result.prior.joint_names
-    friction = friction_file(result).joints
+    base, names, constants = result.base, result.prior.joint_names, result.torque_constants
+    by_joint = {
+        "effort_rms": result.effort_rms,
+        "prior_residual_rms": result.prior_rms,
+        "residual_rms": result.rms,
+        "noise": base.noise,
+        "prediction_rms": result.prediction_rms,
+        "simple_prediction_rms": result.simple_rms,
+        "least_squares_share": result.least_squares_share,
+        "correlation": base.correlation,
+        "used": result.used,
+    }
+    by_parameter = {
+        "name": base.names,
+        "value": base.values,
+        "standard_error": base.standard_error,
+        "half_width": base.half_width,
+        "stands_for": [result.identifiable.meaning(k) for k in range(len(base.names))],
+    }
     document: dict[str, Any] = {
         "robot": result.prior.name,
         "duration": result.duration,
         "effort_delay": result.delay,
         "window": result.window,
         "spread": result.full.spread,
-        "condition": _finite(base.condition),
+        "condition": base.condition,
         "confidence": base.confidence,
-        "joints": {
-            name: {
-                "effort_rms": float(result.effort_rms[j]),
-                "prior_residual_rms": float(result.prior_rms[j]),
-                "residual_rms": float(result.rms[j]),
-                "noise": float(base.noise[j]),
-                "prediction_rms": float(result.prediction_rms[j]),
-                "simple_prediction_rms": float(result.simple_rms[j]),
-                "least_squares_share": float(result.least_squares_share[j]),
-                "correlation": float(base.correlation[j]),
-                "used": float(result.used[j]),
-            }
-            for j, name in enumerate(names)
-        },
-        "friction": friction,
-        "base_parameters": [
-            {
-                "name": base.names[k],
-                "value": float(base.values[k]),
-                "standard_error": _finite(base.standard_error[k]),
-                "half_width": _finite(base.half_width[k]),
-                "stands_for": result.identifiable.meaning(k),
-            }
-            for k in range(len(base.names))
-        ],
-        "unseen": list(base.unseen),
-        "notes": list(result.notes),
+        "joints": dict(zip(names, _objects(by_joint), strict=True)),
+        "friction": friction_file(result).joints,
+        "base_parameters": _objects(by_parameter),
+        "unseen": base.unseen,
+        "notes": result.notes,
         "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
-        "recordings": [{"source": r.source, "rows": len(r), "notes": list(r.notes)} for r in recordings],
-        "parameters": dict(zip(result.parameters.names, result.full.values.tolist(), strict=True)),
-        "standard_errors": dict(zip(result.parameters.names, result.full.standard_error.tolist(), strict=True)),
-        "torque_constants": None
-        if result.torque_constants is None
-        else {
-            name: {"value": float(k), "relative_error": _finite(e), "given": bool(g), "known": bool(seen)}
-            for name, k, e, g, seen in zip(
-                names,
-                result.torque_constants.values,
-                result.torque_constants.error,
-                result.torque_constants.given,
-                result.torque_constants.known,
-                strict=True,
-            )
-        },
+        "recordings": [{"source": r.source, "rows": len(r), "notes": r.notes} for r in recordings],
+        "parameters": dict(zip(result.parameters.names, result.full.values, strict=True)),
+        "standard_errors": dict(zip(result.parameters.names, result.full.standard_error, strict=True)),
+        "torque_constants": None,
         "converged": result.full.converged,
-        "estimators": None
-        if estimates is None
-        else {
-            name: {
-                "values": estimates.values[k].tolist(),
-                "standard_errors": [_finite(x) for x in estimates.standard_error[k]],
-                "error": estimates.error[k].tolist(),
-                "condition": _finite(estimates.condition[k]),
-            }
-            for k, name in enumerate(estimates.names)
-        },
-        "without": None if estimates is None else {kind: x.tolist() for kind, x in estimates.without.items()},
+        "estimators": None,
+        "without": None,
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if constants is not None:
+        figures = {
+            "value": constants.values,
+            "relative_error": constants.error,
+            "given": constants.given,
+            "known": constants.known,
+        }
+        document["torque_constants"] = dict(zip(names, _objects(figures), strict=True))
+    if estimates is not None:
+        e = estimates
+        figures = {"values": e.values, "standard_errors": e.standard_error, "error": e.error, "condition": e.condition}
+        document |= {"estimators": dict(zip(e.names, _objects(figures), strict=True)), "without": e.without}
+    return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
+
+
+def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of a table with these columns."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain(x: Any) -> Any:
+    """What JSON has: lists for arrays, null for what is not finite."""
+    if isinstance(x, Mapping):
+        return {key: _plain(value) for key, value in x.items()}
+    if isinstance(x, np.ndarray | np.generic):
+        return _plain(x.tolist())
+    if isinstance(x, list | tuple):
+        return [_plain(value) for value in x]
+    return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
 def friction_file(result: Identification) -> FrictionFile:
@@ -323,10 +324,6 @@ def _speeds(form: JointEffects) -> str:
     """The numbers of a joint's effects."""
     texts = [EFFECTS[name].text.format(**form.all_numbers) for name in form.effects]
     return "".join(f" ({text})" for text in texts if text)
-
-
-def _finite(x: float) -> float | None:
-    return float(x) if math.isfinite(x) else None
 
 
 def _number(x: float) -> str:

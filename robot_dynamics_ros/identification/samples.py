@@ -29,31 +29,20 @@ _CHUNK = 1000
 
 
 def _arrays(
-    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike | None, v: ArrayLike | None
+    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike, v: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array | None]:
     """(n,) times, (n, nv) positions, efforts and velocities, finite; n is 20 or more."""
-    t, q, effort = (
-        as_input(x, (), where, finite=False)
-        for where, x in (("t", t), ("q", q), ("effort", () if effort is None else effort))
-    )
-    n = len(t) if t.ndim == 1 else -1
-    for where, array, shape in (("t", t, (n,)), ("q", q, (n, nv)), ("effort", effort, (n, nv))):
-        if array.shape != shape or n < 0:
-            expected = "(n,)" if where == "t" else f"(n, {nv})"
+    t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
+    velocity = None if v is None else as_input(v, (nv,), "v")
+    for where, array in (("q", q), ("effort", effort), ("v", velocity)):
+        if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
             raise ArgumentError(
-                f"expected {expected}, got {array.shape}",
+                f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}",
                 where=where,
                 remedy="One row a sample, one column a joint, in the order of joint_names.",
             )
-        bad = ~np.isfinite(array)
-        if bad.any():
-            row = int(np.argwhere(bad)[0][0])
-            raise ArgumentError(f"row {row} is not finite", where=where, remedy="Leave such rows out.")
-    if n < 20:
-        raise ArgumentError(f"{n} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
-    velocity = None if v is None else np.asarray(v, dtype=np.float64)
-    if velocity is not None and (velocity.shape != q.shape or not np.isfinite(velocity).all()):
-        raise ArgumentError(f"expected finite numbers, (n, {nv})", where="v")
+    if len(t) < 20:
+        raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
     return t, q, effort, velocity
 
 
@@ -87,11 +76,10 @@ class Motion:
         model: RobotModel,
         t: ArrayLike,
         q: ArrayLike,
-        effort: ArrayLike | None,
+        effort: ArrayLike,
         v: ArrayLike | None = None,
         *,
         window: float | None = None,
-        order: int = ORDER,
         check: Callable[[Array, Array], None] | None = None,
     ) -> Motion:
         """Smooth and differentiate.
@@ -100,7 +88,7 @@ class Motion:
             t: (n,) increasing times, s.
             q, effort: (n, nv) recorded positions and motor efforts.
             v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
-            window, order: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
+            window: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
             check: called with times and positions before anything is made of them.
 
         Raises:
@@ -117,9 +105,9 @@ class Motion:
                 where="effort",
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
             )
-        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window, order=order)
+        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
-        long = [p for p in kept if p.stop - p.start > 2 * (order + 2)]
+        long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:
             raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
         rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
@@ -259,6 +247,7 @@ class Motion:
 
 def _motion_of(task: tuple[RobotModel, Recording, float | None, Callable[[Array, Array], None] | None]) -> Motion:
     model, recording, window, check = task
+    assert recording.effort is not None
     return Motion.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 
 

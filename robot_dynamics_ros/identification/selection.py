@@ -38,13 +38,11 @@ class Selection:
         effects: (nv,) the form of each joint's friction.
         error: (nv,) root mean square error of prediction over blocks, each stretch predicted from the others, N m or N.
         simple_error: (nv,) the same with the form that the selection began with.
-        tried: number of forms tried.
     """
 
     effects: tuple[JointEffects, ...]
     error: Array
     simple_error: Array
-    tried: int
 
 
 class _Trials:
@@ -76,7 +74,6 @@ class _Trials:
         self.ridges = [
             np.maximum(np.mean(c**2, axis=0), 1e-300) / (_RIDGE * self.scale[j]) ** 2 for j, c in enumerate(candidates)
         ]
-        self.tried = 0
 
     def _normal(self, j: int, columns: list[int]) -> tuple[Array, Array]:
         """(folds, n, n) and (folds, n): normal equations of a joint's training rows, [bodies, columns]."""
@@ -106,7 +103,6 @@ class _Trials:
 
     def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
-        self.tried += 1
         x = self.solve(joint, columns, others)
         y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
@@ -195,7 +191,7 @@ def select_effects(
         )
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
-    return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)
+    return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used))
 
 
 class _Directions:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_number
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.plausibility import Implausible
@@ -185,11 +185,8 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
     for name, value in constants.items():
         if name not in names:
             raise UnknownNameError("joint", name, names, where="currents")
-        try:
-            constant = real_number(value)
-        except TypeError:
-            constant = 0.0
-        if not np.isfinite(constant) or constant == 0.0:
+        constant = float(as_input(value, (), f"currents, joint {name!r}"))
+        if constant == 0.0:
             raise ArgumentError(
                 f"{value!r} is no torque constant",
                 where=f"currents, joint {name!r}",

@@ -288,7 +288,7 @@ def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _plain(x: Any) -> Any:
-    """What JSON has: lists for arrays, null for what is not finite."""
+    """Values as JSON has them: lists for arrays, null for numbers that are not finite."""
     if isinstance(x, Mapping):
         return {key: _plain(value) for key, value in x.items()}
     if isinstance(x, np.ndarray | np.generic):

@@ -67,7 +67,7 @@ def excitation_of(identifiable: Identifiable, W: Array, count: int, tolerance: f
     """Share of each direction in parameter space that a motion shows, compared with fast random motion.
 
     Args:
-        W: (rows, nbase) regressor, efforts in units of ``known.effort_scale``.
+        W: (rows, nbase) regressor, efforts in units of ``identifiable.effort_scale``.
         count: number of states that it is of.
         tolerance: directions that show less than this share are unseen.
 

@@ -5,7 +5,7 @@
 is stated on single numbers.  The same functions run on floats, on arrays, on symbols that are traced, and are read as routines.
 What friction depends on besides speed is a table of effects, :data:`EFFECTS`, each linear in its parameters:
 
-    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + offset + Σ_k [ A_k sin kq + B_k cos kq ]
+    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) + offset + Σ_k [ A_k sin kq + B_k cos kq ]
         + S tanh((v + v_0)/w_s) + J a + C_1 m_1 + C_2 m_2,      d: direction, between −1 and 1
 
 The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.control.joint_effects`).  m_1 and m_2 are the
@@ -183,6 +183,13 @@ EFFECTS: dict[str, Effect] = {
         text="Stribeck speed {stribeck_speed:.3g}",
     ),
     "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, needs="coulomb"),
+    # grease is thinner at speed; the column vanishes near the mean speed, so that viscous friction alone stays about right
+    "quadratic": Effect(
+        {"quadratic": lambda x, n: x.v * (np.abs(x.v) - n["quadratic_speed"])},
+        {"quadratic_speed": 1.0},
+        lambda _, fastest: [{"quadratic_speed": 0.7 * fastest}],
+        text="quadratic beyond {quadratic_speed:.3g}",
+    ),
     # a gear that loses more than half of its load would not turn
     "load": Effect(
         {"load": lambda x, _: x.d * np.abs(x.load[..., 0])}, needs="coulomb", not_negative=True, at_most=0.5

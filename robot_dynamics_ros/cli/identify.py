@@ -30,9 +30,11 @@ from robot_dynamics_ros.cli.sources import (
     is_bag,
     meaning_of_efforts,
     output_directories,
+    read_external,
     read_recording,
     workers_of,
 )
+from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction_law import EFFECTS
 from robot_dynamics_ros.identification import (
@@ -46,6 +48,7 @@ from robot_dynamics_ros.identification import (
     friction_file,
     identify_each,
     identify_recordings,
+    identify_segments,
     report_html,
     report_json,
     report_text,
@@ -53,6 +56,7 @@ from robot_dynamics_ros.identification import (
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.external import read_csv_positions
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.recordings.recording import Recording
 
@@ -85,6 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Arguments about the robot and the estimate."""
     add = partial(option, parser)
+    add(
+        "--external",
+        "LINK=[-]SOURCE[@FRAME]",
+        "with --floating-base: segments by the wrenches of force plates, as of wrenches --external, and no efforts; the table has "
+        "the base's pose in root_joint.position.x … root_joint.orientation.w",
+        many=True,
+    )
     add("--lock", "JOINT[=POSITION]", "a joint that stood still, or is not recorded", many=True)
     add("--terms", str, f"what joints have, among {', '.join(TERMS)}", "viscous,coulomb,offset")
     add(
@@ -155,11 +166,13 @@ def run(options: argparse.Namespace) -> int:
     places = output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
     refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
+    if options.external:
+        return _segments(options, whole)
     whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
     model = _locked(whole, options.lock)
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
-    recordings = [_read(path, bag, model, options) for path, bag in sources]
+    recordings = [read_recording(path, bag, model, options) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             raise ArgumentError(
@@ -167,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
                 where="--block",
                 remedy="Give a fraction of a second; 0.05 is the default.",
             )
-    unseen = [_read(path, is_bag(path), model, options) for path in options.validate]
+    unseen = [read_recording(path, is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
     with Progress("identifying", 1.0) as bar:
@@ -181,13 +194,61 @@ def run(options: argparse.Namespace) -> int:
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
     print_table(options, head, rows, files=files, unseen=results.base.unseen)
     for recording in (*recordings, *unseen):
-        said = [*recording.notes, *bad_row_lines(recording.bad)]
-        if said:
-            print("\n" + "\n".join([f"{recording.source}:", *said]))
+        remarks = [*recording.notes, *bad_row_lines(recording.bad)]
+        if remarks:
+            print("\n" + "\n".join([f"{recording.source}:", *remarks]))
     for level, text in findings(results):
         if level != "good":
             print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
+    return 0
+
+
+def _segments(options: argparse.Namespace, body: RobotModel) -> int:
+    """Identify a floating base's segments from one table and external wrenches."""
+    if len(options.csv) != 1 or options.bag:
+        raise ArgumentError(
+            "segments are identified from one table", where="--external", remedy="Give one file by --csv."
+        )
+    (path,), unit = options.csv, options.time_unit
+    file = Path(options.output) / FILES[0]
+    refuse_to_replace([file], options.overwrite)
+    t, q = read_csv_positions(path, body, time_unit=unit)
+    wrenches = [read_external(text, path, False, body, unit) for text in options.external]
+    results = identify_segments(
+        body,
+        t,
+        q,
+        wrenches,
+        block=options.block,
+        spread=options.spread,
+        confidence=options.confidence,
+        **({} if options.window is None else {"window": options.window}),
+    )
+    rows = [
+        [link, *(Figure.of(x, ".4g") for x in (before, mass, error))]
+        for before, (link, (mass, error)) in zip(inertial_parameters(body)[::10], results.masses.items(), strict=True)
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(results.urdf(), encoding="utf-8")
+    residuals = {
+        name: np.round(x, 4).tolist()
+        for name, x in zip(
+            ("before", "identified", "predicted"), (results.prior_rms, results.rms, results.prediction_rms), strict=True
+        )
+    }
+    print_table(
+        options,
+        ["segment", "mass before", "mass", "standard error"],
+        rows,
+        file=str(file),
+        left=residuals,
+        unseen=results.base.unseen,
+    )
+    print("\nleft of the base's moments and forces (N m, N; predicted: of each twelfth from the others):")
+    for name, values in residuals.items():
+        print(f"  {name}: {values}")
+    print(f"\nwritten: {file}")
     return 0
 
 
@@ -209,13 +270,13 @@ def _each(
             lambda done, total: bar.update(done, f"{done} of {total} recordings"),
         )
     rows, failures = [], {}
-    for recording, found, place in zip(recordings, results, places, strict=True):
-        if isinstance(found, RobotDynamicsError):
-            failures[recording.source] = str(found)
+    for recording, result, place in zip(recordings, results, places, strict=True):
+        if isinstance(result, RobotDynamicsError):
+            failures[recording.source] = str(result)
             rows.append([recording.source, "-", "-", "refused"])
             continue
-        _write(options, models, found, [recording], unseen, place)
-        before, after = (float(np.sqrt(np.mean(x**2))) for x in (found.prior_rms, found.rms))
+        _write(options, models, result, [recording], unseen, place)
+        before, after = (float(np.sqrt(np.mean(x**2))) for x in (result.prior_rms, result.rms))
         rows.append([recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)])
     print_table(options, ["recording", "URDF leaves", "identified leaves", "written to"], rows, failures=failures)
     for source, why in failures.items():
@@ -226,7 +287,7 @@ def _each(
 def _write(
     options: argparse.Namespace,
     models: tuple[RobotModel, RobotModel],
-    found: Identification,
+    result: Identification,
     recordings: list[Recording],
     unseen: list[Recording],
     directory: Path,
@@ -237,11 +298,11 @@ def _write(
         models: the robot as given, and with joints locked.
     """
     whole, model = models
-    checks = [compare(found, other, block=options.block) for other in unseen]
+    checks = [compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:
         references = [read_recording(path, is_bag(path), model, options) for path in options.estimators]
-        estimates = compare_estimators(found, recordings, references, block=options.block)
+        estimates = compare_estimators(result, recordings, references, block=options.block)
         names = [*model.joint_names, "all"]
         rows = [
             [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
@@ -250,7 +311,7 @@ def _write(
         print(
             f"Errors of prediction (N m or N), change of the parameters:\n\n{table(['estimator', *names, 'change'], rows)}\n"
         )
-    text = report_text(found, recordings, checks, estimates)
+    text = report_text(result, recordings, checks, estimates)
     if unseen:
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
@@ -268,29 +329,29 @@ def _write(
         if options.plausibility == "refuse":
             check_prediction(model.joint_names, check.identified, check.prior, check.effort, other.source)
     directory.mkdir(parents=True, exist_ok=True)
-    robot = found.model if model is whole else released(found.model, whole)
+    robot = result.model if model is whole else released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES[:3], (urdf, text, report_json(found, recordings, checks, estimates)), strict=True):
+    for name, content in zip(FILES[:3], (urdf, text, report_json(result, recordings, checks, estimates)), strict=True):
         (directory / name).write_text(content, encoding="utf-8")
-    friction_file(found).write(directory / "friction.json")
+    friction_file(result).write(directory / "friction.json")
     page = directory / "report.html"
     page.unlink(missing_ok=True)
     if options.page:
         with Progress("pictures", 1.0) as bar:
-            drawn = [compare(found, recordings[0], block=options.block)]
-            page.write_text(report_html(found, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
+            drawn = [compare(result, recordings[0], block=options.block)]
+            page.write_text(report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()]
 
 
-def _locked(model: RobotModel, given: list[str]) -> RobotModel:
-    at = _numbers(given, "--lock", "JOINT or JOINT=POSITION", "0")
-    return model.lock(list(at), at) if at else model
+def _locked(model: RobotModel, words: list[str]) -> RobotModel:
+    positions = _numbers(words, "--lock", "JOINT or JOINT=POSITION", "0")
+    return model.lock(list(positions), positions) if positions else model
 
 
-def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict[str, float]:
+def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:
     """Name → number, of words NAME=NUMBER."""
     out: dict[str, float] = {}
-    for text in given:
+    for text in words:
         name, _, number = text.partition("=")
         try:
             out[name] = float(number or default)
@@ -302,15 +363,4 @@ def _numbers(given: list[str], where: str, form: str, default: str = "") -> dict
 def _known_load(options: argparse.Namespace, model: RobotModel) -> KnownLoad:
     ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
     files = [input_path(path) for path in options.known_load[1:]]
-    return KnownLoad(link, mass, tuple(_read(path, is_bag(path), model, options) for path in files))
-
-
-def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    recording = read_recording(path, bag, model, options)
-    if recording.effort is None:
-        raise ArgumentError(
-            "not every row has the efforts of all joints",
-            where=recording.source,
-            remedy="Identification needs measured motor efforts beside the positions.",
-        )
-    return recording
+    return KnownLoad(link, mass, tuple(read_recording(path, is_bag(path), model, options) for path in files))

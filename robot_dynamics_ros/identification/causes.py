@@ -210,15 +210,15 @@ class _Problem:
     def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
         """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
         of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
-        known = self._of_motion(j, W, rows, brakes)
-        effort = rows.effort[rows.use[:, j], j] - known.columns @ start
-        part = known.Q.T @ effort
+        fixed = self._of_motion(j, W, rows, brakes)
+        effort = rows.effort[rows.use[:, j], j] - fixed.columns @ start
+        part = fixed.Q.T @ effort
         products = np.empty((W.shape[2] + 1, W.shape[2] + 1))
-        products[:-1, :-1] = known.products
-        products[-1, :-1] = products[:-1, -1] = known.columns.T @ effort - known.parts.T @ part
+        products[:-1, :-1] = fixed.products
+        products[-1, :-1] = products[:-1, -1] = fixed.columns.T @ effort - fixed.parts.T @ part
         products[-1, -1] = effort @ effort - part @ part
-        error = 2.0 * float(np.linalg.norm(known.speed)) / math.sqrt(self.worth)
-        return products, np.append(known.speed @ known.parts, known.speed @ part), error
+        error = 2.0 * float(np.linalg.norm(fixed.speed)) / math.sqrt(self.worth)
+        return products, np.append(fixed.speed @ fixed.parts, fixed.speed @ part), error
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Estimates, their information, and the noise of each joint."""
@@ -232,7 +232,7 @@ class _Problem:
             sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
-    def left(self, Y: Array, rows: _Rows, fit: _Fit) -> Array:
+    def residual(self, Y: Array, rows: _Rows, fit: _Fit) -> Array:
         """(k, nv) efforts that bodies, friction, rotors and offsets leave; NaN where they do not count."""
         out = np.full(rows.effort.shape, np.nan)
         for j, use in enumerate(rows.use.T):
@@ -260,28 +260,28 @@ def diagnose(
         tell: called with the share that is done, and what is done next.
     """
     n = len(motion.t)
-    at = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))
-    use = (np.abs(motion.v[at]) > slow) & ~motion.unusable[at]
+    indices = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))
+    use = (np.abs(motion.v[indices]) > slow) & ~motion.unusable[indices]
     if (use.sum(axis=0) < _FEWEST).any():
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
     q, v, a = motion.smoothed(motion.q, _WINDOW, 2)
-    rows = _Rows(q[at], v[at], a[at], effort[at], use)
-    problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(at)))
+    rows = _Rows(q[indices], v[indices], a[indices], effort[indices], use)
+    problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(indices)))
     Y = problem.shared
-    late, rows = _delay(problem, Y, motion.t, effort, at, delay)
+    late, rows = _delay(problem, Y, motion.t, effort, indices, delay)
     notes = []
     if delay is None and abs(late) > _NAMED:
         notes.append(
             f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account"
         )
     unusable = motion.unusable.copy()
-    for j, first, last in _stretches(problem, Y, rows, motion.duration / len(at)):
+    for j, first, last in _stretches(problem, Y, rows, motion.duration / len(indices)):
         rows.use[first:last, j] = False
-        unusable[at[first] : at[last - 1] + 1, j] = True
+        unusable[indices[first] : indices[last - 1] + 1, j] = True
         notes.append(
-            f"from {motion.t[at[first]]:.1f} to {motion.t[at[last - 1]]:.1f} s the effort of joint {model.joint_names[j]} is far from "
+            f"from {motion.t[indices[first]]:.1f} to {motion.t[indices[last - 1]]:.1f} s the effort of joint {model.joint_names[j]} is far from "
             "what explains the rest of the recording: contact, a load, or a fault? This stretch is not used for this joint"
         )
     problem.share(Y, rows)
@@ -309,9 +309,9 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
     """
     from scipy.ndimage import uniform_filter1d
 
-    left, width = problem.left(Y, rows, problem.fit(Y, rows)), max(3, round(_STRETCH / step))
+    residual, width = problem.residual(Y, rows, problem.fit(Y, rows)), max(3, round(_STRETCH / step))
     out: list[tuple[int, int, int]] = []
-    for j, (row, usual) in enumerate(zip(left.T, _usual(rows), strict=True)):
+    for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
         there = np.isfinite(row)
         share = uniform_filter1d(there.astype(np.float64), width)
         power = uniform_filter1d(np.where(there, row**2, 0.0), width) / np.maximum(share, 0.5)
@@ -324,15 +324,15 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
 
 
 def _delay(
-    problem: _Problem, Y: Array, t: Array, effort: Array, at: NDArray[np.int64], known: float | None
+    problem: _Problem, Y: Array, t: Array, effort: Array, indices: NDArray[np.int64], stated: float | None
 ) -> tuple[float, _Rows]:
     """How late efforts are, s, and rows with efforts as early as they should be."""
 
     def rows(late: float) -> _Rows:
-        return dataclasses.replace(problem.rows, effort=_later(t, effort, at, late))
+        return dataclasses.replace(problem.rows, effort=_later(t, effort, indices, late))
 
-    if known is not None:
-        return known, rows(known)
+    if stated is not None:
+        return stated, rows(stated)
     scores: dict[float, float] = {}
     best, step = 0.0, _DELAYS[1] - _DELAYS[0]
     for late in (0.0, *_DELAYS):
@@ -347,14 +347,14 @@ def _delay(
     return best, rows(best)
 
 
-def _later(t: Array, x: Array, at: NDArray[np.int64], late: float) -> Array:
+def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array:
     """(k, m) signals (n, m) ``late`` s after rows, each from its own recording: several may overlap in time."""
     recording = np.cumsum(np.diff(t, prepend=t[0]) < 0.0)  # time goes back where the next one begins
-    out = np.empty((len(at), x.shape[1]))
+    out = np.empty((len(indices), x.shape[1]))
     for k in range(int(recording[-1]) + 1):
-        own, rows = recording == k, recording[at] == k
+        own, rows = recording == k, recording[indices] == k
         for j, column in enumerate(x[own].T):
-            out[rows, j] = np.interp(t[at[rows]] + late, t[own], column)
+            out[rows, j] = np.interp(t[indices[rows]] + late, t[own], column)
     return out
 
 

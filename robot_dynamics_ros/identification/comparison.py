@@ -33,7 +33,7 @@ class Validation:
 
 
 def validate(
-    found: Identification,
+    result: Identification,
     t: ArrayLike,
     q: ArrayLike,
     effort: ArrayLike,
@@ -52,20 +52,20 @@ def validate(
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
-    return _validation(found, Motion.of(found.prior, t, q, effort, v, window=found.window), block)
+    return _validation(result, Motion.of(result.prior, t, q, effort, v, window=result.window), block)
 
 
-def _validation(found: Identification, motion: Motion, block: float = 0.05) -> Validation:
+def _validation(result: Identification, motion: Motion, block: float = 0.05) -> Validation:
     """The same of a motion that is smoothed already."""
-    parameters, motion = found.parameters, found.with_efforts(motion).earlier(found.delay)
-    slow = 0.2 * EffortParameters(found.prior, parameters.terms).smoothing
+    parameters, motion = result.parameters, result.with_efforts(motion).earlier(result.delay)
+    slow = 0.2 * EffortParameters(result.prior, parameters.terms).smoothing
     data = blocks(parameters, motion, length=block, slow=slow)
     # what is no parameter is known, and the same in both
     return Validation(
         data.rms(data.effort),
         data.rms(data.effort - data.Y @ parameters.values()),
-        data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, found.values_of_joints)),
-        found.base.noise,
+        data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)),
+        result.base.noise,
     )
 
 
@@ -97,28 +97,27 @@ class Comparison:
     check: Validation
 
 
-def compare(found: Identification, recording: Recording, *, block: float = 0.05) -> Comparison:
+def compare(result: Identification, recording: Recording, *, block: float = 0.05) -> Comparison:
     """Predict the efforts of a recording.
 
     Args:
         recording: with efforts.
-        found: what was identified, from this recording or another one.
+        result: what was identified, from this recording or another one.
         block: s, over which efforts are averaged for ``check``.
 
     Raises:
         ArgumentError: a recording without efforts, or with too few rows.
     """
-    motion = Motion.of_recordings(found.prior, [recording], window=found.window)
-    check, motion = _validation(found, motion, block), found.with_efforts(motion).earlier(found.delay)
+    motion = Motion.of_recordings(result.prior, [recording], window=result.window)
+    check, motion = _validation(result, motion, block), result.with_efforts(motion).earlier(result.delay)
     q, v, a = motion.q, motion.v, motion.a
-    before = inverse_dynamics(found.prior, q, v, a) - found.prior.rotor_effort(
-        a
-    )  # rotors are among those that are known
-    parameters = found.parameters
-    values = parameters.values(found.prior)[parameters.bodies.stop :]
-    prior = before + parameters.known(v, a) + parameters.joint_columns(q, v, a, motion.parts) @ values
-    identified = np.concatenate([found.predict(q[p], v[p], a[p]) for p in motion.parts])
-    rigid = inverse_dynamics(found.model, q, v, a) - found.model.rotor_effort(a)
+    # rotors are among the efforts that are no parameters
+    before = inverse_dynamics(result.prior, q, v, a) - result.prior.rotor_effort(a)
+    parameters = result.parameters
+    values = parameters.values(result.prior)[parameters.bodies.stop :]
+    prior = before + parameters.fixed_effort(v, a) + parameters.joint_columns(q, v, a, motion.parts) @ values
+    identified = np.concatenate([result.predict(q[p], v[p], a[p]) for p in motion.parts])
+    rigid = inverse_dynamics(result.model, q, v, a) - result.model.rotor_effort(a)
     return Comparison(
         recording.source, motion.t - recording.t[0], q, v, motion.effort, prior, identified, rigid, motion.parts, check
     )

@@ -39,7 +39,6 @@ class ConsistentEstimate:
         converged: whether the optimisation ended by itself.
         spread: how far from the prior bodies may well be, by the evidence or as given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence.
-        determined: how many parameters the data determine, rather than the prior.
         free: (p,) the estimate in the coordinates that are searched.
     """
 
@@ -49,7 +48,6 @@ class ConsistentEstimate:
     converged: bool
     spread: float
     share: float
-    determined: float
     free: Array
 
     @property
@@ -61,8 +59,8 @@ class ConsistentEstimate:
 class _Problem:
     """Misfit and distance from the prior as one nonlinear least-squares problem in free parameters."""
 
-    def __init__(self, known: Identifiable, data: Blocks, noise: Array, prior: Array) -> None:
-        parameters = known.parameters
+    def __init__(self, identifiable: Identifiable, data: Blocks, noise: Array, prior: Array) -> None:
+        parameters = identifiable.parameters
         self.nb, p = parameters.model.nb, len(parameters)
         self.split = 10 * self.nb
         joint = np.broadcast_to(np.arange(data.effort.shape[1]), data.effort.shape)[data.use]
@@ -79,12 +77,12 @@ class _Problem:
         self.low[: self.split] = -np.inf
         self.start = np.clip(self.start, self.low, self.high)
         # a joint's usual efforts: of fast motion, or those recorded where they are more
-        usual = np.array([known.effort_scale[j] for j in parameters.joint_of()])
+        usual = np.array([identifiable.effort_scale[j] for j in parameters.joint_of()])
         recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
         self.metric = np.concatenate(
             [
                 np.tile(np.r_[np.full(4, 2.0), np.full(6, math.sqrt(2.0))], self.nb),
-                known.strength[self.split :] * usual / np.maximum(usual, recorded),
+                identifiable.strength[self.split :] * usual / np.maximum(usual, recorded),
             ]
         )
 
@@ -133,11 +131,11 @@ class _Problem:
             step = np.zeros_like(x)
             step[free] = -np.linalg.solve(K, gradient[free])
             new = np.clip(x + step, self.low, self.high)
-            left = self.A @ self.full(new) - self.b
-            now = left @ left + np.sum((hold * self.away(new)) ** 2)
+            residual = self.A @ self.full(new) - self.b
+            now = residual @ residual + np.sum((hold * self.away(new)) ** 2)
             if now <= cost:
                 done = cost - now <= tolerance * (cost + 1e-12) and damping <= 1e-2
-                x, misfit, cost = new, left, now
+                x, misfit, cost = new, residual, now
                 J = self.slope(x)
                 damping = max(damping / 5.0, 1e-9)
                 if done:
@@ -150,7 +148,7 @@ class _Problem:
 
 
 def consistent_parameters(
-    known: Identifiable,
+    identifiable: Identifiable,
     data: Blocks,
     noise: Array,
     prior: Array,
@@ -169,10 +167,10 @@ def consistent_parameters(
         share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
-    problem = _Problem(known, data, noise, prior)
+    problem = _Problem(identifiable, data, noise, prior)
     bodies = np.arange(len(prior)) < problem.split
     size, usual = spread or _SPREAD, share or _SHARE
-    x, determined, converged = problem.start if begin is None else begin, 0.0, False
+    x, converged = problem.start if begin is None else begin, False
     settled = spread is not None and share is not None
     for k in range(_ROUNDS):
         hold = np.where(bodies, 1.0 / size, 1.0 / usual)
@@ -184,7 +182,6 @@ def consistent_parameters(
         # how much of each parameter the data determine, from 0 to 1
         by_data = 1.0 - held * np.linalg.pinv(H + np.diag(held), hermitian=True).diagonal()
         by_data = np.clip(by_data, 0.0, 1.0)
-        determined = float(by_data.sum())
         away = problem.away(x) ** 2
         before = (size, usual)
         if spread is None:
@@ -196,4 +193,4 @@ def consistent_parameters(
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
     remain = np.asarray(np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64)
     covariance = problem.covariance(x, remain)
-    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, determined, x)
+    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, x)

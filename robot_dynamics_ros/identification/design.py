@@ -68,7 +68,6 @@ class DesignSettings:
             raise ArgumentError(
                 f"expected a positive number of seconds, got {self.period!r}",
                 where="period",
-                got=self.period,
                 remedy="10 to 30 s serve most arms.",
             )
         for name, least, most in (("harmonics", 3, _MOST_HARMONICS), ("evaluations", 1, 10**9)):
@@ -77,7 +76,6 @@ class DesignSettings:
                 raise ArgumentError(
                     f"expected a whole number from {least} to {most}, got {value!r}",
                     where=name,
-                    got=value,
                     remedy="5 harmonics and 1500 evaluations serve most arms.",
                 )
         for name in ("scale", "effort_scale"):
@@ -85,18 +83,17 @@ class DesignSettings:
                 raise ArgumentError(
                     f"expected a number above 0, up to 1, got {getattr(self, name)!r}",
                     where=name,
-                    got=getattr(self, name),
                     remedy="It is a share of the limits.",
                 )
         if self.floor is not None and not math.isfinite(self.floor):
-            raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor", got=self.floor)
+            raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor")
 
 
 class _Problem:
     """The map from free numbers to motions, and the cost of these."""
 
-    def __init__(self, model: RobotModel, s: DesignSettings, known: Identifiable) -> None:
-        self.model, self.settings, self.known = model, s, known
+    def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
+        self.model, self.settings, self.identifiable = model, s, identifiable
         n = model.nv
         self.size = (2, n, s.harmonics)
         low = np.array(model.lower) if s.lower is None else np.maximum(model.lower, _bounds(s.lower, n, "lower"))
@@ -108,7 +105,6 @@ class _Problem:
             raise ArgumentError(
                 f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}",
                 where="limits",
-                got=(float(low[i]), float(high[i])),
                 remedy="Widen them, or lock the joint.",
             )
         middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
@@ -119,7 +115,6 @@ class _Problem:
             raise ArgumentError(
                 f"joint {model.joint_names[i]!r} may not move at all",
                 where="velocity limit",
-                got=0.0,
                 remedy="Correct the URDF's <limit>, or lock the joint.",
             )
         brake = (
@@ -159,7 +154,7 @@ class _Problem:
         """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
         motion = self.motion(x)
         q, v, a = (motion.at(self.times[self.coarse], k) for k in range(3))
-        model, columns = self.model, self.known.parameters
+        model, columns = self.model, self.identifiable.parameters
         friction = model.damping * v + model.friction * np.tanh(v / columns.smoothing)
         tau = inverse_dynamics(model, q, v, a) + friction
         over = float((np.abs(tau) / self.effort_limit).max()) - 1.0
@@ -168,8 +163,8 @@ class _Problem:
             over = max(over, (self.settings.floor - float(z.min())))
         if over > 0.0:
             return 100.0 + over, motion
-        Y = self.known.base.regressor(columns.regressor(q, v, a))
-        Y = Y / self.known.effort_scale[:, None] / self.known.sensitivity
+        Y = self.identifiable.base.regressor(columns.regressor(q, v, a))
+        Y = Y / self.identifiable.effort_scale[:, None] / self.identifiable.sensitivity
         W = Y.reshape(-1, Y.shape[-1])
         squared = np.linalg.eigvalsh(W.T @ W)
         return 0.5 * math.log10(squared[-1] / max(squared[0], 1e-16 * squared[-1])), motion
@@ -238,7 +233,5 @@ def design_excitation(
 def _bounds(values: ArrayLike, n: int, name: str) -> Array:
     out = np.asarray(values, dtype=np.float64)
     if out.shape != (n,) or np.isnan(out).any():
-        raise ArgumentError(
-            f"expected {n} numbers, got {values!r}", where=name, got=values, remedy="Infinite: the URDF's limit."
-        )
+        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, remedy="Infinite: the URDF's limit.")
     return out

@@ -80,17 +80,16 @@ class EffortParameters:
             raise ArgumentError(
                 "identification needs joints, all of one degree of freedom",
                 where=f"robot {model.name!r}",
-                got=model.joint_names,
                 remedy="Lock floating and planar joints: model.lock(name).",
             )
-        given = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}
-        self.kinds = tuple(kind for kind in KINDS if kind in given)
+        named = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}
+        self.kinds = tuple(kind for kind in KINDS if kind in named)
         limit = model.velocity_limit
         usual = np.full(model.nv, _SMOOTHING)
         limited = np.isfinite(limit) & (limit > 0.0)
         usual[limited] = _SMOOTHING_SHARE * limit[limited]
-        wanted = self.terms.smoothing
-        width = usual if wanted is None else per_joint(wanted, model.nv, "smoothing", positive=True)
+        smoothing = self.terms.smoothing
+        width = usual if smoothing is None else per_joint(smoothing, model.nv, "smoothing", positive=True)
         self.effects = effects or tuple(JointEffects(float(w)) for w in width)
         self.smoothing = np.array([e.smoothing for e in self.effects])
         self.extra = tuple((j, name) for j, e in enumerate(self.effects) for name in e.parameters)
@@ -113,10 +112,10 @@ class EffortParameters:
         if kind not in self.kinds:
             return slice(0, 0)
         n, start = self.model.nv, 10 * self.model.nb
-        at = start + n * self.kinds.index(kind)
-        return slice(at, at + n)
+        first = start + n * self.kinds.index(kind)
+        return slice(first, first + n)
 
-    def at(self, joint: int, name: str) -> int:
+    def index(self, joint: int, name: str) -> int:
         """Index of a joint's parameter, or −1 if it has none of this name."""
         if name in self.kinds:
             return self.of(name).start + joint
@@ -155,11 +154,11 @@ class EffortParameters:
             values: Array = {"armature": a, "viscous": v, "coulomb": d, "offset": np.ones(())}[kind]
             out[..., diagonal, k * nv + diagonal] = values
         load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
-        at = nv * len(self.kinds)
+        index = nv * len(self.kinds)
         for j, (form, motion) in enumerate(zip(self.effects, JointMotion.of_joints(q, v, a, d, load), strict=True)):
             for column in form.columns(motion).values():
-                out[..., j, at] = column
-                at += 1
+                out[..., j, index] = column
+                index += 1
         return out
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
@@ -172,7 +171,7 @@ class EffortParameters:
             [np.asarray(joint_torque_regressor(self.model, q, v, a)), self.joint_columns(q, v, a, parts)], axis=-1
         )
 
-    def known(self, v: ArrayLike, a: ArrayLike) -> Array:
+    def fixed_effort(self, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is not identified."""
         model = self.model
         v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
@@ -210,7 +209,7 @@ def effort_regressor(
 
     Returns:
         (..., nv, p); the columns are named by :class:`EffortParameters`.  What the terms leave out (rotor inertia,
-        mostly) is :meth:`EffortParameters.known`.
+        mostly) is :meth:`EffortParameters.fixed_effort`.
 
     Source: Swevers, Verdonck and De Schutter, IEEE Control Systems 27(5), 2007, equations 2 to 5.
     """

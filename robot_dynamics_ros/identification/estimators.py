@@ -76,7 +76,7 @@ class Estimates:
 
 
 def compare_estimators(
-    found: Identification,
+    result: Identification,
     recordings: Sequence[Recording],
     references: Sequence[Recording] = (),
     controller: JointPD | None = None,
@@ -86,7 +86,7 @@ def compare_estimators(
     """Estimate the base parameters by least squares, plain and weighted, and from commanded positions.
 
     Args:
-        found: whose form of friction and delay all estimators have.
+        result: whose form of friction and delay all estimators have.
         recordings: those that it was identified from.
         references: commanded positions, one for each recording and by the same clock; without them there is neither
             instrumental variables nor output error.
@@ -102,52 +102,51 @@ def compare_estimators(
         raise ArgumentError(
             f"expected one for each of {len(recordings)} recordings, got {len(references)}",
             where="references",
-            got=len(references),
             remedy="Give them in the order of the recordings.",
         )
     motions = [
-        found.with_efforts(Motion.of_recordings(found.prior, [r], window=found.window)).earlier(found.delay)
+        result.with_efforts(Motion.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
         for r in recordings
     ]
-    known, prior = found.identifiable, found.parameters.values()
-    start = known.base.values(prior)
-    data = _blocks(found.parameters, motions, block)
+    identifiable, prior = result.identifiable, result.parameters.values()
+    start = identifiable.base.values(prior)
+    data = _blocks(result.parameters, motions, block)
 
     def least_squares(data: Blocks, passes: int = 3, instruments: Array | None = None) -> BaseEstimate:
         return weighted_least_squares(
-            known, data, start, unseen="keep", passes=passes, instruments=instruments,
-            confidence=found.base.confidence,
+            identifiable, data, start, unseen="keep", passes=passes, instruments=instruments,
+            confidence=result.base.confidence,
         )  # fmt: skip
 
     def error(instruments: Array | None = None) -> Array:
-        return root_mean_square(held_out_least_squares(known, data, weighted, start, instruments=instruments))
+        return root_mean_square(held_out_least_squares(identifiable, data, weighted, start, instruments=instruments))
 
     weighted = least_squares(data)
     noise = weighted.noise * np.sqrt(weighted.correlation)
-    columns = known.base.regressor(data.Y)
+    columns = identifiable.base.regressor(data.Y)
     rows: dict[str, tuple[BaseEstimate, Array]] = {
         "least squares": (least_squares(data, 1, columns), error(columns)),
         "weighted least squares": (weighted, error()),
     }
     if references:
-        other = _along_commands(found, motions, references, controller, data, noise, block)
-        instruments = known.base.regressor(other.Y) / weighted.noise[:, None] ** 2
+        other = _along_commands(result, motions, references, controller, data, noise, block)
+        instruments = identifiable.base.regressor(other.Y) / weighted.noise[:, None] ** 2
         output = least_squares(other)
-        left = held_out_least_squares(known, other, output, start)
+        residual = held_out_least_squares(identifiable, other, output, start)
         rows["instrumental variables"] = (least_squares(data, 3, instruments), error(instruments))
-        rows["output error"] = (output, root_mean_square(left))
-    bodies = held_out_bodies(known, data, noise, prior, found.full)
-    K = known.base.combination
-    spread = np.sqrt(np.einsum("ij,jk,ik->i", K, found.full.covariance, K).clip(0.0))
+        rows["output error"] = (output, root_mean_square(residual))
+    bodies = held_out_bodies(identifiable, data, noise, prior, result.full)
+    K = identifiable.base.combination
+    spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
     estimates = [e for e, _ in rows.values()]
     return Estimates(
         (*rows, "bodies that can exist"),
-        known.names,
-        np.stack([*(e.values for e in estimates), known.base.values(found.full.values)]),
+        identifiable.names,
+        np.stack([*(e.values for e in estimates), identifiable.base.values(result.full.values)]),
         np.stack([*(e.standard_error for e in estimates), spread]),
         np.array([*(e.condition for e in estimates), weighted.condition]),
-        np.stack([*(left for _, left in rows.values()), root_mean_square(bodies)]),
-        _without(found, motions, data, weighted, block),
+        np.stack([*(residual for _, residual in rows.values()), root_mean_square(bodies)]),
+        _without(result, motions, data, weighted, block),
     )
 
 
@@ -160,7 +159,7 @@ def _blocks(parameters: EffortParameters, motions: Sequence[Motion], block: floa
 
 
 def _along_commands(
-    found: Identification,
+    result: Identification,
     motions: Sequence[Motion],
     references: Sequence[Recording],
     controller: JointPD | None,
@@ -169,16 +168,16 @@ def _along_commands(
     block: float,
 ) -> Blocks:
     """The recorded efforts with the simulated motion of the robot that explains them best."""
-    model, prior = found.model, found.parameters.values()
+    model, prior = result.model, result.parameters.values()
     for k in range(_ROUNDS):
         pairs = zip(motions, references, strict=True)
-        simulated = [_simulated(model, found.prior, m, r, found.delay, controller) for m, r in pairs]
-        other = dataclasses.replace(data, Y=_blocks(found.parameters, simulated, block).Y)
+        simulated = [_simulated(model, result.prior, m, r, result.delay, controller) for m, r in pairs]
+        other = dataclasses.replace(data, Y=_blocks(result.parameters, simulated, block).Y)
         if k < _ROUNDS - 1:
             full = consistent_parameters(
-                found.identifiable, other, noise, prior, spread=found.full.spread, share=found.full.share
+                result.identifiable, other, noise, prior, spread=result.full.spread, share=result.full.share
             )
-            model = with_parameters(found.parameters, full.values)
+            model = with_parameters(result.parameters, full.values)
     return other
 
 
@@ -196,7 +195,6 @@ def _simulated(
         raise ArgumentError(
             f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s",
             where=reference.source,
-            got=(float(t[0]), float(t[-1])),
             remedy="Record commanded and measured positions by the same clock, from start to end.",
         )
     grid = np.arange(t[0], t[-1], _STEP)
@@ -209,20 +207,21 @@ def _simulated(
     plant = Plant(model, _STEP, springs=JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0])
     path = plant.run(ahead + kp * q + kd * v)
     assert path is not None
-    at, speeds = np.clip(motion.t - delay, grid[0], grid[-1]), np.concatenate([v[:1], path.v[:-1]])
+    times, speeds = np.clip(motion.t - delay, grid[0], grid[-1]), np.concatenate([v[:1], path.v[:-1]])
     states = np.concatenate([q[:1], path.q[:-1]]), speeds, np.gradient(speeds, _STEP, axis=0)
-    q, v, a = (np.column_stack([np.interp(at, grid, x) for x in state.T]) for state in states)
+    q, v, a = (np.column_stack([np.interp(times, grid, x) for x in state.T]) for state in states)
     return dataclasses.replace(motion, q=q, v=v, a=a)
 
 
 def _without(
-    found: Identification, motions: Sequence[Motion], data: Blocks, base: BaseEstimate, block: float
+    result: Identification, motions: Sequence[Motion], data: Blocks, base: BaseEstimate, block: float
 ) -> dict[str, Array]:
     """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
-    known, parameters = found.identifiable, found.parameters
-    start = known.base.values(parameters.values())
+    identifiable, parameters = result.identifiable, result.parameters
+    start = identifiable.base.values(parameters.values())
     names = [
-        parameters.names[k].rpartition(".")[2] if k >= parameters.bodies.stop else "" for k in known.base.independent
+        parameters.names[k].rpartition(".")[2] if k >= parameters.bodies.stop else ""
+        for k in identifiable.base.independent
     ]
     kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}
     kinds |= {name: tuple(EFFECTS[name].columns) for form in parameters.effects for name in form.effects}
@@ -230,12 +229,12 @@ def _without(
     for kind, columns in kinds.items():
         mask = np.isin(names, columns)
         if mask.any():
-            out[kind] = held_out_least_squares(known, data, base, start, without=mask)
+            out[kind] = held_out_least_squares(identifiable, data, base, start, without=mask)
     if any(form.presliding for form in parameters.effects):
         forms = tuple(dataclasses.replace(form, presliding=0.0) for form in parameters.effects)
         other = EffortParameters(parameters.model, parameters.terms, forms, parameters.loaded)
-        out["presliding"] = held_out_least_squares(known, _blocks(other, motions, block), base, start)
-    if found.delay:
-        late = _blocks(parameters, [motion.earlier(-found.delay) for motion in motions], block)
-        out["delay"] = held_out_least_squares(known, late, base, start)
-    return {kind: root_mean_square(left) for kind, left in out.items()}
+        out["presliding"] = held_out_least_squares(identifiable, _blocks(other, motions, block), base, start)
+    if result.delay:
+        late = _blocks(parameters, [motion.earlier(-result.delay) for motion in motions], block)
+        out["delay"] = held_out_least_squares(identifiable, late, base, start)
+    return {kind: root_mean_square(residual) for kind, residual in out.items()}

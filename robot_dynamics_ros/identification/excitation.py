@@ -65,7 +65,7 @@ class Excitation:
             return np.asarray(c @ self.sine.T + s @ self.cosine.T)
         if derivative == 2:
             return np.asarray(-(s * lw) @ self.sine.T + (c * lw) @ self.cosine.T)
-        raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative", got=derivative)
+        raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative")
 
     def trajectory(
         self,

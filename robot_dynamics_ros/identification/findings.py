@@ -15,25 +15,25 @@ _FAR = 1.5  # Riemannian distance of a body from the URDF's
 _CONDITION = 200.0
 
 
-def findings(found: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
+def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
     """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first.
 
     Args:
         checks: comparisons with recordings that it was not identified from.
     """
     out: list[tuple[str, str]] = []
-    names = found.prior.joint_names
-    share = found.rms / np.maximum(found.effort_rms, 1e-300)
+    names = result.prior.joint_names
+    share = result.rms / np.maximum(result.effort_rms, 1e-300)
     for level, low, high in (("good", 0.0, _EXPLAINED), ("fair", _EXPLAINED, _MOSTLY), ("poor", _MOSTLY, np.inf)):
         joints = [f"{n} ({x:.0%})" for n, x in zip(names, share, strict=True) if low <= x < high]
         if joints:
             out.append((level, f"Left of the recorded efforts (root mean square): {', '.join(joints)}."))
-    worse = [n for n, a, b in zip(names, found.rms, found.prior_rms, strict=True) if a > b]
+    worse = [n for n, a, b in zip(names, result.rms, result.prior_rms, strict=True) if a > b]
     if worse:
         out.append(("poor", f"The URDF explained more before: {', '.join(worse)}."))
     for check in checks:
         before, after = check.check.prior, check.check.identified
-        bad = [n for n, a, b in zip(names, after, found.prediction_rms, strict=True) if a > _UNSEEN_WORSE * b]
+        bad = [n for n, a, b in zip(names, after, result.prediction_rms, strict=True) if a > _UNSEEN_WORSE * b]
         gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
         if bad:
             out.append(
@@ -47,13 +47,13 @@ def findings(found: Identification, checks: Sequence[Comparison] = ()) -> list[t
             out.append(("good", f"{check.source}, not identified from: {gain:.0%} of what the URDF leaves."))
     if not checks:
         out.append(("fair", "No recording was kept apart to validate with: --validate names one."))
-    if found.base.unseen:
-        out.append(("fair", f"The motion does not show, kept from the URDF: {', '.join(found.base.unseen)}."))
-    if found.base.condition > _CONDITION:
+    if result.base.unseen:
+        out.append(("fair", f"The motion does not show, kept from the URDF: {', '.join(result.base.unseen)}."))
+    if result.base.condition > _CONDITION:
         out.append(
-            ("fair", f"The motion is poor (condition number {found.base.condition:.0f}): see robot_dynamics excite.")
+            ("fair", f"The motion is poor (condition number {result.base.condition:.0f}): see robot_dynamics excite.")
         )
-    wide = np.isfinite(found.base.half_width) & (found.base.half_width > np.abs(found.base.values))
+    wide = np.isfinite(result.base.half_width) & (result.base.half_width > np.abs(result.base.values))
     if wide.any():
         out.append(
             (
@@ -62,15 +62,15 @@ def findings(found: Identification, checks: Sequence[Comparison] = ()) -> list[t
             )
         )
     far = [
-        found.prior.joint(j).child
-        for j, d in zip(found.prior.moving_joint_names, found.full.distance, strict=True)
+        result.prior.joint(j).child
+        for j, d in zip(result.prior.moving_joint_names, result.full.distance, strict=True)
         if d > _FAR
     ]
     if far:
         out.append(("fair", f"Far from what the URDF says: {', '.join(far)}. Look at masses and centres below."))
-    if not found.full.converged:
-        good_enough = bool((found.rms <= 1.05 * found.base.noise).all())
+    if not result.full.converged:
+        good_enough = bool((result.rms <= 1.05 * result.base.noise).all())
         more = ", but what it ended with explains as much as base parameters do" if good_enough else ""
         out.append(("fair" if good_enough else "poor", f"The search for bodies did not converge{more}."))
-    out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in found.notes]
+    out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in result.notes]
     return sorted(out, key=lambda entry: ("poor", "fair", "good").index(entry[0]))

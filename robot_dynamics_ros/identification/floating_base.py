@@ -103,39 +103,33 @@ def identify_segments(
     root = next(iter(model.moving_joint_names), "")
     if not root or model.joint(root).type is not JointType.FLOATING:
         raise ArgumentError(
-            "the first joint is not floating",
-            where=f"robot {model.name!r}",
-            got=root,
-            remedy="Load it with floating_base=True.",
+            "the first joint is not floating", where=f"robot {model.name!r}", remedy="Load it with floating_base=True."
         )
     parameters, rows = BodyParameters(model), model.v_slice(root)
     t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:
-        raise ArgumentError(
-            f"expected ({len(q)},), got {t.shape}", where="t", got=t.shape, remedy="One time a row of q."
-        )
+        raise ArgumentError(f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q.")
     if not external:
         raise ArgumentError(
-            "no external wrench was recorded",
-            where="external",
-            got=external,
-            remedy="Give the wrenches of force plates or sensors.",
+            "no external wrench was recorded", where="external", remedy="Give the wrenches of force plates or sensors."
         )
     require_increasing(t)
     data = _blocks(model, t, q, external, rows, window, block)
-    known, prior = identifiable_parameters(parameters, rows=rows), parameters.values()
-    base = weighted_least_squares(known, data, known.base.values(prior), confidence=confidence, unseen="keep")
+    identifiable, prior = identifiable_parameters(parameters, rows=rows), parameters.values()
+    base = weighted_least_squares(
+        identifiable, data, identifiable.base.values(prior), confidence=confidence, unseen="keep"
+    )
     noise = base.noise * np.sqrt(base.correlation)
-    full = consistent_parameters(known, data, noise, prior, spread=spread)
+    full = consistent_parameters(identifiable, data, noise, prior, spread=spread)
 
-    error = root_mean_square(held_out_bodies(known, data, noise, prior, full))
-    found = with_parameters(parameters, full.values)
+    error = root_mean_square(held_out_bodies(identifiable, data, noise, prior, full))
+    identified = with_parameters(parameters, full.values)
     return SegmentIdentification(
         model,
-        found,
+        identified,
         base,
         full,
-        known,
+        identifiable,
         data.rms(data.effort - data.Y @ full.values),
         data.rms(data.effort - data.Y @ prior),
         error,
@@ -160,9 +154,7 @@ def _blocks(
     edge = samples // 4
     parts = [slice(p.start + edge, p.stop - edge) for p in parts if p.stop - p.start > 2 * samples]
     if not parts:
-        raise ArgumentError(
-            "there is no stretch without gaps", where="t", got=len(t), remedy="Record at a steady rate."
-        )
+        raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
     on_links: dict[str, Array] = {}
     there = np.ones(len(t), dtype=bool)
     for wrench in external:

@@ -30,7 +30,7 @@ def stretches(m: int) -> NDArray[np.int64]:
 
 
 def held_out_least_squares(
-    known: Identifiable,
+    identifiable: Identifiable,
     data: Blocks,
     base: BaseEstimate,
     prior: Array,
@@ -45,21 +45,23 @@ def held_out_least_squares(
         instruments: see :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
         without: (nbase,) parameters that are left out: zero.
     """
-    kept = np.ones(len(known), dtype=bool) if without is None else ~without
-    scale, use = known.sensitivity[kept], data.use[..., None]
-    Y = np.where(use, known.base.regressor(data.Y)[..., kept] / scale, 0.0)
+    kept = np.ones(len(identifiable), dtype=bool) if without is None else ~without
+    scale, use = identifiable.sensitivity[kept], data.use[..., None]
+    Y = np.where(use, identifiable.base.regressor(data.Y)[..., kept] / scale, 0.0)
     Z = Y / base.noise[:, None] ** 2 if instruments is None else np.where(use, instruments[..., kept] / scale, 0.0)
     y, rows = np.where(data.use, data.effort, 0.0), [stretches(len(data.effort)) == f for f in range(FOLDS)]
     G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
     c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
-    hold = known.information[np.ix_(kept, kept)] / np.outer(scale, scale)
+    hold = identifiable.information[np.ix_(kept, kept)] / np.outer(scale, scale)
     hold = hold * (_HELD**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
     x = np.linalg.solve(G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * prior[kept]))[..., None])[..., 0]
-    left = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
-    return np.asarray(np.where(data.use, left, np.nan))
+    residual = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
+    return np.asarray(np.where(data.use, residual, np.nan))
 
 
-def held_out_bodies(known: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate) -> Array:
+def held_out_bodies(
+    identifiable: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate
+) -> Array:
     """The same of bodies that can exist.
 
     Args:
@@ -71,22 +73,22 @@ def held_out_bodies(known: Identifiable, data: Blocks, noise: Array, prior: Arra
         own = (fold == f)[:, None]
         rest = dataclasses.replace(data, use=data.use & ~own)
         x = consistent_parameters(
-            known, rest, noise, prior, spread=full.spread, share=full.share, begin=full.free, evaluations=10
+            identifiable, rest, noise, prior, spread=full.spread, share=full.share, begin=full.free, evaluations=10
         )
         out = np.where(data.use & own, data.effort - data.Y @ x.values, out)
     return out
 
 
-def stretch_squares(left: Array) -> Array:
+def stretch_squares(residual: Array) -> Array:
     """(folds,) sums of squared differences (m, ...), NaN where a block is not used."""
-    fold = stretches(len(left))
-    return np.array([np.nansum(left[fold == f] ** 2) for f in range(FOLDS)])
+    fold = stretches(len(residual))
+    return np.array([np.nansum(residual[fold == f] ** 2) for f in range(FOLDS)])
 
 
-def root_mean_square(left: Array) -> Array:
+def root_mean_square(residual: Array) -> Array:
     """(nv,) of (m, nv) differences, NaN where a block is not used."""
-    count = np.maximum((~np.isnan(left)).sum(axis=0), 1)
-    return np.asarray(np.sqrt(np.nansum(left**2, axis=0) / count))
+    count = np.maximum((~np.isnan(residual)).sum(axis=0), 1)
+    return np.asarray(np.sqrt(np.nansum(residual**2, axis=0) / count))
 
 
 def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:

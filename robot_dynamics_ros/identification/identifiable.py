@@ -58,14 +58,7 @@ class Identifiable:
         return text + (" ..." if len(others) > terms else "")
 
 
-def identifiable_parameters(
-    parameters: EffortParameters,
-    *,
-    rows: slice = slice(None),
-    samples: int | None = None,
-    seed: int = 0,
-    tolerance: float = 1e-8,
-) -> Identifiable:
+def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice(None)) -> Identifiable:
     """Find the base parameters from the regressor at random states of fast motion.
 
     Args:
@@ -73,8 +66,8 @@ def identifiable_parameters(
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """
-    model, rng = parameters.model, np.random.default_rng(seed)
-    count = samples or max(200, 6 * len(parameters))
+    model, rng = parameters.model, np.random.default_rng(0)
+    count = max(200, 6 * len(parameters))
     q = random_configuration(model, rng, size=count)
     limit = np.where(np.isfinite(model.velocity_limit), _SPEED_SHARE * model.velocity_limit, _NO_LIMIT)
     limit = np.where(limit > 0.0, limit, 1.0)
@@ -86,7 +79,7 @@ def identifiable_parameters(
     W = (parameters.regressor(q, v, a)[:, rows] / scale[:, None]).reshape(effort.size, -1)
     norms = np.sqrt(np.mean(W * W, axis=0))
     W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0  # rounding errors
-    base = independent_columns(W, tolerance, equilibrate=True)
+    base = independent_columns(W, 1e-8, equilibrate=True)
     names = []
     for k, own in enumerate(base.independent):
         more = int(np.count_nonzero(base.combination[k])) - 1

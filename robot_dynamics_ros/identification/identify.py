@@ -67,8 +67,8 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "load", "position", "position2", "sigmoid", "coupled", "rotor",
-            "crosstalk";
+            "presliding", "stribeck", "asymmetry", "quadratic", "load", "position", "position2", "sigmoid",
+            "coupled", "rotor", "crosstalk";
             "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
@@ -112,26 +112,23 @@ class IdentificationSettings:
         ):
             value = getattr(self, name)
             if not (value is None and name in ("window", "spread")) and not low < value < high:
-                raise ArgumentError(
-                    f"expected a number between {low:g} and {high:g}, got {value!r}", where=name, got=value
-                )
+                raise ArgumentError(f"expected a number between {low:g} and {high:g}, got {value!r}", where=name)
         for name, other in (("unseen", "keep"), ("plausibility", "accept")):
             value = getattr(self, name)
             if value not in ("refuse", other):
-                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name, got=value)
+                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name)
         for name in self.forms:
             if name not in ("presliding", *EFFECTS):
-                known = ("presliding", *EFFECTS, "auto", "simple")
-                raise UnknownNameError("form of friction", name, known, where="friction")
+                identifiable = ("presliding", *EFFECTS, "auto", "simple")
+                raise UnknownNameError("form of friction", name, identifiable, where="friction")
         if self.known_load is not None and self.currents is None:
             raise ArgumentError(
                 "a known load shows torque constants, and efforts are no currents",
                 where="known_load",
-                got=self.known_load.link,
                 remedy="Give currents, too: {} or --currents.",
             )
         if self.delay is not None and not abs(self.delay) < 1.0:
-            raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay", got=self.delay)
+            raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay")
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -212,8 +209,8 @@ class Identification:
 
     def value(self, joint: int, name: str) -> float:
         """A joint's parameter, 0 where it has none of this name."""
-        at = self.parameters.at(joint, name)
-        return float(self.full.values[at]) if at >= 0 else 0.0
+        index = self.parameters.index(joint, name)
+        return float(self.full.values[index]) if index >= 0 else 0.0
 
     def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, in_order: bool = True) -> Array:
         """Motor efforts for a motion: inverse dynamics, friction and offset.
@@ -234,7 +231,7 @@ class Identification:
         rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(a)  # rotors are among the others
         if self.least_squares_share.any():
             rigid = rigid + _regressor_times(self.prior, q, v, a, values[:, bodies] - self.full.values[bodies])
-        return np.asarray(rigid + joints + self.parameters.known(v, a))
+        return np.asarray(rigid + joints + self.parameters.fixed_effort(v, a))
 
     def urdf(self) -> str:
         """URDF text of ``model``; visuals, limits and the like are those of the prior's URDF, if it is at hand."""
@@ -293,8 +290,8 @@ def identify_recordings(
     """
     s = settings or IdentificationSettings()
     EffortParameters(model, s.terms)
-    given = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    motion = Motion.of_recordings(model, given, window=s.window, check=_check(model, s), workers=workers)
+    several = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    motion = Motion.of_recordings(model, several, window=s.window, check=_check(model, s), workers=workers)
     return _identify(model, motion, s, progress)
 
 
@@ -337,12 +334,12 @@ class _Fit:
     """Base parameters of one form of all joints' friction.
 
     Attributes:
-        known: the parameters, and ``prior``: (p,) what the model says they are.
+        identifiable: the parameters, and ``prior``: (p,) what the model says they are.
         motion, data: the motion with its efforts ``delay`` s earlier, and its blocks.
         base: the estimate.
     """
 
-    known: Identifiable
+    identifiable: Identifiable
     prior: Array
     delay: float
     motion: Motion
@@ -351,8 +348,8 @@ class _Fit:
 
     def least_squares_left(self, instruments: Array | None = None) -> Array:
         """(m, nv) what least squares leave of stretches that they are not made from."""
-        prior = self.known.base.values(self.prior)
-        return held_out_least_squares(self.known, self.data, self.base, prior, instruments=instruments)
+        prior = self.identifiable.base.values(self.prior)
+        return held_out_least_squares(self.identifiable, self.data, self.base, prior, instruments=instruments)
 
 
 class _Fits:
@@ -365,12 +362,12 @@ class _Fits:
         self.rate = motion.mean(motion.smoothed(rigid)[1], settings.block)
 
     def base(
-        self, known: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
+        self, identifiable: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
-        s, prior = self.settings, known.base.values(known.parameters.values(self.model))
+        s, prior = self.settings, identifiable.base.values(identifiable.parameters.values(self.model))
         return weighted_least_squares(
-            known,
+            identifiable,
             data,
             prior,
             confidence=s.confidence,
@@ -379,25 +376,27 @@ class _Fits:
             instruments=instruments,
         )
 
-    def aligned(self, known: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
+    def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""
         for k in range(times + 1):
             shifted = self.motion.earlier(delay)
-            data = blocks(known.parameters, shifted, length=self.settings.block, slow=self.slow)
-            base = self.base(known, data, unseen)
+            data = blocks(identifiable.parameters, shifted, length=self.settings.block, slow=self.slow)
+            base = self.base(identifiable, data, unseen)
             if self.settings.delay is None and k < times:
-                delay += _late(known, data, base, self.rate)
-        return _Fit(known, known.parameters.values(self.model), delay, shifted, data, base)
+                delay += _late(identifiable, data, base, self.rate)
+        return _Fit(identifiable, identifiable.parameters.values(self.model), delay, shifted, data, base)
 
     def of_form(self, fit: _Fit, parameters: EffortParameters) -> _Fit:
         """The same motion with other parameters of the joints."""
-        known = identifiable_parameters(parameters)
+        identifiable = identifiable_parameters(parameters)
         data = fit.data.with_parameters(parameters, fit.motion, self.settings.block)
-        return _Fit(known, parameters.values(self.model), fit.delay, fit.motion, data, self.base(known, data))
+        return _Fit(
+            identifiable, parameters.values(self.model), fit.delay, fit.motion, data, self.base(identifiable, data)
+        )
 
     def with_rotors(self, fit: _Fit) -> _Fit:
         """With a rotor on every joint, if least squares predict clearly better by them."""
-        parameters = fit.known.parameters
+        parameters = fit.identifiable.parameters
         forms = tuple(
             e if "rotor" in e.effects else dataclasses.replace(e, effects=(*e.effects, "rotor"))
             for e in parameters.effects
@@ -417,18 +416,18 @@ class _Fits:
         Returns:
             (nv, p) parameters of each joint's efforts, (nv,) shares, and (m, nv) what they leave.
         """
-        nv, columns = self.model.nv, fit.known.base.regressor(fit.data.Y)
-        values, left = np.tile(full.values, (nv, 1)), bodies.copy()
+        nv, columns = self.model.nv, fit.identifiable.base.regressor(fit.data.Y)
+        values, residual = np.tile(full.values, (nv, 1)), bodies.copy()
         if _few(fit.base, fit.data) >= 0.3:
-            return values, np.zeros(nv), left
-        plain = self.base(fit.known, fit.data, instruments=columns)  # each joint has the same weight
+            return values, np.zeros(nv), residual
+        plain = self.base(fit.identifiable, fit.data, instruments=columns)  # each joint has the same weight
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
         best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
         chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
         share = share_of(bodies, chosen, fit.data.rms(fit.data.effort))
         for j, k in enumerate(best):
-            values[j] += share[j] * _correction(fit.known, options[k][0], full)
-        return values, share, left + share * (chosen - left)
+            values[j] += share[j] * _correction(fit.identifiable, options[k][0], full)
+        return values, share, residual + share * (chosen - residual)
 
 
 def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell: Tell = silent) -> Identification:
@@ -445,30 +444,30 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
     fits = _Fits(model, motion, slow, s)
     fit, selection = _formed(fits, identifiable_parameters(parameters), first_delay, part(tell, 0.45, 0.8))
     tell(0.8, "bodies that can exist")
-    fit, full, left = _bodies(fits, fit, selection)
-    base, data, parameters = fit.base, fit.data, fit.known.parameters
+    fit, full, residual = _bodies(fits, fit, selection)
+    base, data, parameters = fit.base, fit.data, fit.identifiable.parameters
     tell(0.95, "share of least squares")
-    values, share, left = fits.mixed(fit, full, left)
-    found = with_parameters(parameters, full.values)
-    parameters = EffortParameters(model, s.terms, parameters.effects, found)
-    error = root_mean_square(left)
+    values, share, residual = fits.mixed(fit, full, residual)
+    identified = with_parameters(parameters, full.values)
+    parameters = EffortParameters(model, s.terms, parameters.effects, identified)
+    error = root_mean_square(residual)
 
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
     before = data.rms(data.effort - data.Y @ fit.prior)
     if s.plausibility == "refuse":
-        power = _friction_power(fit.known, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
+        power = _friction_power(fit.identifiable, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
         check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
         if _few(base, data) < 0.3:
             check_prediction(model.joint_names, error, before, data.rms(data.effort))
     return Identification(
         model,
-        found,
-        _friction(parameters, found, full.values),
+        identified,
+        _friction(parameters, identified, full.values),
         full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv),
         base,
         full,
         parameters,
-        fit.known,
+        fit.identifiable,
         float(fit.delay),
         motion.window,
         unexplained,
@@ -485,23 +484,23 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
     )
 
 
-def _formed(fits: _Fits, known: Identifiable, delay: float, tell: Tell) -> tuple[_Fit, Selection]:
+def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -> tuple[_Fit, Selection]:
     """The fit with the form of friction that predicts best, and how it was chosen."""
-    s, parameters = fits.settings, known.parameters
-    fit = fits.aligned(known, delay, 2, s.unseen)
+    s, parameters = fits.settings, identifiable.parameters
+    fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
-    def chosen(known: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
-        return select_effects(known, fit.data, fit.motion, s.block, fit.base.noise, fit.prior, forms, tell)
+    def chosen(identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
+        return select_effects(identifiable, fit.data, fit.motion, s.block, fit.base.noise, fit.prior, forms, tell)
 
-    selection = chosen(known, ())
+    selection = chosen(identifiable, ())
     if s.forms:
         noise = _honest(fit.base, selection, fit.data)
-        rough = consistent_parameters(known, fit.data, noise, fit.prior, spread=s.spread)
+        rough = consistent_parameters(identifiable, fit.data, noise, fit.prior, spread=s.spread)
         loaded = with_parameters(parameters, rough.values)
         parameters = EffortParameters(fits.model, s.terms, parameters.effects, loaded)
         few = _few(fit.base, fit.data) >= 0.3
         forms = tuple(form for form in s.forms if form == "presliding") if few else s.forms
-        selection = chosen(dataclasses.replace(known, parameters=parameters), forms, tell)
+        selection = chosen(dataclasses.replace(identifiable, parameters=parameters), forms, tell)
         parameters = EffortParameters(fits.model, s.terms, selection.effects, loaded)
         fit = fits.aligned(identifiable_parameters(parameters), fit.delay, 2)
     return fits.with_rotors(fit) if _few(fit.base, fit.data) < 0.3 else fit, selection
@@ -518,17 +517,17 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
         noise = _honest(fit.base, selection, fit.data)
-        return consistent_parameters(fit.known, fit.data, noise, fit.prior, spread=s.spread)
+        return consistent_parameters(fit.identifiable, fit.data, noise, fit.prior, spread=s.spread)
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
-        return held_out_bodies(fit.known, fit.data, _honest(fit.base, selection, fit.data), fit.prior, full)
+        return held_out_bodies(fit.identifiable, fit.data, _honest(fit.base, selection, fit.data), fit.prior, full)
 
     full = bodies(fit)
-    left = predicted(fit, full)
-    parameters = fit.known.parameters
+    residual = predicted(fit, full)
+    parameters = fit.identifiable.parameters
     needless = [
         len(e.effects) > 0 and x > _NEEDLESS * y
-        for e, x, y in zip(parameters.effects, root_mean_square(left), selection.simple_error, strict=True)
+        for e, x, y in zip(parameters.effects, root_mean_square(residual), selection.simple_error, strict=True)
     ]
     if any(needless):  # effects that the final estimate predicts worse with are left out
         plain = tuple(
@@ -537,16 +536,16 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         )
         fit = fits.of_form(fit, EffortParameters(fits.model, s.terms, plain, parameters.loaded))
         full = bodies(fit)
-        left = predicted(fit, full)
+        residual = predicted(fit, full)
     # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
-    for _ in range(_AGAIN if any("crosstalk" in form.effects for form in fit.known.parameters.effects) else 0):
-        found = with_parameters(fit.known.parameters, full.values)
-        parameters = EffortParameters(fits.model, s.terms, fit.known.parameters.effects, found)
+    for _ in range(_AGAIN if any("crosstalk" in form.effects for form in fit.identifiable.parameters.effects) else 0):
+        identified = with_parameters(fit.identifiable.parameters, full.values)
+        parameters = EffortParameters(fits.model, s.terms, fit.identifiable.parameters.effects, identified)
         data = fit.data.with_parameters(parameters, fit.motion, s.block)
-        known = dataclasses.replace(fit.known, parameters=parameters)
-        fit = dataclasses.replace(fit, known=known, data=data, base=fits.base(known, data))
+        identifiable = dataclasses.replace(fit.identifiable, parameters=parameters)
+        fit = dataclasses.replace(fit, identifiable=identifiable, data=data, base=fits.base(identifiable, data))
         full = bodies(fit)
-    return fit, full, left
+    return fit, full, residual
 
 
 def _diagnosed(
@@ -584,10 +583,10 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
     return tuple(notes)
 
 
-def _correction(known: Identifiable, base: BaseEstimate, full: ConsistentEstimate) -> Array:
+def _correction(identifiable: Identifiable, base: BaseEstimate, full: ConsistentEstimate) -> Array:
     """(p,) what to add to possible parameters so that they have the base parameters of least squares."""
     out = np.zeros(len(full.values))
-    out[known.base.independent] = base.values - known.base.values(full.values)
+    out[identifiable.base.independent] = base.values - identifiable.base.values(full.values)
     return out
 
 
@@ -599,13 +598,15 @@ def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) 
     return np.concatenate(products).reshape(q.shape)
 
 
-def _friction_power(known: Identifiable, base: BaseEstimate, data: Blocks) -> Array:
+def _friction_power(identifiable: Identifiable, base: BaseEstimate, data: Blocks) -> Array:
     """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W; of coupled joints their sum."""
-    parameters, independent = known.parameters, known.base.independent
+    parameters, independent = identifiable.parameters, identifiable.base.independent
     out = np.zeros(parameters.model.nv)
     for j in range(parameters.model.nv):
-        columns = [at for kind in ("viscous", "coulomb", *COUPLING[3:]) if (at := parameters.at(j, kind)) >= 0]
-        values = [base.values[np.flatnonzero(independent == at)[0]] if at in independent else 0.0 for at in columns]
+        columns = [index for kind in ("viscous", "coulomb", *COUPLING[3:]) if (index := parameters.index(j, kind)) >= 0]
+        values = [
+            base.values[np.flatnonzero(independent == index)[0]] if index in independent else 0.0 for index in columns
+        ]
         if columns:
             out[j] = float(np.mean(data.Y[:, j, columns] @ values * data.v[:, j]))
     coupled = ["coupled" in form.effects for form in parameters.effects]
@@ -624,11 +625,15 @@ def _honest(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
     return np.asarray(np.sqrt((base.noise**2 + few * missed) * base.correlation))
 
 
-def _late(known: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
+def _late(identifiable: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
     """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the base parameters."""
     use = data.use & np.isfinite(rate)
     w = np.broadcast_to(1.0 / base.noise, rate.shape)[use]
-    A, x, r = known.base.regressor(data.Y)[use] * w[:, None] / known.sensitivity, -rate[use] * w, base.residual[use] * w
+    A, x, r = (
+        identifiable.base.regressor(data.Y)[use] * w[:, None] / identifiable.sensitivity,
+        -rate[use] * w,
+        base.residual[use] * w,
+    )
     x -= A @ np.linalg.lstsq(A, x, rcond=1e-10)[0]
     power = float(x @ x)
     return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0
@@ -636,14 +641,16 @@ def _late(known: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) ->
 
 def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
     """Friction as a function of speed."""
-    rise = np.array([max(values[at], 0.0) if (at := parameters.at(j, "rise")) >= 0 else 0.0 for j in range(model.nv)])
+    rise = np.array(
+        [max(values[index], 0.0) if (index := parameters.index(j, "rise")) >= 0 else 0.0 for j in range(model.nv)]
+    )
     return Friction.of(
         model,
         breakaway=(model.friction + rise).tolist(),
         stribeck_speed=[e.numbers.get("stribeck_speed", 0.1) for e in parameters.effects],
         smoothing=parameters.smoothing.tolist(),
         coupling=[
-            {**form.all_numbers, **{n: max(values[parameters.at(j, n)], 0.0) for n in form.parameters}}
+            {**form.all_numbers, **{n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters}}
             for j, form in enumerate(parameters.effects)
         ],
     )

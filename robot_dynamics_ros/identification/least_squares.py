@@ -63,11 +63,11 @@ class BaseEstimate:
     residual: Array
 
 
-def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
+def excitation_of(identifiable: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
     """Share of each direction in parameter space that a motion shows, compared with fast random motion.
 
     Args:
-        W: (rows, nbase) regressor, efforts in units of ``known.effort_scale``.
+        W: (rows, nbase) regressor, efforts in units of ``identifiable.effort_scale``.
         count: number of states that it is of.
         tolerance: directions that show less than this share are unseen.
 
@@ -77,8 +77,8 @@ def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -
     """
     from scipy.linalg import eigh
 
-    strength = known.sensitivity
-    reference = known.information / np.outer(strength, strength)
+    strength = identifiable.sensitivity
+    reference = identifiable.information / np.outer(strength, strength)
     reference[np.diag_indices_from(reference)] += 1e-12
     Wn = W / strength
     squared, T = eigh(Wn.T @ Wn / max(count, 1), reference)
@@ -89,9 +89,9 @@ def excitation_of(known: Identifiable, W: Array, count: int, tolerance: float) -
     return T / strength[:, None], share, taking
 
 
-def _poor(known: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExcitation:
+def _poor(identifiable: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExcitation:
     """The error about parameters that are not seen."""
-    counts, joints = data.use.mean(axis=0), known.parameters.model.joint_names
+    counts, joints = data.use.mean(axis=0), identifiable.parameters.model.joint_names
     still = [name for name, share in zip(joints, counts, strict=True) if share < 0.01]
     more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
     return PoorExcitation(
@@ -103,7 +103,7 @@ def _poor(known: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExci
 
 
 def weighted_least_squares(
-    known: Identifiable,
+    identifiable: Identifiable,
     data: Blocks,
     prior: Array,
     *,
@@ -131,27 +131,26 @@ def weighted_least_squares(
     """
     from scipy.special import stdtrit
 
-    Yb = known.base.regressor(data.Y)
+    Yb = identifiable.base.regressor(data.Y)
     use, m, nv = data.use, *data.effort.shape
-    if use.sum() < (2 * len(known) if unseen != "keep" else 2 * nv):
+    if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
         raise ArgumentError(
-            f"{int(use.sum())} usable rows are too few for {len(known)} parameters",
+            f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters",
             where="recording",
-            got=int(use.sum()),
             remedy=f"Record longer. {_REMEDY}",
         )
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
-    scaled = rows / known.effort_scale[joint, None]
-    T, share, taking = excitation_of(known, scaled, m, tolerance)
-    names = tuple(name for name, hidden in zip(known.names, taking, strict=True) if hidden)
+    scaled = rows / identifiable.effort_scale[joint, None]
+    T, share, taking = excitation_of(identifiable, scaled, m, tolerance)
+    names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        raise _poor(known, data, names)
+        raise _poor(identifiable, data, names)
     seen = share >= tolerance
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior
     B = A if instruments is None else instruments[use] @ Z
-    sigma, floor, kappa = known.effort_scale.copy(), 1e-9 * known.effort_scale, np.ones(nv)
+    sigma, floor, kappa = identifiable.effort_scale.copy(), 1e-9 * identifiable.effort_scale, np.ones(nv)
     x, table = np.zeros(Z.shape[1]), np.full((m, nv), np.nan)
     for _ in range(passes):
         w = 1.0 / sigma[joint]
@@ -171,10 +170,10 @@ def weighted_least_squares(
     error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    singular = np.linalg.svd(scaled / known.sensitivity, compute_uv=False)  # columns by what fast motion shows
+    singular = np.linalg.svd(scaled / identifiable.sensitivity, compute_uv=False)  # columns by what fast motion shows
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
     values, width = prior + Z @ x, quantile * error
-    return BaseEstimate(known.names, values, error, width, confidence, sigma, kappa, condition, names, table)
+    return BaseEstimate(identifiable.names, values, error, width, confidence, sigma, kappa, condition, names, table)
 
 
 def _covariances(

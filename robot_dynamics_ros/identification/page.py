@@ -32,7 +32,7 @@ body{background:#181818;color:#ddd}.finding{background:#262626}td,th{border-colo
 
 
 def report_html(
-    found: Identification,
+    result: Identification,
     comparisons: Sequence[Comparison] = (),
     checks: Sequence[Comparison] = (),
     recordings: Sequence[Recording] = (),
@@ -49,7 +49,7 @@ def report_html(
         estimates: other estimators, side by side.
     """
     drawn = [*comparisons[:1], *checks]
-    total, done = 1 + len(drawn) * found.prior.nv, 0
+    total, done = 1 + len(drawn) * result.prior.nv, 0
 
     def picture(draw: Callable[[], Figure], words: str) -> str:
         nonlocal done
@@ -67,21 +67,21 @@ def report_html(
             f'<img alt="{html.escape(words)}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
         )
 
-    name = html.escape(found.prior.name)
+    name = html.escape(result.prior.name)
     lines = [
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Identification of {name}</title>',
         f"<style>{STYLE}</style></head><body><h1>Identification of {name}</h1>",
-        *(f'<div class="finding {level}">{html.escape(text)}</div>' for level, text in findings(found, checks)),
+        *(f'<div class="finding {level}">{html.escape(text)}</div>' for level, text in findings(result, checks)),
         "<h2>What it explains, and how sure it is</h2>",
-        picture(lambda: plot_identification(found), "root mean squares and base parameters"),
+        picture(lambda: plot_identification(result), "root mean squares and base parameters"),
     ]
     for number, c in enumerate(drawn):
-        known = "identified from" if number < len(comparisons[:1]) else "not identified from"
-        lines.append(f"<h2>{html.escape(c.source)} ({known})</h2>")
-        for joint in found.prior.joint_names:
+        role = "identified from" if number < len(comparisons[:1]) else "not identified from"
+        lines.append(f"<h2>{html.escape(c.source)} ({role})</h2>")
+        for joint in result.prior.joint_names:
             lines.append(f"<h3>{html.escape(joint)}</h3>")
-            lines.append(picture(lambda c=c, joint=joint: plot_joint(found, c, joint), f"{joint}, {c.source}"))  # type: ignore[misc]
-    lines += ["<h2>All numbers</h2>", _as_html(report_text(found, recordings, checks, estimates)), "</body></html>"]
+            lines.append(picture(lambda c=c, joint=joint: plot_joint(result, c, joint), f"{joint}, {c.source}"))  # type: ignore[misc]
+    lines += ["<h2>All numbers</h2>", _as_html(report_text(result, recordings, checks, estimates)), "</body></html>"]
     return "\n".join(lines) + "\n"
 
 

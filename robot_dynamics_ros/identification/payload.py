@@ -138,7 +138,6 @@ def payload_motion(
         raise ArgumentError(
             "no motion within the bounds shows a payload",
             where="payload motion",
-            got=link,
             remedy="Give the joints more room, or another pose: some joint has to feel the payload's weight.",
         )
     return chosen
@@ -156,7 +155,6 @@ def _bounds(
         raise ArgumentError(
             f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}",
             where="q0",
-            got=float(q0[i]),
             remedy="Move the arm to where it may move.",
         )
     return low, high
@@ -184,9 +182,7 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
     i = model.link_index(link)
     body = int(model.link_body[i])
     if body < 0:
-        raise ArgumentError(
-            f"link {link!r} does not move", where="link", got=link, remedy="Name a link beyond a moving joint."
-        )
+        raise ArgumentError(f"link {link!r} does not move", where="link", remedy="Name a link beyond a moving joint.")
     return body, np.asarray(model.link_rotation[i]), np.asarray(model.link_position[i])
 
 
@@ -201,9 +197,7 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
     if covariance.ndim == 0:
         spreads = _ARM_ERRORS if arm_error is None else covariance.reshape(1)
         if not (0.0 <= spreads[0] < 10.0):
-            raise ArgumentError(
-                "expected a relative error of at least 0", where="arm_error", got=arm_error, remedy="0.03 is 3 %."
-            )
+            raise ArgumentError("expected a relative error of at least 0", where="arm_error", remedy="0.03 is 3 %.")
         directions = np.zeros((size, size))
         for k, body in enumerate(inertial_parameters(model).reshape(-1, 10)):
             own = slice(10 * k, 10 * k + 10)
@@ -213,7 +207,6 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
         raise ArgumentError(
             f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters",
             where="arm_error",
-            got=covariance.shape,
             remedy="Give identification.body_covariance with identification.model.",
         )
     power, vectors = np.linalg.eigh(covariance)
@@ -331,23 +324,23 @@ def estimate_payload(
         problem = _Problem(model, rows, directions.shape[1])
         for _ in range(_WEIGHTS):
             solution, covariance, spread = problem.averaged(weight, spreads)
-            left = problem.residual(solution)
-            rms = np.sqrt(np.nansum(left**2, axis=0) / np.maximum(rows.use.sum(axis=0), 1))
-            alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in left.T])
+            residual = problem.residual(solution)
+            rms = np.sqrt(np.nansum(residual**2, axis=0) / np.maximum(rows.use.sum(axis=0), 1))
+            alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in residual.T])
             weight = 1.0 / (np.maximum(rms, 1e-6 * usual) * np.sqrt(alike))
-        delay = _corrected(delay, m, rows, left, weight)
+        delay = _corrected(delay, m, rows, residual, weight)
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
 
 def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, directions: Array) -> _Rows:
     """Block averages: columns of the payload on a body, then of the arm's own errors."""
-    known = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
+    arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
     Y = m.mean_regressor(model, _BLOCK)
     v = m.mean(m.v, _BLOCK)
     # while a joint turns back it may stick, and its friction is anything
     slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
     return _Rows(
-        m.mean(m.effort - known, _BLOCK),
+        m.mean(m.effort - arm_effort, _BLOCK),
         np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1),
         v,
         m.mean(np.tanh(m.v / friction.smoothing), _BLOCK),
@@ -355,13 +348,13 @@ def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, direction
     )
 
 
-def _corrected(delay: float, m: Motion, rows: _Rows, left: Array, weight: Array) -> float:
+def _corrected(delay: float, m: Motion, rows: _Rows, residual: Array, weight: Array) -> float:
     """s by which efforts are late, with what residuals show of it to first order."""
     rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
     power = float((rate * rate).sum())
     if power <= 0.0:
         return delay
-    return float(np.clip(delay - float(np.nansum(rate * left * weight)) / power, -_LATEST, _LATEST))
+    return float(np.clip(delay - float(np.nansum(rate * residual * weight)) / power, -_LATEST, _LATEST))
 
 
 def estimate_payload_at_rest(
@@ -395,7 +388,7 @@ def estimate_payload_at_rest(
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
         raise ArgumentError(
-            f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}", where="q, effort", got=q
+            f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}", where="q, effort"
         )
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
@@ -422,7 +415,6 @@ def _result(
         raise ArgumentError(
             f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg",
             where="payload",
-            got=mass,
             remedy="If there is one: check signs and offsets of efforts, and that the model is the arm without it.",
         )
     com = x[1:4] / mass

@@ -69,7 +69,6 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
             f"{q.min():.4g} to {q.max():.4g}",
             where="q",
-            got=(float(q.min()), float(q.max())),
             remedy=cause or "Check units, signs and zero positions, and whether this is the robot's URDF.",
         )
     limit = model.velocity_limit
@@ -81,7 +80,6 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         raise Implausible(
             f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit",
             where="t, q",
-            got=float(speed[:, j].max()),
             remedy="Check the units of positions (rad, m) and times (s).",
         )
 
@@ -91,12 +89,12 @@ def _within(model: RobotModel, j: int, q: Array) -> Array:
     return np.asarray((q >= model.lower[j]) & (q <= model.upper[j]))
 
 
-def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, friction_power: Array) -> None:
+def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array, friction_power: Array) -> None:
     """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
 
     Args:
         noise: (nv,) what base parameters leave of one block's efforts.
-        left: (nv,) what the bodies found leave.
+        residual: (nv,) what the bodies found leave.
         friction_power: (nv,) mean power that friction takes by the base parameters, W.
 
     Raises:
@@ -105,14 +103,13 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, left: Array, fri
     effort = np.sqrt(np.where(data.use, data.effort**2, 0.0).sum(axis=0) / np.maximum(data.use.sum(axis=0), 1))
     speed = np.sqrt(np.mean(data.v**2, axis=0))
     driven = friction_power < -np.maximum(0.05 * effort, 2.0 * noise) * speed
-    worse = (left > _WORSE * noise) & (left > _UNEXPLAINED * effort)
+    worse = (residual > _WORSE * noise) & (residual > _UNEXPLAINED * effort)
     for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
         if joints.any():
             names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]
             raise Implausible(
                 f"{what} {_list(names)}",
                 where="recording",
-                got=tuple(names),
                 remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
                 "URDF and gravity's direction.",
             )
@@ -142,7 +139,6 @@ def check_prediction(
             "the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: "
             + ", ".join(worse),
             where=source,
-            got=tuple(worse),
             remedy="Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or "
             "carry what they did not carry before. --plausibility accept writes it all the same.",
         )

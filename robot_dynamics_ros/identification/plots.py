@@ -22,7 +22,7 @@ _MOST_POINTS = 4000
 _BEFORE, _AFTER = SERIES[1], SERIES[0]
 
 
-def plot_identification(found: Identification, path: str | Path | None = None) -> Figure:
+def plot_identification(result: Identification, path: str | Path | None = None) -> Figure:
     """Draw what was identified: for each joint the root mean square of the efforts and of what the prior and the
     identified robot leave unexplained; for each base parameter its value with the confidence interval.
 
@@ -37,9 +37,9 @@ def plot_identification(found: Identification, path: str | Path | None = None) -
         ArgumentError: the file cannot be written.
     """
     plt = pyplot()
-    model = found.prior
+    model = result.prior
     kinds = joint_kinds(model)
-    base = found.base
+    base = result.base
     shown = np.argsort(-np.abs(base.values))[:_MOST_ROWS]
     shown = shown[np.isfinite(base.half_width[shown])]
     tall = max(2.0 + 0.33 * max(model.nv, 3), 1.0 + 0.19 * len(shown))
@@ -49,16 +49,16 @@ def plot_identification(found: Identification, path: str | Path | None = None) -
         axes = []
         for row, (kind, joints) in enumerate(kinds.items()):
             axis = figure.add_subplot(grid[row, 0])
-            _bars(axis, found, joints, unit_of("effort", kind)[0])
+            _bars(axis, result, joints, unit_of("effort", kind)[0])
             axes.append(axis)
         axis = figure.add_subplot(grid[:, 1])
-        _parameters(axis, found, shown)
+        _parameters(axis, result, shown)
         axes.append(axis)
         legend(figure, axes, below=True)  # long titles would run into it beside them
         return save(figure, path)
 
 
-def plot_joint(found: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Figure:
+def plot_joint(result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Figure:
     """Draw one joint of a recording: measured and predicted efforts, their difference and its spectrum, the motion, and
     it was seen in, and friction, all before and after the identification.
 
@@ -76,7 +76,7 @@ def plot_joint(found: Identification, comparison: Comparison, joint: str, path: 
         ArgumentError: the file cannot be written.
     """
     plt = pyplot()
-    model = found.prior
+    model = result.prior
     if joint not in model.joint_names:
         raise UnknownNameError("joint", joint, model.joint_names)
     j = model.joint_names.index(joint)
@@ -85,18 +85,18 @@ def plot_joint(found: Identification, comparison: Comparison, joint: str, path: 
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(13.0, 7.6))
         grid = figure.add_gridspec(3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22)
-        over, left = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
-        left.sharex(over)
+        over, rest = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+        rest.sharex(over)
         spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
-        _over_time(over, left, c, j, unit_of("effort", kind)[0])
+        _over_time(over, rest, c, j, unit_of("effort", kind)[0])
         _spectrum(spectrum, c, j, unit_of("effort", kind)[0])
-        _excitation(seen, found, c, j, kind)
+        _excitation(seen, result, c, j, kind)
         _friction(friction, c, j, kind)
         over.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         return save(figure, path)
 
 
-def _over_time(over: Axes, left: Axes, c: Comparison, j: int, unit: str) -> None:
+def _over_time(over: Axes, rest: Axes, c: Comparison, j: int, unit: str) -> None:
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
         first = part is c.parts[0]
@@ -109,13 +109,13 @@ def _over_time(over: Axes, left: Axes, c: Comparison, j: int, unit: str) -> None
                     (c.identified, _AFTER, "identified"),
                 ),
             ),
-            (left, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
+            (rest, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
         ):
             for values, colour, label in curves:
                 axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if first else None)
     over.set_title(f"effort, measured and predicted [{unit}]")
-    left.set_title(f"what is left of it [{unit}]")
-    left.set_xlabel("time [s]")
+    rest.set_title(f"what is left of it [{unit}]")
+    rest.set_xlabel("time [s]")
 
 
 def _spectrum(axis: Axes, c: Comparison, j: int, unit: str) -> None:
@@ -137,16 +137,16 @@ def _spectrum(axis: Axes, c: Comparison, j: int, unit: str) -> None:
     axis.set_xlabel("frequency [Hz]")
 
 
-def _excitation(axis: Axes, found: Identification, c: Comparison, j: int, kind: str) -> None:
+def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
     k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)
-    for limit in (found.prior.lower[j], found.prior.upper[j]):
+    for limit in (result.prior.lower[j], result.prior.upper[j]):
         if np.isfinite(limit):
             axis.axvline(factor * limit, color="#bbbbbb", lw=0.8)
     for sign in (-1.0, 1.0):
-        if 0.0 < found.prior.velocity_limit[j] < np.inf:
-            axis.axhline(sign * factor * found.prior.velocity_limit[j], color="#bbbbbb", lw=0.8)
+        if 0.0 < result.prior.velocity_limit[j] < np.inf:
+            axis.axhline(sign * factor * result.prior.velocity_limit[j], color="#bbbbbb", lw=0.8)
     axis.set_title(f"motion: speed [{rate}] over position")
     axis.set_xlabel(f"position [{unit}]")
 
@@ -160,11 +160,11 @@ def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
     axis.set_xlabel(f"speed [{rate}]")
 
 
-def _bars(axis: Axes, found: Identification, joints: list[int], unit: str) -> None:
-    names = [found.prior.joint_names[j] for j in joints]
-    columns = [found.prior.v_slice(name).start for name in names]
+def _bars(axis: Axes, result: Identification, joints: list[int], unit: str) -> None:
+    names = [result.prior.joint_names[j] for j in joints]
+    columns = [result.prior.v_slice(name).start for name in names]
     for k, (values, label) in enumerate(
-        ((found.effort_rms, "recorded effort"), (found.prior_rms, "prior leaves"), (found.rms, "identified leaves"))
+        ((result.effort_rms, "recorded effort"), (result.prior_rms, "prior leaves"), (result.rms, "identified leaves"))
     ):
         axis.barh(np.arange(len(names)) + 0.27 * (k - 1), values[columns], 0.25, color=SERIES[k], label=label)
     axis.set_yticks(np.arange(len(names)), names)
@@ -173,8 +173,8 @@ def _bars(axis: Axes, found: Identification, joints: list[int], unit: str) -> No
     axis.set_title(f"effort, root mean square [{unit}]")
 
 
-def _parameters(axis: Axes, found: Identification, shown: NDArray[np.intp]) -> None:
-    base = found.base
+def _parameters(axis: Axes, result: Identification, shown: NDArray[np.intp]) -> None:
+    base = result.base
     y = np.arange(len(shown))
     axis.axvline(0.0, color="#bbbbbb", lw=0.8)
     axis.errorbar(
@@ -186,8 +186,8 @@ def _parameters(axis: Axes, found: Identification, shown: NDArray[np.intp]) -> N
     largest = float(np.abs(base.values[shown]).max(initial=1e-6))
     axis.set_xscale("symlog", linthresh=10.0 ** np.floor(np.log10(0.02 * largest)))
     axis.margins(x=0.06)
-    left = f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
-    axis.set_title(f"base parameters [kg, kg m, kg m² and of friction]{left}")
+    low = f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
+    axis.set_title(f"base parameters [kg, kg m, kg m² and of friction]{low}")
 
 
 def _short(name: str) -> str:

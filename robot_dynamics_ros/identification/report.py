@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -22,7 +22,7 @@ from robot_dynamics_ros.recordings.recording import Recording
 
 
 def report_text(
-    found: Identification,
+    result: Identification,
     recordings: Sequence[Recording] = (),
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
@@ -34,40 +34,40 @@ def report_text(
         checks: comparisons with recordings that it was not identified from.
         estimates: other estimators, side by side.
     """
-    base = found.base
+    base = result.base
     lines = [
-        f"# Identification of {found.prior.name}",
+        f"# Identification of {result.prior.name}",
         "",
-        f"{found.duration:.1f} s of motion; {len(base.names)} base parameters, {int(np.isfinite(base.standard_error).sum())} of "
-        f"them seen; condition number {base.condition:.0f}; efforts are {1e3 * found.delay:.2f} ms late; positions smoothed over "
-        f"{found.window:.3g} s; bodies may well be {found.full.spread:.2g} from what was known.",
+        f"{result.duration:.1f} s of motion; {len(base.names)} base parameters, {int(np.isfinite(base.standard_error).sum())} of "
+        f"them seen; condition number {base.condition:.0f}; efforts are {1e3 * result.delay:.2f} ms late; positions smoothed over "
+        f"{result.window:.3g} s; bodies may well be {result.full.spread:.2g} from what was known.",
         "",
         "## Findings",
         "",
-        *(f"- {level}: {text}" for level, text in findings(found, checks)),
+        *(f"- {level}: {text}" for level, text in findings(result, checks)),
         "",
         *_recordings(recordings),
-        *_unexplained(found),
-        *_torque_constants(found),
-        *_friction_forms(found),
-        *_base_parameters(found),
-        *([] if estimates is None else _estimators(found, estimates)),
-        *_bodies(found),
+        *_unexplained(result),
+        *_torque_constants(result),
+        *_friction_forms(result),
+        *_base_parameters(result),
+        *([] if estimates is None else _estimators(result, estimates)),
+        *_bodies(result),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _unexplained(found: Identification) -> list[str]:
+def _unexplained(result: Identification) -> list[str]:
     rows = [
         [n, *(f"{x:.4g}" for x in figures), f"{share:.0%}", f"{used:.0%}"]
         for n, share, used, *figures in zip(
-            found.prior.joint_names,
-            found.least_squares_share,
-            found.used,
-            found.effort_rms,
-            found.prior_rms,
-            found.rms,
-            found.base.noise,
+            result.prior.joint_names,
+            result.least_squares_share,
+            result.used,
+            result.effort_rms,
+            result.prior_rms,
+            result.rms,
+            result.base.noise,
             strict=True,
         )
     ]
@@ -80,37 +80,37 @@ def _unexplained(found: Identification) -> list[str]:
     )
 
 
-def _torque_constants(found: Identification) -> list[str]:
-    constants = found.torque_constants
+def _torque_constants(result: Identification) -> list[str]:
+    constants = result.torque_constants
     if constants is None:
         return []
     rows = [
-        [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if known else "unknown"]
-        for n, k, e, g, known in zip(
-            found.prior.joint_names, constants.values, constants.error, constants.given, constants.known, strict=True
+        [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if seen else "unknown"]
+        for n, k, e, g, seen in zip(
+            result.prior.joint_names, constants.values, constants.error, constants.given, constants.known, strict=True
         )
     ]
     text = "N m or N at the joint for one unit of the recorded currents."
     return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
 
 
-def _friction_forms(found: Identification) -> list[str]:
+def _friction_forms(result: Identification) -> list[str]:
     rows = []
-    for j, name in enumerate(found.prior.joint_names):
-        form = found.effects[j]
-        rest = ", ".join(f"{word} {found.value(j, word):.4g}" for word in form.parameters)
+    for j, name in enumerate(result.prior.joint_names):
+        form = result.effects[j]
+        rest = ", ".join(f"{word} {result.value(j, word):.4g}" for word in form.parameters)
         rows.append(
             [
                 name,
-                f"{found.value(j, 'viscous'):.4g}",
-                f"{found.value(j, 'coulomb'):.4g}",
+                f"{result.value(j, 'viscous'):.4g}",
+                f"{result.value(j, 'coulomb'):.4g}",
                 f"{form.presliding:.3g}" if form.presliding else "-",
                 f"{form.smoothing:.3g}",
-                f"{found.offset[j]:.4g}",
-                f"{found.model.armature[j]:.4g}",
+                f"{result.offset[j]:.4g}",
+                f"{result.model.armature[j]:.4g}",
                 rest + _speeds(form) or "-",
-                f"{found.prediction_rms[j]:.4g}",
-                f"{found.simple_rms[j]:.4g}",
+                f"{result.prediction_rms[j]:.4g}",
+                f"{result.simple_rms[j]:.4g}",
             ]
         )
     return _section(
@@ -122,8 +122,8 @@ def _friction_forms(found: Identification) -> list[str]:
     )
 
 
-def _base_parameters(found: Identification) -> list[str]:
-    base, prior = found.base, found.identifiable.base.values(found.parameters.values())
+def _base_parameters(result: Identification) -> list[str]:
+    base, prior = result.base, result.identifiable.base.values(result.parameters.values())
     rows = [
         [
             base.names[k],
@@ -131,7 +131,7 @@ def _base_parameters(found: Identification) -> list[str]:
             f"{base.values[k]:.5g}",
             _number(base.half_width[k]),
             _t_value(base.values[k], base.standard_error[k]),
-            found.identifiable.meaning(k, 3),
+            result.identifiable.meaning(k, 3),
         ]
         for k in range(len(base.names))
     ]
@@ -145,8 +145,8 @@ def _base_parameters(found: Identification) -> list[str]:
     return section + unseen
 
 
-def _estimators(found: Identification, e: Estimates) -> list[str]:
-    joints = [*found.prior.joint_names, "all"]
+def _estimators(result: Identification, e: Estimates) -> list[str]:
+    joints = [*result.prior.joint_names, "all"]
 
     def errors(x: np.ndarray) -> list[str]:
         return [f"{y:.4g}" for y in (*x, np.sqrt(np.mean(x**2)))]
@@ -182,20 +182,20 @@ def _estimators(found: Identification, e: Estimates) -> list[str]:
     ]
 
 
-def _bodies(found: Identification) -> list[str]:
-    before, after = (inertial_parameters(m).reshape(-1, 10) for m in (found.prior, found.model))
-    quantile = NormalDist().inv_cdf(0.5 + 0.5 * found.base.confidence)
+def _bodies(result: Identification) -> list[str]:
+    before, after = (inertial_parameters(m).reshape(-1, 10) for m in (result.prior, result.model))
+    quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
     rows = [
         [
-            found.prior.joint(joint).child,
+            result.prior.joint(joint).child,
             f"{before[b, 0]:.4g}",
             f"{after[b, 0]:.4g}",
-            f"{quantile * found.full.standard_error[10 * b]:.2g}",
+            f"{quantile * result.full.standard_error[10 * b]:.2g}",
             _vector(before[b]),
             _vector(after[b]),
-            f"{found.full.distance[b]:.2f}",
+            f"{result.full.distance[b]:.2f}",
         ]
-        for b, joint in enumerate(found.prior.moving_joint_names)
+        for b, joint in enumerate(result.prior.moving_joint_names)
     ]
     text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
     return [
@@ -216,7 +216,7 @@ def _recordings(recordings: Sequence[Recording]) -> list[str]:
 
 
 def report_json(
-    found: Identification,
+    result: Identification,
     recordings: Sequence[Recording] = (),
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
@@ -226,80 +226,81 @@ def report_json(
     Args:
         recordings, checks, estimates: see :func:`report_text`.
     """
-    base, names = found.base, found.prior.joint_names
-    friction = friction_file(found).joints
-    document: dict[str, Any] = {
-        "robot": found.prior.name,
-        "duration": found.duration,
-        "effort_delay": found.delay,
-        "window": found.window,
-        "spread": found.full.spread,
-        "condition": _finite(base.condition),
-        "confidence": base.confidence,
-        "joints": {
-            name: {
-                "effort_rms": float(found.effort_rms[j]),
-                "prior_residual_rms": float(found.prior_rms[j]),
-                "residual_rms": float(found.rms[j]),
-                "noise": float(base.noise[j]),
-                "prediction_rms": float(found.prediction_rms[j]),
-                "simple_prediction_rms": float(found.simple_rms[j]),
-                "least_squares_share": float(found.least_squares_share[j]),
-                "correlation": float(base.correlation[j]),
-                "used": float(found.used[j]),
-            }
-            for j, name in enumerate(names)
-        },
-        "friction": friction,
-        "base_parameters": [
-            {
-                "name": base.names[k],
-                "value": float(base.values[k]),
-                "standard_error": _finite(base.standard_error[k]),
-                "half_width": _finite(base.half_width[k]),
-                "stands_for": found.identifiable.meaning(k),
-            }
-            for k in range(len(base.names))
-        ],
-        "unseen": list(base.unseen),
-        "notes": list(found.notes),
-        "findings": [{"level": level, "text": text} for level, text in findings(found, checks)],
-        "recordings": [{"source": r.source, "rows": len(r), "notes": list(r.notes)} for r in recordings],
-        "parameters": dict(zip(found.parameters.names, found.full.values.tolist(), strict=True)),
-        "standard_errors": dict(zip(found.parameters.names, found.full.standard_error.tolist(), strict=True)),
-        "torque_constants": None
-        if found.torque_constants is None
-        else {
-            name: {"value": float(k), "relative_error": _finite(e), "given": bool(g), "known": bool(known)}
-            for name, k, e, g, known in zip(
-                names,
-                found.torque_constants.values,
-                found.torque_constants.error,
-                found.torque_constants.given,
-                found.torque_constants.known,
-                strict=True,
-            )
-        },
-        "converged": found.full.converged,
-        "estimators": None
-        if estimates is None
-        else {
-            name: {
-                "values": estimates.values[k].tolist(),
-                "standard_errors": [_finite(x) for x in estimates.standard_error[k]],
-                "error": estimates.error[k].tolist(),
-                "condition": _finite(estimates.condition[k]),
-            }
-            for k, name in enumerate(estimates.names)
-        },
-        "without": None if estimates is None else {kind: x.tolist() for kind, x in estimates.without.items()},
+    base, names, constants = result.base, result.prior.joint_names, result.torque_constants
+    by_joint = {
+        "effort_rms": result.effort_rms,
+        "prior_residual_rms": result.prior_rms,
+        "residual_rms": result.rms,
+        "noise": base.noise,
+        "prediction_rms": result.prediction_rms,
+        "simple_prediction_rms": result.simple_rms,
+        "least_squares_share": result.least_squares_share,
+        "correlation": base.correlation,
+        "used": result.used,
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    by_parameter = {
+        "name": base.names,
+        "value": base.values,
+        "standard_error": base.standard_error,
+        "half_width": base.half_width,
+        "stands_for": [result.identifiable.meaning(k) for k in range(len(base.names))],
+    }
+    document: dict[str, Any] = {
+        "robot": result.prior.name,
+        "duration": result.duration,
+        "effort_delay": result.delay,
+        "window": result.window,
+        "spread": result.full.spread,
+        "condition": base.condition,
+        "confidence": base.confidence,
+        "joints": dict(zip(names, _objects(by_joint), strict=True)),
+        "friction": friction_file(result).joints,
+        "base_parameters": _objects(by_parameter),
+        "unseen": base.unseen,
+        "notes": result.notes,
+        "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
+        "recordings": [{"source": r.source, "rows": len(r), "notes": r.notes} for r in recordings],
+        "parameters": dict(zip(result.parameters.names, result.full.values, strict=True)),
+        "standard_errors": dict(zip(result.parameters.names, result.full.standard_error, strict=True)),
+        "torque_constants": None,
+        "converged": result.full.converged,
+        "estimators": None,
+        "without": None,
+    }
+    if constants is not None:
+        figures = {
+            "value": constants.values,
+            "relative_error": constants.error,
+            "given": constants.given,
+            "known": constants.known,
+        }
+        document["torque_constants"] = dict(zip(names, _objects(figures), strict=True))
+    if estimates is not None:
+        e = estimates
+        figures = {"values": e.values, "standard_errors": e.standard_error, "error": e.error, "condition": e.condition}
+        document |= {"estimators": dict(zip(e.names, _objects(figures), strict=True)), "without": e.without}
+    return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
 
 
-def friction_file(found: Identification) -> FrictionFile:
+def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of a table with these columns."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain(x: Any) -> Any:
+    """Values as JSON has them: lists for arrays, null for numbers that are not finite."""
+    if isinstance(x, Mapping):
+        return {key: _plain(value) for key, value in x.items()}
+    if isinstance(x, np.ndarray | np.generic):
+        return _plain(x.tolist())
+    if isinstance(x, list | tuple):
+        return [_plain(value) for value in x]
+    return None if isinstance(x, float) and not math.isfinite(x) else x
+
+
+def friction_file(result: Identification) -> FrictionFile:
     """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the URDF."""
-    f = found.friction
+    f = result.friction
     return FrictionFile(
         {
             name: {
@@ -308,13 +309,13 @@ def friction_file(found: Identification) -> FrictionFile:
                 "breakaway": float(f.breakaway[j]),
                 "stribeck_speed": float(f.stribeck_speed[j]),
                 "smoothing": float(f.smoothing[j]),
-                "presliding": found.effects[j].presliding,
-                "offset": float(found.offset[j]),
-                "rotor_inertia": float(found.model.armature[j]),
-                **found.effects[j].all_numbers,
-                "effects": {word: found.value(j, word) for word in found.effects[j].parameters},
+                "presliding": result.effects[j].presliding,
+                "offset": float(result.offset[j]),
+                "rotor_inertia": float(result.model.armature[j]),
+                **result.effects[j].all_numbers,
+                "effects": {word: result.value(j, word) for word in result.effects[j].parameters},
             }
-            for j, name in enumerate(found.prior.joint_names)
+            for j, name in enumerate(result.prior.joint_names)
         }
     )
 
@@ -323,10 +324,6 @@ def _speeds(form: JointEffects) -> str:
     """The numbers of a joint's effects."""
     texts = [EFFECTS[name].text.format(**form.all_numbers) for name in form.effects]
     return "".join(f" ({text})" for text in texts if text)
-
-
-def _finite(x: float) -> float | None:
-    return float(x) if math.isfinite(x) else None
 
 
 def _number(x: float) -> str:

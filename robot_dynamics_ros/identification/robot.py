@@ -58,12 +58,12 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
                         changes["rotor_inertia"] = 0.0  # identified together with the armature
                 elif joint.mimic is not None and masters:
                     changes[word] = 0.0  # its master's coordinate has it all
-        at = parameters.at(joints[joint.name], "rotor") if joint.name in joints else -1
-        if at >= 0:
-            changes["armature"] = joint.armature + max(float(values[at]), 0.0)
+        index = parameters.index(joints[joint.name], "rotor") if joint.name in joints else -1
+        if index >= 0:
+            changes["armature"] = joint.armature + max(float(values[index]), 0.0)
         if joint.coupling is not None and joint.name in joints:
-            found = [parameters.at(joints[joint.name], name) for name in ("coupled_viscous", "coupled_coulomb")]
-            damping, friction = (max(float(values[at]), 0.0) if at >= 0 else 0.0 for at in found)
+            own = [parameters.index(joints[joint.name], name) for name in ("coupled_viscous", "coupled_coulomb")]
+            damping, friction = (max(float(values[k]), 0.0) if k >= 0 else 0.0 for k in own)
             changes["coupling"] = dataclasses.replace(joint.coupling, damping=damping, friction=friction)
         return dataclasses.replace(joint, **changes) if changes else joint
 
@@ -218,8 +218,8 @@ def _edit_link(element: ElementTree.Element, inertia: Inertia) -> None:
     inertial[-1].tail = "\n    "
 
 
-def _added(parent: ElementTree.Element, tag: str, at: int) -> ElementTree.Element:
+def _added(parent: ElementTree.Element, tag: str, position: int) -> ElementTree.Element:
     child = ElementTree.Element(tag)
     child.tail = "\n    "
-    parent.insert(at, child)
+    parent.insert(position, child)
     return child

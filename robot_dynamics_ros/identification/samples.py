@@ -29,34 +29,20 @@ _CHUNK = 1000
 
 
 def _arrays(
-    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike | None, v: ArrayLike | None
+    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike, v: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array | None]:
     """(n,) times, (n, nv) positions, efforts and velocities, finite; n is 20 or more."""
-    t, q, effort = (
-        as_input(x, (), where, finite=False)
-        for where, x in (("t", t), ("q", q), ("effort", () if effort is None else effort))
-    )
-    n = len(t) if t.ndim == 1 else -1
-    for where, array, shape in (("t", t, (n,)), ("q", q, (n, nv)), ("effort", effort, (n, nv))):
-        if array.shape != shape or n < 0:
-            expected = "(n,)" if where == "t" else f"(n, {nv})"
+    t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
+    velocity = None if v is None else as_input(v, (nv,), "v")
+    for where, array in (("q", q), ("effort", effort), ("v", velocity)):
+        if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
             raise ArgumentError(
-                f"expected {expected}, got {array.shape}",
+                f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}",
                 where=where,
-                got=array.shape,
                 remedy="One row a sample, one column a joint, in the order of joint_names.",
             )
-        bad = ~np.isfinite(array)
-        if bad.any():
-            row = int(np.argwhere(bad)[0][0])
-            raise ArgumentError(f"row {row} is not finite", where=where, got=array[row], remedy="Leave such rows out.")
-    if n < 20:
-        raise ArgumentError(
-            f"{n} samples are too few", where="t", got=n, remedy="Record some tens of seconds of motion."
-        )
-    velocity = None if v is None else np.asarray(v, dtype=np.float64)
-    if velocity is not None and (velocity.shape != q.shape or not np.isfinite(velocity).all()):
-        raise ArgumentError(f"expected finite numbers, (n, {nv})", where="v", got=velocity.shape)
+    if len(t) < 20:
+        raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
     return t, q, effort, velocity
 
 
@@ -90,11 +76,10 @@ class Motion:
         model: RobotModel,
         t: ArrayLike,
         q: ArrayLike,
-        effort: ArrayLike | None,
+        effort: ArrayLike,
         v: ArrayLike | None = None,
         *,
         window: float | None = None,
-        order: int = ORDER,
         check: Callable[[Array, Array], None] | None = None,
     ) -> Motion:
         """Smooth and differentiate.
@@ -103,7 +88,7 @@ class Motion:
             t: (n,) increasing times, s.
             q, effort: (n, nv) recorded positions and motor efforts.
             v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
-            window, order: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
+            window: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
             check: called with times and positions before anything is made of them.
 
         Raises:
@@ -118,12 +103,11 @@ class Motion:
             raise ArgumentError(
                 f"the effort of {', '.join(constant)} is constant while the joint moves",
                 where="effort",
-                got=tuple(constant),
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
             )
-        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window, order=order)
+        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
-        long = [p for p in kept if p.stop - p.start > 2 * (order + 2)]
+        long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:
             raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
         rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
@@ -171,7 +155,7 @@ class Motion:
                     remedy="Identification needs measured motor efforts beside the positions.",
                 )
         if not recordings:
-            raise ArgumentError("expected at least one", where="recordings", got=recordings)
+            raise ArgumentError("expected at least one", where="recordings")
         tasks = [(model, recording, window, check) for recording in recordings]
         motions = run_tasks(_motion_of, tasks, workers if len(tasks) > 1 else None)
         if len(motions) == 1:
@@ -223,10 +207,10 @@ class Motion:
         q, v, a = (np.array(x) for x in (self.q, self.v, self.a))
         for part in self.parts:
             t = self.t[part]
-            at = np.clip(t - delay, t[0], t[-1])
-            q[part] = CubicHermiteSpline(t, self.q[part], self.v[part])(at)
-            v[part] = CubicHermiteSpline(t, self.v[part], self.a[part])(at)
-            a[part] = interp1d(t, self.a[part], axis=0)(at)
+            times = np.clip(t - delay, t[0], t[-1])
+            q[part] = CubicHermiteSpline(t, self.q[part], self.v[part])(times)
+            v[part] = CubicHermiteSpline(t, self.v[part], self.a[part])(times)
+            a[part] = interp1d(t, self.a[part], axis=0)(times)
         return dataclasses.replace(self, q=q, v=v, a=a)
 
     def mean(self, x: Array, length: float) -> Array:
@@ -263,6 +247,7 @@ class Motion:
 
 def _motion_of(task: tuple[RobotModel, Recording, float | None, Callable[[Array, Array], None] | None]) -> Motion:
     model, recording, window, check = task
+    assert recording.effort is not None
     return Motion.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 
 
@@ -284,10 +269,10 @@ class Blocks:
     v: Array
     part: NDArray[np.int64]
 
-    def rms(self, left: Array) -> Array:
+    def rms(self, residual: Array) -> Array:
         """(nv,) root mean square of (m, nv) differences, over the blocks that are used."""
         count = np.maximum(self.use.sum(axis=0), 1)
-        return np.asarray(np.sqrt(np.where(self.use, left**2, 0.0).sum(axis=0) / count))
+        return np.asarray(np.sqrt(np.where(self.use, residual**2, 0.0).sum(axis=0) / count))
 
     def with_parameters(self, parameters: EffortParameters, motion: Motion, length: float) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were made from."""
@@ -308,7 +293,7 @@ def blocks(parameters: EffortParameters, motion: Motion, *, length: float = 0.05
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)
     return Blocks(
         np.concatenate([bodies, joints], axis=-1),
-        motion.mean(motion.effort - parameters.known(motion.v, motion.a), length),
+        motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length),
         (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0),
         motion.mean(motion.v, length),
         motion.block_parts(length),

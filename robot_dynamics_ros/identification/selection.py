@@ -38,13 +38,11 @@ class Selection:
         effects: (nv,) the form of each joint's friction.
         error: (nv,) root mean square error of prediction over blocks, each stretch predicted from the others, N m or N.
         simple_error: (nv,) the same with the form that the selection began with.
-        tried: number of forms tried.
     """
 
     effects: tuple[JointEffects, ...]
     error: Array
     simple_error: Array
-    tried: int
 
 
 class _Trials:
@@ -56,13 +54,15 @@ class _Trials:
         prior: (p,) values of the parameters as they were known.
     """
 
-    def __init__(self, known: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array) -> None:
-        parameters, independent = known.parameters, known.base.independent
+    def __init__(
+        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array
+    ) -> None:
+        parameters, independent = identifiable.parameters, identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
-        self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, known.effort_scale
+        self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, identifiable.effort_scale
         self.scale = np.maximum(self.scale, np.sqrt(np.mean(data.effort**2, axis=0)))
-        held = (known.strength[bodies] / _RIDGE) ** 2
-        self.held, self.pull = np.diag(held), held * known.base.values(prior)[: len(bodies)]
+        held = (identifiable.strength[bodies] / _RIDGE) ** 2
+        self.held, self.pull = np.diag(held), held * identifiable.base.values(prior)[: len(bodies)]
         m = len(data.effort)
         fold = stretches(m)
         self.products: list[Array] = []  # of each joint: (folds, bodies + candidates + effort, the same)
@@ -74,7 +74,6 @@ class _Trials:
         self.ridges = [
             np.maximum(np.mean(c**2, axis=0), 1e-300) / (_RIDGE * self.scale[j]) ** 2 for j, c in enumerate(candidates)
         ]
-        self.tried = 0
 
     def _normal(self, j: int, columns: list[int]) -> tuple[Array, Array]:
         """(folds, n, n) and (folds, n): normal equations of a joint's training rows, [bodies, columns]."""
@@ -104,7 +103,6 @@ class _Trials:
 
     def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
-        self.tried += 1
         x = self.solve(joint, columns, others)
         y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
@@ -129,7 +127,7 @@ class _Trials:
 
 
 def select_effects(
-    known: Identifiable,
+    identifiable: Identifiable,
     data: Blocks,
     motion: Motion,
     block: float,
@@ -141,21 +139,23 @@ def select_effects(
     """Choose the form of each joint's friction.
 
     Args:
-        known: the parameters with the form to begin with.
+        identifiable: the parameters with the form to begin with.
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) values of the parameters as they were known.
             allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
             tell: called with the share that is done, and what is done next.
     """
-    parameters, nv = known.parameters, known.parameters.model.nv
+    parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
     forms = list(parameters.effects)
     fixed = [kind for kind in parameters.kinds if kind != "coulomb"]
     coulomb = "coulomb" in parameters.kinds
-    plain = [data.Y[:, j, [parameters.at(j, kind) for kind in fixed]] for j in range(nv)]
+    plain = [data.Y[:, j, [parameters.index(j, kind) for kind in fixed]] for j in range(nv)]
     candidates = _Directions(parameters, motion)
     averaged = [motion.mean(d, block) for d in candidates.columns]
-    trials = _Trials(known, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior)
+    trials = _Trials(
+        identifiable, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior
+    )
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
@@ -176,7 +176,7 @@ def select_effects(
         columns.append(np.column_stack([known_ones, *new]))
         ends = known_ones.shape[1] + np.cumsum([c.shape[1] for c in new], dtype=int)
         numbers.append([list(range(end - c.shape[1], end)) for end, c in zip(ends.tolist(), new, strict=True)])
-    again = _Trials(known, data, columns, noise, prior)
+    again = _Trials(identifiable, data, columns, noise, prior)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     tried = [[f for f, _ in pairs] for pairs in offered]
     before = list(forms)
@@ -191,7 +191,7 @@ def select_effects(
         )
     error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
-    return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used), trials.tried + again.tried)
+    return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used))
 
 
 class _Directions:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_number
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.plausibility import Implausible
@@ -56,7 +56,6 @@ class KnownLoad:
             raise ArgumentError(
                 f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings",
                 where="known load",
-                got=self.mass,
                 remedy="Give the load's mass in kg, and what was recorded with it.",
             )
 
@@ -89,17 +88,17 @@ class TorqueConstants:
     def notes(self) -> tuple[str, ...]:
         """For the reader of the result, in sentences."""
         out: tuple[str, ...] = ()
-        unknown = [name for name, known in zip(self.joint_names, self.known, strict=True) if not known]
+        unknown = [name for name, shown in zip(self.joint_names, self.known, strict=True) if not shown]
         if unknown:
             out += (
                 f"the torque constants of {', '.join(unknown)} are not known: nothing in this recording that they move has weight "
                 "enough; their efforts and friction have an arbitrary scale. Give these constants, or move the joints under load",
             )
-        found = self.error[~self.given & self.known]
-        if len(found) and found.min() >= _SURE and not self.loaded:
+        errors = self.error[~self.given & self.known]
+        if len(errors) and errors.min() >= _SURE and not self.loaded:
             out += (
                 "torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
-                f"{found.min():.0%} (standard error); one torque constant or mass that is known removes this error, see --known-load",
+                f"{errors.min():.0%} (standard error); one torque constant or mass that is known removes this error, see --known-load",
             )
         return out
 
@@ -107,7 +106,7 @@ class TorqueConstants:
 def find_torque_constants(
     model: RobotModel,
     motion: Motion,
-    given: Mapping[str, float] | None = None,
+    constants: Mapping[str, float] | None = None,
     *,
     block: float = 0.05,
     load: KnownLoad | None = None,
@@ -127,7 +126,7 @@ def find_torque_constants(
         Implausible: no joint's constant can be identified from this motion.
     """
     names = model.joint_names
-    fixed = _fixed(names, given or {})
+    fixed = _fixed(names, constants or {})
     prior = inertial_parameters(model)
     shape = np.zeros((len(prior), len(prior)))
     for b in range(model.nb):
@@ -143,7 +142,6 @@ def find_torque_constants(
             raise ArgumentError(
                 f"link {load.link!r} does not move",
                 where="known load",
-                got=load.link,
                 remedy="Name the link that carried the load, such as the flange.",
             )
         loaded = Motion.of_recordings(model, load.recordings)
@@ -169,34 +167,29 @@ def find_torque_constants(
         error = np.sqrt(covariance.diagonal()) / np.abs(c)
     far = np.abs(np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))) > math.log(_RUNAWAY)
     settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
-    known = (fixed != 0.0) | ((error < _MOST) & settled)
-    if not known.any():
+    shown = (fixed != 0.0) | ((error < _MOST) & settled)
+    if not shown.any():
         raise Implausible(
             f"the torque constants of {', '.join(names)} cannot be identified from this motion",
             where="currents",
-            got=names,
             remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",
         )
-    usual = float(np.exp(np.mean(np.log(np.abs(c[known])))))
-    c = np.where(known, c, np.where(c < 0.0, -usual, usual))
-    return TorqueConstants(1.0 / c, error, fixed != 0.0, known, names, load is not None)
+    usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
+    c = np.where(shown, c, np.where(c < 0.0, -usual, usual))
+    return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)
 
 
-def _fixed(names: tuple[str, ...], given: Mapping[str, float]) -> Array:
+def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
     """(nv,) inverse of the constants that are given, 0 for the others."""
     fixed = np.zeros(len(names))
-    for name, value in given.items():
+    for name, value in constants.items():
         if name not in names:
             raise UnknownNameError("joint", name, names, where="currents")
-        try:
-            constant = real_number(value)
-        except TypeError:
-            constant = 0.0
-        if not np.isfinite(constant) or constant == 0.0:
+        constant = float(as_input(value, (), f"currents, joint {name!r}"))
+        if constant == 0.0:
             raise ArgumentError(
                 f"{value!r} is no torque constant",
                 where=f"currents, joint {name!r}",
-                got=value,
                 remedy="Give a finite number other than 0, N m or N at the joint for one unit of current.",
             )
         fixed[names.index(name)] = 1.0 / constant
@@ -265,13 +258,13 @@ def _normal(experiments: list[_Experiment], c: Array, x: Array) -> tuple[Array, 
     N[range(nv), range(nv)] = 1e-12
     for j in range(nv):
         moved = [e.rigid[j] + e.columns[j] @ x for e in experiments]
-        left = [e.target[j] - c[j] * m for e, m in zip(experiments, moved, strict=True)]
-        count = sum(len(r) for r in left)
-        squares = sum(float(r @ r) for r in left) / max(count, 1)
+        residual = [e.target[j] - c[j] * m for e, m in zip(experiments, moved, strict=True)]
+        count = sum(len(r) for r in residual)
+        squares = sum(float(r @ r) for r in residual) / max(count, 1)
         size = sum(float(e.target[j] @ e.target[j]) for e in experiments) / max(count, 1)
         weight = experiments[0].worth / max(squares + _FLOOR**2 * size, 1e-300)
         own = [j, *range(nv, nv + len(x))]
-        for e, m, r in zip(experiments, moved, left, strict=True):
+        for e, m, r in zip(experiments, moved, residual, strict=True):
             J = np.column_stack([m, c[j] * e.columns[j]])
             N[np.ix_(own, own)] += weight * (J.T @ J)
             b[own] += weight * (J.T @ r)

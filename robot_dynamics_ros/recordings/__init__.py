@@ -1,7 +1,7 @@
 """Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
 
 from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute, compute_each, of_run
-from robot_dynamics_ros.recordings.external import read_bag_wrench, read_csv_wrench
+from robot_dynamics_ros.recordings.external import read_bag_wrench, read_csv_positions, read_csv_wrench
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -23,6 +23,7 @@ __all__ = [
     "read_bag",
     "read_bag_wrench",
     "read_csv",
+    "read_csv_positions",
     "read_csv_wrench",
     "write_bag",
     "write_csv",

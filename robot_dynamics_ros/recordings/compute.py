@@ -372,10 +372,10 @@ class _Errors:
         )
 
 
-def _joints(model: RobotModel, wanted: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
-    if wanted == "all":
+def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
+    if joints == "all":
         return every
-    names = (wanted,) if isinstance(wanted, str) and wanted else tuple(wanted) or model.joint_names
+    names = (joints,) if isinstance(joints, str) and joints else tuple(joints) or model.joint_names
     for name in names:
         if name not in every:
             raise UnknownNameError("joint", name, every, where="joints")
@@ -394,10 +394,7 @@ def _unwrapped(model: RobotModel, q: Array) -> Array:
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:
     if s.acceleration == "model" and recording.effort is None:
         raise ArgumentError(
-            "not every row holds efforts",
-            where=recording.source,
-            got=s.acceleration,
-            remedy="Use differentiated velocities.",
+            "not every row holds efforts", where=recording.source, remedy="Use differentiated velocities."
         )
     motion = smooth_motion(
         model,
@@ -422,9 +419,9 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
 def _tracked(model: RobotModel) -> dict[str, int]:
     """Name → link whose origin is followed: the moving joints, and the ends of the tree beyond fixed ones."""
     links = link_tree(model)
-    found = {name: links.link_of[name] for name in model.moving_joint_names}
+    tracked = {name: links.link_of[name] for name in model.moving_joint_names}
     ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])
-    return found | {model.link_names[k]: k for k in ends}
+    return tracked | {model.link_names[k]: k for k in ends}
 
 
 def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:

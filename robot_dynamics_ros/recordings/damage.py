@@ -105,12 +105,12 @@ def unusable_efforts(
         width = max(_BAND * float(np.ptp(x)), _LEVELS * float(np.min(np.diff(levels), initial=np.inf)))
         moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
         for bound in (float(levels[-1]), float(levels[0])):
-            at = moves & (x == bound)
+            clipped = moves & (x == bound)
             near = moves & (x != bound) & (np.abs(x - bound) <= width)
-            if at.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(at)) > 1:
-                out[at, j] = True
+            if clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(clipped)) > 1:
+                out[clipped, j] = True
                 notes.append(
-                    f"the effort of joint {name} is clipped at {bound:.4g} ({at.mean():.0%} of the rows): these are not "
+                    f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows): these are not "
                     "used; check the range of its sensor or drive"
                 )
         frozen = np.zeros(len(x), dtype=bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -10,11 +10,13 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.read_bag import Stamped, messages_on, stamp_of
-from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, delimiter_of
+from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, open_table
 from robot_dynamics_ros.recordings.recording import in_seconds
+from robot_dynamics_ros.recordings.write import coordinate_names
 
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
 _FORCE = tuple(tuple(w.format(c) for w in ("force.{}", "force_{}", "f{}", "F{}")) for c in "xyz")
@@ -45,46 +47,72 @@ def read_csv_wrench(
     Raises:
         ArgumentError: not readable, no such columns, or no row.
     """
-    path = Path(path)
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            start = file.read(65536)
-            file.seek(0)
-            lines = csv.reader(file, delimiter=delimiter_of(start))
-            head = [cell.strip() for cell in next(lines, [])]
-            time = column_of(head, str(path))
-            places = [_component(head, columns, words, str(path)) for words in (*_MOMENT, *_FORCE)]
-            if not any(k >= 0 for k in places):
-                raise ArgumentError(
-                    f"no column holds a wrench {columns!r}",
-                    where=str(path),
-                    got=head,
-                    remedy=f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z.",
-                )
-            rows = [row for cells in lines if (row := _row(cells, time, places)) is not None]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8.") from None
+    with open_table(path) as (head, lines):
+        places = [_component(head, columns, words, str(path)) for words in (*_MOMENT, *_FORCE)]
+        if not any(k >= 0 for k in places):
+            raise ArgumentError(
+                f"no column holds a wrench {columns!r}",
+                where=str(path),
+                remedy=f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z.",
+            )
+        rows = _numbers(lines, [column_of(head, str(path)), *places])
     return _of_rows(rows, link, frame, sign, str(path), time_unit)
 
 
+def read_csv_positions(path: str | Path, model: RobotModel, *, time_unit: str = "auto") -> tuple[Array, Array]:
+    """Motion of a robot with any joints, from a table as :func:`~robot_dynamics_ros.recordings.write_run_csv` writes it.
+
+    A floating joint has the columns ``<joint>.position.x`` to ``z`` and ``<joint>.orientation.x`` to ``w``, a joint of one degree
+    of freedom ``<joint>.position``.  Rows with an empty cell are left out; other columns are ignored.
+
+    Args:
+        time_unit: see :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.
+
+    Returns:
+        (n,) times, s, and (n, nq) positions.
+
+    Raises:
+        ArgumentError: not readable, a column missing or there twice, or no row.
+    """
+    names = [
+        f"{j}.{word}" for j in model.moving_joint_names for word in coordinate_names(model.joint(j).type, "position")
+    ]
+    with open_table(path) as (head, lines):
+        places = [columns_named(head, [name]) for name in names]
+        for name, columns in zip(names, places, strict=True):
+            if len(columns) != 1:
+                problem = "several columns" if columns else "no column"
+                raise ArgumentError(f"{problem} {name!r}", where=str(path), remedy=f"It needs {', '.join(names)}.")
+        rows = _numbers(lines, [column_of(head, str(path)), *(k for (k,) in places)])
+    if not rows:
+        raise ArgumentError("there is no row with all positions", where=str(path), remedy="Fill its empty cells.")
+    table = np.array(rows)
+    return in_seconds(table[:, 0], time_unit)[0], table[:, 1:]
+
+
 def _component(head: list[str], prefix: str, words: tuple[str, ...], where: str) -> int:
-    wanted = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else list(words)
-    found = columns_named(head, wanted)
-    if len(found) > 1:
+    names = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else list(words)
+    columns = columns_named(head, names)
+    if len(columns) > 1:
         raise ArgumentError(
-            f"{' and '.join(head[k] for k in found)} both hold {words[0]}",
+            f"{' and '.join(head[k] for k in columns)} both hold {words[0]}",
             where=where,
             remedy="Say what they begin with.",
         )
-    return found[0] if found else -1
+    return columns[0] if columns else -1
 
 
-def _row(cells: list[str], time: int, places: list[int]) -> list[float] | None:
-    try:
-        row = [float(cells[time]), *(float(cells[k]) if k >= 0 else 0.0 for k in places)]
-    except (ValueError, IndexError):
-        return None
-    return row if np.isfinite(row).all() else None
+def _numbers(lines: Iterable[list[str]], places: list[int]) -> list[list[float]]:
+    """The cells at ``places`` (−1: zero) of rows in which all are finite numbers."""
+    rows = []
+    for cells in lines:
+        try:
+            row = [float(cells[k]) if k >= 0 else 0.0 for k in places]
+        except (ValueError, IndexError):
+            continue
+        if np.isfinite(row).all():
+            rows.append(row)
+    return rows
 
 
 def _of_rows(

@@ -40,7 +40,7 @@ class ExternalWrench:
             )
         if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
             raise ArgumentError(
-                "expected increasing times and finite numbers", where=f"external wrench on {self.link!r}", got=t
+                "expected increasing times and finite numbers", where=f"external wrench on {self.link!r}"
             )
         object.__setattr__(self, "t", t)
         object.__setattr__(self, "wrench", wrench)
@@ -68,10 +68,10 @@ class ExternalWrench:
         rows = np.column_stack([np.interp(t, self.t, column) for column in self.wrench.T])
         if self.frame is None or self.frame == self.link:
             return rows
-        at, own = frame_of(model, self.frame, "frame")
+        base, own = frame_of(model, self.frame, "frame")
         poses = link_poses(model, q)
-        R = poses[:, at, :3, :3] if at >= 0 else np.broadcast_to(np.eye(3), (len(t), 3, 3))
-        p = poses[:, at, :3, 3] if at >= 0 else np.zeros((len(t), 3))
+        R = poses[:, base, :3, :3] if base >= 0 else np.broadcast_to(np.eye(3), (len(t), 3, 3))
+        p = poses[:, base, :3, 3] if base >= 0 else np.zeros((len(t), 3))
         if own is not None:
             p, R = p + (R @ own.position[..., None])[..., 0], R @ own.rotation
         moment, force = (np.einsum("nij,nj->ni", R, rows[:, k : k + 3]) for k in (0, 3))

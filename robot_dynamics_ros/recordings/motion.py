@@ -77,19 +77,16 @@ def smooth_motion(
         ArgumentError: a window that is no length, an order that does not fit, times that do not increase.
     """
     if velocity == "recorded" and v is None:
-        raise ArgumentError(
-            "not every row holds velocities", where="velocity", got=velocity, remedy="Have them made from positions."
-        )
+        raise ArgumentError("not every row holds velocities", where="velocity", remedy="Have them made from positions.")
     n = len(t)
     if window is None:
         window = choose_window(model, t, q, effort, order=order)
     if not (window > 0.0 and np.isfinite(window)):
-        raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window", got=window)
+        raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window")
     if not 2 <= order <= _HIGHEST_ORDER:
         raise ArgumentError(
             f"expected a whole number from 2 to {_HIGHEST_ORDER}, got {order!r}",
             where="order",
-            got=order,
             remedy="Accelerations need 2; from 6 on the polynomials follow the noise.",
         )
     step = float(np.median(np.diff(t))) if n > 1 else 1.0

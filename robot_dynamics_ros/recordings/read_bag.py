@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError, optional_package
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording, RowCollector
 
@@ -50,17 +50,9 @@ def need_rosbags() -> ModuleType:
     Raises:
         BackendError: it is not installed.
     """
-    try:
-        import rosbags.highlevel
-        import rosbags.rosbag2
-        import rosbags.typesys
-    except ImportError:
-        raise BackendError(
-            "bags need the package rosbags, which is not installed",
-            where="bag",
-            remedy="pip install rosbags, or use CSV.",
-        ) from None
-    return rosbags
+    for module in ("rosbags.highlevel", "rosbags.rosbag2", "rosbags.typesys"):
+        optional_package(module, "bags need", "bag", "rosbags, or use CSV")
+    return optional_package("rosbags", "bags need", "bag", "rosbags, or use CSV")
 
 
 def read_bag(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError
@@ -43,38 +44,45 @@ def read_csv(
     Raises:
         ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
     """
-    path = Path(path)
     collector = RowCollector(model, str(path), on_bad, times=times, time_unit=time_unit)
-    try:
-        size = max(path.stat().st_size, 1)
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            start = file.read(65536)
-            file.seek(0)
-            lines = csv.reader(_counted(file, size, progress), delimiter=delimiter_of(start))
-            head = next(lines, None)
-            if not head:
-                raise ArgumentError("the file is empty", where=str(path), remedy="It needs a head line.")
-            columns = _columns(head, model, str(path))
-            for number, cells in enumerate(lines, start=2):
-                if any(cell.strip() for cell in cells):
-                    _row(collector, number, cells, columns, model)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8.") from None
+    with open_table(path, progress) as (head, lines):
+        columns = _columns(head, model, str(path))
+        for number, cells in enumerate(lines, start=2):
+            if any(cell.strip() for cell in cells):
+                _row(collector, number, cells, columns, model)
     return collector.finish()
 
 
-def _counted(file, size: int, progress: Callable[[float], None] | None):  # type: ignore[no-untyped-def]
+@contextmanager
+def open_table(
+    path: str | Path, progress: Callable[[float], None] | None = None
+) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
+    """Names of the columns of a table, and its rows; the delimiter is the one of ``,``, ``;`` and tab that the head has most of.
+
+    Raises:
+        ArgumentError: not readable, or empty.
+    """
+    path = Path(path)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            start = file.readline()
+            file.seek(0)
+            lines = csv.reader(_counted(file, path.stat().st_size, progress), delimiter=max(",;\t", key=start.count))
+            head = [cell.strip().strip('"') for cell in next(lines, [])]
+            if not head:
+                raise ArgumentError("the file is empty", where=str(path), remedy="It needs a head line.")
+            yield head, lines
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8.") from None
+
+
+def _counted(file: Iterable[str], size: int, progress: Callable[[float], None] | None) -> Iterator[str]:
     done = 0
     for k, line in enumerate(file):
         done += len(line)
         if progress is not None and not k & 1023:
             progress(min(done / size, 1.0))
         yield line
-
-
-def delimiter_of(start: str) -> str:
-    """The delimiter of a table that begins so."""
-    return max(",;\t", key=start.split("\n", 1)[0].count)
 
 
 def column_of(names: list[str], where: str) -> int:
@@ -86,14 +94,12 @@ def column_of(names: list[str], where: str) -> int:
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
         problem = "no column holds the time" if not times else "several columns hold the time"
-        raise ArgumentError(problem, where=where, got=names, remedy=f"Call it one of {', '.join(TIMES[:4])}.")
+        raise ArgumentError(problem, where=where, remedy=f"Call it one of {', '.join(TIMES[:4])}.")
     return times[0]
 
 
-def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[int]]:
-    names = [cell.strip().strip('"') for cell in head]
-    found: dict[str, list[int]] = {}
-    found["t"] = [column_of(names, where)]
+def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[int]]:
+    columns = {"t": [column_of(names, where)]}
     for field in FIELDS:
         row = [_column(names, joint, field, where) for joint in model.joint_names]
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
@@ -101,18 +107,17 @@ def _columns(head: list[str], model: RobotModel, where: str) -> dict[str, list[i
             raise ArgumentError(
                 f"no column for the position of joint {missing[0]!r}",
                 where=where,
-                got=head,
                 remedy=f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}.",
             )
         if not missing:
-            found[field] = row
-    return found
+            columns[field] = row
+    return columns
 
 
-def columns_named(names: list[str], wanted: Collection[str]) -> list[int]:
+def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
     """Columns with one of these names; if there is none, those whose names end with one after a ``.`` or ``/``."""
-    exact = [i for i, name in enumerate(names) if name in wanted]
-    return exact or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{w}") for w in wanted for s in "./")]
+    exact = [i for i, name in enumerate(names) if name in accepted]
+    return exact or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{w}") for w in accepted for s in "./")]
 
 
 def _column(names: list[str], joint: str, field: str, where: str) -> int:
@@ -128,7 +133,6 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
         raise ArgumentError(
             f"{' and '.join(repr(names[i]) for i in hits)} both hold the {field} of {joint!r}",
             where=where,
-            got=names,
             remedy="Leave one of them.",
         )
     return hits[0] if hits else -1

@@ -97,10 +97,10 @@ class Recording:
         for name, table in zip(("q", "v", "effort"), tables, strict=True):
             if table is not None and (table.shape != (len(t), model.nv) or not np.isfinite(table).all()):
                 raise ArgumentError(
-                    f"expected finite numbers of shape {(len(t), model.nv)}, got {table.shape}", where=name, got=table
+                    f"expected finite numbers of shape {(len(t), model.nv)}, got {table.shape}", where=name
                 )
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
-            raise ArgumentError("expected times that do not decrease", where="t", got=t)
+            raise ArgumentError("expected times that do not decrease", where="t")
         positions, velocities, efforts = tables
         assert positions is not None
         rows = np.arange(1, len(t) + 1)
@@ -143,15 +143,15 @@ class Recording:
         if twice.any():
             keep &= ~twice
             notes.append(f"{int(twice.sum())} rows that repeat the one before them left out")
-        found = repair_times(self.t[keep], self.q[keep])
-        if found.steady:
-            lost = f", {found.lost} samples were not recorded" if found.lost else ""
+        repaired = repair_times(self.t[keep], self.q[keep])
+        if repaired.steady:
+            lost = f", {repaired.lost} samples were not recorded" if repaired.lost else ""
             notes.append(
-                f"stamps jittered by {1e3 * found.jitter:.2g} ms (root mean square) and were replaced by steady times, "
-                f"{1e3 * found.step:.4g} ms apart{lost}: positions are {found.smoother:.3g} times smoother on these"
+                f"stamps jittered by {1e3 * repaired.jitter:.2g} ms (root mean square) and were replaced by steady times, "
+                f"{1e3 * repaired.step:.4g} ms apart{lost}: positions are {repaired.smoother:.3g} times smoother on these"
             )
         t = self.t.copy()
-        t[keep] = found.t
+        t[keep] = repaired.t
         bad = list(self.bad)
         last = -math.inf
         for k in np.flatnonzero(keep):
@@ -208,14 +208,13 @@ class RowCollector:
             ("time unit", self.time_unit, TIME_UNITS),
         ):
             if value not in choices:
-                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where, got=value)
+                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where)
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
                 raise ArgumentError(
                     f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint",
                     where=f"robot {self.model.name!r}",
-                    got=name,
                     remedy="Lock the joint, or cut out the subtree.",
                 )
         self._columns: tuple[list[float], _Rows, _Rows, _Rows, list[int]] = ([], [], [], [], [])
@@ -252,10 +251,7 @@ class RowCollector:
         """
         if self.on_bad == "refuse":
             raise ArgumentError(
-                f"row {number}: {why}",
-                where=self.source,
-                got=number,
-                remedy="Correct the recording, or have bad rows skipped.",
+                f"row {number}: {why}", where=self.source, remedy="Correct the recording, or have bad rows skipped."
             )
         self.bad.append(BadRow(number, why))
 
@@ -268,10 +264,10 @@ class RowCollector:
         velocity: Sequence[float],
         effort: Sequence[float],
     ) -> str:
-        wanted = self.model.joint_names
+        joints = self.model.joint_names
         place: Mapping[str, int] = {name: i for i, name in enumerate(names)}
-        missing = [name for name in wanted if name not in place]
-        if wanted and len(missing) == len(wanted):
+        missing = [name for name in joints if name not in place]
+        if joints and len(missing) == len(joints):
             self.other += 1
             return ""
         if missing:
@@ -282,12 +278,12 @@ class RowCollector:
             if len(values) not in ((len(names),) if what == "position" else (0, len(names))):
                 return f"{len(values)} values of {what} for {len(names)} joints"
         rows = [
-            [float(values[place[name]]) for name in wanted] if len(values) else []
+            [float(values[place[name]]) for name in joints] if len(values) else []
             for values in (position, velocity, effort)
         ]
         if not abs(t) <= _LATEST:
             return f"the time is {t}"
-        for name, value in zip(wanted, rows[0], strict=True):
+        for name, value in zip(joints, rows[0], strict=True):
             if not abs(value) <= LARGEST:
                 return f"the position of joint {name!r} is {value}"
         if rows[1] and any(map(math.isnan, rows[1])) and not all(map(math.isnan, rows[1])):
@@ -300,7 +296,7 @@ class RowCollector:
         times, *columns, numbers = self._columns
         times.append(t)
         for column, row in zip(columns, rows, strict=True):
-            column.append(row or [math.nan] * len(wanted))
+            column.append(row or [math.nan] * len(joints))
         numbers.append(number)
         return ""
 
@@ -345,7 +341,7 @@ class RowCollector:
                 where=self.source,
                 remedy="Times are in seconds; --time-unit names another unit.",
             )
-        found = Recording(
+        recording = Recording(
             self.source,
             self.model.joint_names,
             t[good],
@@ -358,11 +354,11 @@ class RowCollector:
             tuple(notes),
         )
         if self.repairs:
-            before = len(found.bad)
-            found = found.repaired()
-            if self.on_bad == "refuse" and len(found.bad) > before:
-                self.reject(*found.bad[-1])
-        return found
+            before = len(recording.bad)
+            recording = recording.repaired()
+            if self.on_bad == "refuse" and len(recording.bad) > before:
+                self.reject(*recording.bad[-1])
+        return recording
 
 
 def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:

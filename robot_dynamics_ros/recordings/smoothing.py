@@ -37,7 +37,6 @@ def require_increasing(t: Array) -> None:
         raise ArgumentError(
             f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}",
             where="t",
-            got=t[k + 1],
             remedy="Sort the samples, and leave out repeated ones.",
         )
 
@@ -76,12 +75,11 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
         ArgumentError: times that do not increase, or a window or order that does not fit.
     """
     if window < 3 or window % 2 == 0:
-        raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window", got=window)
+        raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window")
     if not up_to <= order < window:
         raise ArgumentError(
             f"expected {up_to} to {window - 1}, got {order}",
             where="order",
-            got=order,
             remedy="The order is at least that of the derivative, and less than the window.",
         )
     require_increasing(t)
@@ -94,9 +92,9 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
     return out
 
 
-def _fit(t: Array, x: Array, window: int, order: int, up_to: int, at: np.ndarray | None = None) -> Array:
+def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None) -> Array:
     """Values and derivatives at the samples ``at`` (all if not given) of a stretch without gaps."""
-    rows = np.arange(len(t)) if at is None else at
+    rows = np.arange(len(t)) if indices is None else indices
     out = np.empty((up_to + 1, len(rows), *x.shape[1:]))
     times, signals = (sliding_window_view(y, window, axis=0) for y in (t, x))
     for start in range(0, len(rows), _CHUNK):
@@ -142,12 +140,12 @@ def choose_window(
     if count < 40 or not tried:
         return max(0.1, (order + 2) * step)
     picked = np.unique(np.linspace(0, count - 1, min(count, _TRIED)).astype(int))
-    at = (picked[:, None] * rows + np.arange(rows)).reshape(-1)
-    measured = effort[at].reshape(len(picked), rows, -1).mean(axis=1)
+    indices = (picked[:, None] * rows + np.arange(rows)).reshape(-1)
+    measured = effort[indices].reshape(len(picked), rows, -1).mean(axis=1)
     score = []
     for window in tried:
         samples = min(max(round(window / step), order + 2) | 1, (n - 1) | 1)
-        x, v, a = _fit(t, q, samples, order, 2, at)
+        x, v, a = _fit(t, q, samples, order, 2, indices)
         terms = [
             gravity_forces(model, x),
             inverse_dynamics(model, x, 0.0 * v, a) - inverse_dynamics(model, x, 0.0 * v, 0.0 * a),
@@ -158,12 +156,12 @@ def choose_window(
             np.ones_like(v),
         ]
         W = np.stack([np.asarray(term).reshape(len(picked), rows, -1).mean(axis=1) for term in terms], axis=-1)
-        left = 0.0
+        score_sum = 0.0
         for j in range(model.nv):
             A, b = W[:, j], measured[:, j]
             r = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
-            left += float(np.log(r @ r / len(r) + 1e-12 * (b @ b) / len(b) + 1e-300))
-        score.append(left)
+            score_sum += float(np.log(r @ r / len(r) + 1e-12 * (b @ b) / len(b) + 1e-300))
+        score.append(score_sum)
     # the shortest of those that are about as good: a long polynomial flattens what the others leave to see
     return next(w for w, x in zip(tried, score, strict=True) if x <= min(score) + _ALIKE * model.nv)
 
@@ -180,7 +178,7 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
     if n < 64 or not step > 0.0:
         return WINDOWS[-1] if step <= 0.0 else float(np.clip((order + 2) * step, WINDOWS[0], WINDOWS[-1]))
     grid = t[0] + step * np.arange(n)
-    found = []
+    cutoffs = []
     for signal in x.T:
         regular = np.interp(grid, t, signal)
         regular = np.diff(regular, 2)  # a spectrum without the slope that leaks everywhere
@@ -191,8 +189,8 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         if not power[1:].max(initial=0.0) > 0.0:
             continue  # it stands
         noise = np.flatnonzero(power[1:] <= 3.0 * floor)
-        found.append(float(frequency[1 + int(noise[0])]) if noise.size else float(frequency[-1]))
-    if not found:
+        cutoffs.append(float(frequency[1 + int(noise[0])]) if noise.size else float(frequency[-1]))
+    if not cutoffs:
         return WINDOWS[-1]
-    cutoff = max(float(np.median(found)), 1e-9)
+    cutoff = max(float(np.median(cutoffs)), 1e-9)
     return float(np.clip((order + 1) / (3.2 * cutoff), WINDOWS[0], WINDOWS[-1]))

@@ -201,9 +201,9 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
         out = make_lsq_spline(x, t, knots, k=1, w=weight)(x)
         if not np.isfinite(out).all():  # a knot without rows
             return np.asarray(t)
-        left = t - out
-        scale = max(1.5 * float(np.median(np.abs(left))), 1e-3 * step)
-        weight = np.sqrt(1.0 / np.maximum(1.0, np.abs(left) / scale))  # Huber
+        residual = t - out
+        scale = max(1.5 * float(np.median(np.abs(residual))), 1e-3 * step)
+        weight = np.sqrt(1.0 / np.maximum(1.0, np.abs(residual) / scale))  # Huber
     return np.asarray(out)
 
 
@@ -216,8 +216,8 @@ def _roughness(t: Array, q: Array) -> float:
     x = dt / np.maximum(np.abs(dt).max(axis=1, keepdims=True), 1e-300)
     Q, _ = np.linalg.qr(x[..., None] ** np.arange(_ORDER + 1))
     y = q[rows]
-    left = y - Q @ (Q.transpose(0, 2, 1) @ y)
-    usual = np.mean(np.sqrt(np.sum(left**2, axis=1)), axis=0)[np.ptp(q, axis=0) > 0.0]
+    residual = y - Q @ (Q.transpose(0, 2, 1) @ y)
+    usual = np.mean(np.sqrt(np.sum(residual**2, axis=1)), axis=0)[np.ptp(q, axis=0) > 0.0]
     return float(np.exp(np.mean(np.log(usual + 1e-15)))) if len(usual) else 1.0
 
 

@@ -75,13 +75,13 @@ def write_run_csv(path: str | Path, run: SimulationResult) -> None:
     head, tables = ["row", "t"], (run.q, run.v, run.a, run.tau)
     for field in ("position", "velocity", "acceleration", "effort"):
         for joint in run.model.joint_names:
-            head += [f"{joint}.{word}" for word in _coordinates(run.model.joint(joint).type, field)]
+            head += [f"{joint}.{word}" for word in coordinate_names(run.model.joint(joint).type, field)]
     table = np.concatenate([run.t[:, None], *tables], axis=1)
     _write_table(path, head, list(range(len(run.t))), table)
 
 
-def _coordinates(kind: JointType, field: str) -> list[str]:
-    """Names of a joint's coordinates in the order of the model."""
+def coordinate_names(kind: JointType, field: str) -> list[str]:
+    """Names of a joint's coordinates in the order of the model; ``field``: position, velocity, acceleration or effort."""
     if kind is JointType.PLANAR:
         return [f"{field}.{axis}" for axis in ("x", "y", "theta")]
     if kind is not JointType.FLOATING:

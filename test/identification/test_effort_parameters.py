@@ -30,7 +30,7 @@ def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, term
     expected = rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / columns.smoothing)
     if terms.offset:
         expected = expected + offset
-    found = rd.effort_regressor(model, q, v, a, terms) @ theta + columns.known(v, a)
+    found = rd.effort_regressor(model, q, v, a, terms) @ theta + columns.fixed_effort(v, a)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
 
 

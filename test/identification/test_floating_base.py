@@ -1,9 +1,12 @@
 """Segments of a body from force plates: the oracle is Pinocchio, which knows the true ones."""
 
+import json
+
 import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.recordings import ExternalWrench
 
 pin = pytest.importorskip("pinocchio")
@@ -94,6 +97,31 @@ def test_noisy_recordings_give_segments_within_their_intervals(case):
     np.testing.assert_allclose(
         rd.inertial_parameters(again), rd.inertial_parameters(found.model), rtol=1e-9, atol=1e-12
     )
+
+
+def test_the_command_identifies_segments_from_a_table(case, tmp_path, capsys):
+    prior, truth, t, q, plate = case
+    base = [*(f"root_joint.position.{c}" for c in "xyz"), *(f"root_joint.orientation.{c}" for c in "xyzw")]
+    wrench = [f"plate.{what}.{c}" for what in ("torque", "force") for c in "xyz"]
+    head = ["t", *base, *(f"{name}.position" for name in prior.joint_names[1:]), *wrench]
+    table, robot = tmp_path / "motion.csv", tmp_path / "walker.urdf"
+    np.savetxt(table, np.column_stack([t, q, plate]), delimiter=",", header=",".join(head), comments="", fmt="%.12g")
+    robot.write_text(WALKER)
+    place = f"left_shank=plate@world:{','.join(map(str, PLATE))}"
+    command = ["identify", str(robot), "--floating-base", "--csv", str(table), "--output", str(tmp_path), "--json"]
+    command += ["--window", "0.05", "--block", "0.02", "--external"]
+    assert main([*command, place]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [row["segment"] for row in document["rows"]] == [n for n in prior.link_names if prior.link(n).inertia.mass]
+    identified = rd.load_urdf(str(tmp_path / "identified.urdf"), floating_base=True)
+    configurations = rd.random_configuration(prior, np.random.default_rng(0), size=50)
+    actual, now, before = (rd.gravity_forces(m, configurations) for m in (truth, identified, prior))
+    assert np.abs(now - actual).max() < 0.02 * np.abs(before - actual).max()
+    assert main([*command, place]) == 2 and "exists" in capsys.readouterr().err
+    assert main([*command, "left_shank=plate2", "--overwrite"]) == 2 and "plate2" in capsys.readouterr().err
+    assert main([*command, place, "--overwrite", "--bag", str(table)]) == 2 and "--csv" in capsys.readouterr().err
+    table.write_text(table.read_text().replace("root_joint.orientation.w", "w", 1))
+    assert main([*command, place, "--overwrite"]) == 2 and "root_joint.orientation.w" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_named(case):

@@ -150,8 +150,8 @@ def output_file(text: str) -> Path:
         if path.is_dir():
             raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
         if not path.parent.is_dir():
-            there = "is no directory" if path.parent.exists() else "does not exist; make it first"
-            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(path.parent))} {there}")
+            problem = "is no directory" if path.parent.exists() else "does not exist; make it first"
+            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(path.parent))} {problem}")
         _check_permission(path if path.exists() else path.parent)
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
@@ -163,10 +163,10 @@ def output_directory(text: str) -> Path:
     of files in one."""
     path = _named(text)
     try:
-        there = next(place for place in (path, *path.absolute().parents) if place.exists())
-        if not there.is_dir():
-            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(there))} is no directory")
-        _check_permission(there)
+        existing = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not existing.is_dir():
+            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(existing))} is no directory")
+        _check_permission(existing)
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
     return path
@@ -197,10 +197,10 @@ def input_path(text: str) -> str:
         path = Path(text)
         if path.is_file() or path.is_dir():
             return text
-        there = path.exists()
+        exists = path.exists()
     except (OSError, ValueError):
-        there = False
-    raise argparse.ArgumentTypeError(f"{_shown(text)} {'is no regular file' if there else 'does not exist'}")
+        exists = False
+    raise argparse.ArgumentTypeError(f"{_shown(text)} {'is no regular file' if exists else 'does not exist'}")
 
 
 def _shown(text: str) -> str:

@@ -95,8 +95,8 @@ def _arm(
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
     remark("rehearsal: a simulated arm; --live drives the real one")
-    known = model if profile is None else ArmSettings.of(profile).model(model)
-    yield StandIn(with_rotors(known), profile, start), lambda: False, lambda session: None
+    described = model if profile is None else ArmSettings.of(profile).model(model)
+    yield StandIn(with_rotors(described), profile, start), lambda: False, lambda session: None
 
 
 def _steps(options: argparse.Namespace, session: Commissioning, interrupted: threading.Event) -> None:

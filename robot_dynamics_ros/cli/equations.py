@@ -147,8 +147,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formulas]:
     """The quantities asked for beside the equations of motion."""
-    link, at, joint = options.observer.partition("@")
-    observer: Any = (link, joint) if at else link
+    link, separator, joint = options.observer.partition("@")
+    observer: Any = (link, joint) if separator else link
     axes, point = options.expressed_in, options.reduced_at
     formulas = [
         equations.joint_wrench(name, expressed_in=axes or "child", reduced_at=point) for name in options.joint_wrench
@@ -177,20 +177,20 @@ def _motion(pairs: Iterable[str]) -> dict[str, Any]:
     import sympy
 
     coordinates: dict[str, Any] = {}
-    known = {"t": sympy.Symbol("t", real=True), "pi": sympy.pi, "sin": sympy.sin, "cos": sympy.cos, "exp": sympy.exp}
+    names = {"t": sympy.Symbol("t", real=True), "pi": sympy.pi, "sin": sympy.sin, "cos": sympy.cos, "exp": sympy.exp}
     for text in pairs:
         name, equals, expression = text.partition("=")
         words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\d+\.?\d*[eE][+-]?\d+", "0", expression)))
-        legal = re.fullmatch(r"[\w\s.+\-*/()]+", expression) and words <= set(known)
+        legal = re.fullmatch(r"[\w\s.+\-*/()]+", expression) and words <= set(names)
         try:
             if not equals or not legal:
                 raise ValueError
-            coordinates[name.strip()] = sympy.parse_expr(expression, local_dict=known)
+            coordinates[name.strip()] = sympy.parse_expr(expression, local_dict=names)
         except (ValueError, SyntaxError, TypeError):
             raise ArgumentError(
                 f"expected COORDINATE=EXPRESSION, got {text!r}",
                 where="--along",
-                remedy=f"For example q2=2*t+0.5; known: {', '.join(known)}.",
+                remedy=f"For example q2=2*t+0.5; known: {', '.join(names)}.",
             ) from None
     return coordinates
 

@@ -157,8 +157,8 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
         parser.error(f"the command goes before the robot: {shlex.join(again)}")
     options, unknown = parser.parse_known_args(words)
     if unknown:
-        known = parser_options(options)
-        hints = [near[0] for word in unknown if (near := difflib.get_close_matches(word.split("=")[0], known, n=1))]
+        accepted = parser_options(options)
+        hints = [near[0] for word in unknown if (near := difflib.get_close_matches(word.split("=")[0], accepted, n=1))]
         parser.prog = f"robot_dynamics {options.command}"
         parser.error(
             f"unknown to {options.command}: {shlex.join(unknown)}"

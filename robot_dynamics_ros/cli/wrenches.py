@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
     workers = workers_of(options)
     recordings = (_read(path, bag, model, options) for path, bag in sources)
     if workers is None:
-        made = (
+        files = (
             (r, _with_progress("computing", lambda tell, r=r: compute(model, r, settings, tell)))  # type: ignore[misc]
             for r in recordings
         )
@@ -134,9 +134,9 @@ def run(options: argparse.Namespace) -> int:
         many = list(recordings)
         with Progress("computing", len(many)) as bar:
             done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
-        made = zip(many, done, strict=True)  # type: ignore[assignment]
-    told = []
-    for (recording, history), (directory, earlier) in zip(made, places, strict=True):
+        files = zip(many, done, strict=True)  # type: ignore[assignment]
+    lines = []
+    for (recording, history), (directory, earlier) in zip(files, places, strict=True):
         if history.bad and options.bad_rows == "refuse":
             raise ArgumentError(
                 f"row {history.bad[0].number}: {history.bad[0].why}",
@@ -150,11 +150,11 @@ def run(options: argparse.Namespace) -> int:
                 old.unlink()
         directory.mkdir(parents=True, exist_ok=True)
         _write(history, directory, formats)
-        told.append(_report(recording, history, directory))
-    if len(told) == 1:
-        result(options, *told[0])
+        lines.append(_report(recording, history, directory))
+    if len(lines) == 1:
+        result(options, *lines[0])
     else:
-        result(options, {"recordings": [data for data, _ in told]}, "\n\n".join(text for _, text in told))
+        result(options, {"recordings": [data for data, _ in lines]}, "\n\n".join(text for _, text in lines))
     return 0
 
 

@@ -150,8 +150,8 @@ class Weighing:
     def columns(self, q: Array, gravity: Array) -> tuple[Array, Array]:
         """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv, nb) as described."""
         key = q.tobytes() + gravity.tobytes()
-        known = self._memory.get(key)
-        if known is None:
+        columns_and_efforts = self._memory.get(key)
+        if columns_and_efforts is None:
             if np.array_equal(gravity, self.model.gravity):
                 Y = self._regressor(self.model, q)
             else:
@@ -160,8 +160,8 @@ class Weighing:
                     if axis not in self._directions:
                         self._directions[axis] = self.model.replace(gravity=tuple(np.eye(3)[axis].tolist()))
                     Y = Y + float(gravity[axis]) * self._regressor(self._directions[axis], q)
-            known = self._memory[key] = Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
-        return known
+            columns_and_efforts = self._memory[key] = Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
+        return columns_and_efforts
 
     @staticmethod
     def _regressor(model: RobotModel, q: Array) -> Array:

@@ -169,13 +169,13 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
 
 
 def _heavy(x: Explanation, fit: Fit) -> bool:
-    at = 0
+    first = 0
     for kind, _ in x.bodies:
-        if kind == "link_mass" and not (abs(fit.extra[at]) > _LIGHTEST and 0.0 < 1.0 + fit.extra[at] < _HEAVIEST):
+        if kind == "link_mass" and not (abs(fit.extra[first]) > _LIGHTEST and 0.0 < 1.0 + fit.extra[first] < _HEAVIEST):
             return False
-        if kind == "payload" and not fit.extra[at] > 2.0 * fit.error[at]:
+        if kind == "payload" and not fit.extra[first] > 2.0 * fit.error[first]:
             return False
-        at += 1 if kind == "link_mass" else 4
+        first += 1 if kind == "link_mass" else 4
     return True
 
 

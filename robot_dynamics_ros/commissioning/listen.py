@@ -194,8 +194,8 @@ def _read(
         findings.append(mistake("names", lost, text, len(lost), tuple(other) or None))
     elif [name for name in names if name in model.joint_names] != list(model.joint_names):
         notes.append("joint states have another order than the description; they are read by name")
-    at = [list(names).index(name) if name in names else m for name in model.joint_names]
-    q, v, tau = (np.column_stack([x, np.full(n, np.nan)])[:, at] for x in columns)
+    places = [list(names).index(name) if name in names else m for name in model.joint_names]
+    q, v, tau = (np.column_stack([x, np.full(n, np.nan)])[:, places] for x in columns)
     return _Log(model, times[0], times[1], q, v, tau, float(declared_rate), still), notes, findings
 
 
@@ -244,11 +244,11 @@ def _frozen(log: _Log) -> Iterator[Finding]:
         text = f"the position of joint {names[j]} is frozen at {log.position[0, j]:.4g}"
         text += f", although its velocity reaches {speed:.2g}" if speed > 0.0 else ", or nobody moved it"
         yield mistake("frozen_joint", names[j], text, certainty=0.98 if speed > 0.05 else 0.9)
-    there = np.isfinite(log.effort).all(axis=0)
-    if there.any() and log.effort[:, there].any():
-        at = np.flatnonzero(there)
-        labels = [names[j] for j in at]
-        bad, _, constant = unusable_efforts(log.t, log.position[:, at], log.effort[:, at], labels)
+    measured = np.isfinite(log.effort).all(axis=0)
+    if measured.any() and log.effort[:, measured].any():
+        joints = np.flatnonzero(measured)
+        labels = [names[j] for j in joints]
+        bad, _, constant = unusable_efforts(log.t, log.position[:, joints], log.effort[:, joints], labels)
         for k, name in enumerate(labels):
             if name in constant or bad[:, k].mean() > 0.2:
                 text = f"the effort of joint {name} is {'constant' if name in constant else 'frozen or clipped'} while it moves"
@@ -305,24 +305,24 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     """Sign, unit and filter of velocities."""
     names = np.array(log.model.joint_names)
     factor, late, play, error, late_error, play_error = delay.T
-    known = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
-    for j in np.flatnonzero(known & (factor < 0.0)):
+    sure = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
+    for j in np.flatnonzero(sure & (factor < 0.0)):
         text = f"the velocity of joint {names[j]} has the opposite sign of its motion"
         yield mistake("velocity_sign", str(names[j]), text, factor[j])
-    size = np.abs(np.where(known, factor, 1.0))
-    wrong = known & ((size > _UNIT) | (size < 1.0 / _UNIT))
+    size = np.abs(np.where(sure, factor, 1.0))
+    wrong = sure & ((size > _UNIT) | (size < 1.0 / _UNIT))
     if wrong.any():
         times = float(np.median(size[wrong]))
         unit = " (degrees)" if abs(times * math.pi / 180.0 - 1.0) < 0.1 else ""
         text = f"velocities are {times:.3g} times the rate of the positions{unit}: {', '.join(names[wrong])}"
         yield mistake("velocity_unit", names[wrong].tolist(), text, times, "rad/s")
-    slow = known & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
+    slow = sure & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
     if slow.any():
         typical = float(np.median(late[slow]))
         corner = 1.0 / (2.0 * math.pi * typical)
         text = f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: {', '.join(names[slow])}"
         yield mistake("velocity_filter", names[slow].tolist(), text, corner)
-    loose = known & (size > 1.0 / _UNIT) & (size < _UNIT) & (play > _PLAY) & (play - _SURE * play_error > 0.5 * _PLAY)
+    loose = sure & (size > 1.0 / _UNIT) & (size < _UNIT) & (play > _PLAY) & (play - _SURE * play_error > 0.5 * _PLAY)
     for j in np.flatnonzero(loose):
         yield play_of(str(names[j]), float(play[j]))
 

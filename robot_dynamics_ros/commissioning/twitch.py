@@ -169,7 +169,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         period: s, of the joint states.
     """
     n, names = model.nv, model.joint_names
-    known = [loop for loop in loops if loop is not None]
+    measured_loops = [loop for loop in loops if loop is not None]
     columns = {
         key: np.array([np.nan if loop is None else getattr(loop, key) for loop in loops])
         for key in ("inertia", "delay", "friction", "play")
@@ -178,7 +178,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     columns["inertia"][columns["play"] > LEAST_PLAY * scale_of(model)] = np.nan  # it moves without its links there
     rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
     findings = []
-    delays = [loop.delay for loop in known if loop.misfit < MISFIT]
+    delays = [loop.delay for loop in measured_loops if loop.misfit < MISFIT]
     delay = float(np.median(delays)) if delays else 0.0
     robot_delay = max(delay - 0.5 * period, 0.0)
     findings += late_commands(robot_delay, period)
@@ -206,7 +206,9 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         "robot_delay": robot_delay,
         "largest bandwidth": MARGIN / whole,
     }
-    return StepReport("twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(known) == n)
+    return StepReport(
+        "twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(measured_loops) == n
+    )
 
 
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:

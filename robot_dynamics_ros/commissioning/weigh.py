@@ -231,12 +231,12 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
 
 def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, float]:
     """Sentence, number, and the mass to set, kg."""
-    body, at = guess.joints[0], 0
+    body, first = guess.joints[0], 0
     for kind, number in scored.explanation.bodies:
         if (kind, number) == (guess.kind, body):
             break
-        at += 1 if kind == "link_mass" else 4
-    model, value, error = weighing.model, scored.fit.extra[at:], 2.0 * scored.fit.error[at]
+        first += 1 if kind == "link_mass" else 4
+    model, value, error = weighing.model, scored.fit.extra[first:], 2.0 * scored.fit.error[first]
     link = model.joint(model.moving_joint_names[body]).child
     if guess.kind == "link_mass":
         factor = float(1.0 + value[0])

@@ -120,10 +120,10 @@ class FlangeLoad:
         if self.contact == "estimated":
             if unexplained is None:
                 unexplained = self.observer.update(kernels, q, v, effort, dt)
-            at = kernels.link(self.link)
-            at.pose(q, self._pose)
-            found = in_link_axes(self._pose, explain(at.jacobian(q), unexplained))
-            contact = {self.link: found}
+            kernel = kernels.link(self.link)
+            kernel.pose(q, self._pose)
+            wrench = in_link_axes(self._pose, explain(kernel.jacobian(q), unexplained))
+            contact = {self.link: wrench}
         else:
             contact = {k: w for k, w in external.items() if k in self._beyond}
             unexplained = kernels.efforts_of(q, external)

@@ -149,9 +149,9 @@ def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
     return frozen_array(out, out.shape) if out[3:].any() else None
 
 
-def _offset(given: Sequence[float] | None, n: int) -> Array | None:
+def _offset(offset: Sequence[float] | None, n: int) -> Array | None:
     """(n,) read-only, or ``None`` where there is none; errors as of :func:`vector`."""
-    if given is None or not np.any(given):
+    if offset is None or not np.any(offset):
         return None
     remedy = "Give one value a joint, in model order."
-    return frozen_array(vector(given, n, "friction offset", remedy=remedy), (n,))
+    return frozen_array(vector(offset, n, "friction offset", remedy=remedy), (n,))

@@ -76,7 +76,7 @@ class FrictionFile:
                 where=str(path),
                 remedy='It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.',
             ) from None
-        known = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
+        entries = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
         parameters = _parameters()
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
         for name, row in rows.items():
@@ -85,8 +85,8 @@ class FrictionFile:
                 raise UnknownNameError("joint", name, model.joint_names, where=str(path))
             effects = row.get("effects", {})
             for key in row:
-                if key not in known:
-                    raise UnknownNameError("entry", key, tuple(known), where=where)
+                if key not in entries:
+                    raise UnknownNameError("entry", key, tuple(entries), where=where)
             for key in effects:
                 if key not in parameters:
                     raise UnknownNameError("effect", key, parameters, where=where)
@@ -118,11 +118,11 @@ class FrictionFile:
         Raises:
             ArgumentError: a breakaway below the Coulomb friction.
         """
-        known = ("rise", "rotor", *COUPLING[3:])
+        compensated = ("rise", "rotor", *COUPLING[3:])
         out: dict[str, list[str]] = {}
         for name in model.joint_names:
             for effect, value in self.joints.get(name, {}).get("effects", {}).items():
-                if value and effect not in known:
+                if value and effect not in compensated:
                     out.setdefault(effect, []).append(name)
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())

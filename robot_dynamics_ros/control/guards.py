@@ -102,8 +102,8 @@ class Guards:
         for name in ("position_margin", "zone_rate", "braking_rate"):
             value = getattr(s, name)
             expect(0.0 <= value < math.inf, "a non-negative number", value, name)
-        given = per_joint(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
-        self.effort_limit = np.minimum(model.effort_limit, given)
+        limit = per_joint(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        self.effort_limit = np.minimum(model.effort_limit, limit)
         if s.effort_scale < 1.0:
             self.effort_limit = self.effort_limit * s.effort_scale
         self.effort_rate = per_joint(

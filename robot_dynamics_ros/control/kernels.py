@@ -113,7 +113,7 @@ class BalanceKernel:
             raise UnknownNameError("frame", observer, (*model.link_names, WORLD), where="observer")
         self.joint, self.frame = joint, observer
         self.parts = np.zeros((len(PARTS), 6))
-        at = model.link_index(observer) if observer in model.link_names else -1
+        link = model.link_index(observer) if observer in model.link_names else -1
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
         self._run = kernel(
             model,
@@ -122,7 +122,7 @@ class BalanceKernel:
             axes="observer",
             external=True,
             link=link_tree(model).link_of[joint],
-            observer=at,
+            observer=link,
         )
 
     def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
@@ -204,10 +204,10 @@ class Kernels:
 
     def _get(self, make: Callable[..., Any], *arguments: Any) -> Any:
         key = (make, *arguments)
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = make(self.model, *arguments)
-        return found
+        kernel = self._made.get(key)
+        if kernel is None:
+            kernel = self._made[key] = make(self.model, *arguments)
+        return kernel
 
     def link(self, name: str) -> LinkKernels:
         """The functions of a link.
@@ -215,13 +215,13 @@ class Kernels:
         Raises:
             UnknownNameError: the model has no such link.
         """
-        found: LinkKernels = self._get(LinkKernels, name)
-        return found
+        kernel: LinkKernels = self._get(LinkKernels, name)
+        return kernel
 
     def joints(self, names: Sequence[str]) -> JointKernel:
         """The wrenches of some joints."""
-        found: JointKernel = self._get(JointKernel, tuple(names))
-        return found
+        kernel: JointKernel = self._get(JointKernel, tuple(names))
+        return kernel
 
     def balance(self, joint: str, observer: str) -> BalanceKernel:
         """The balance of wrenches of a joint's child link.
@@ -229,8 +229,8 @@ class Kernels:
         Raises:
             UnknownNameError: the model has no such observer.
         """
-        found: BalanceKernel = self._get(BalanceKernel, joint, observer)
-        return found
+        kernel: BalanceKernel = self._get(BalanceKernel, joint, observer)
+        return kernel
 
     def include(self, other: Kernels) -> None:
         """Make whatever ``other``, of the same robot with another payload, has and these do not.  Not for the cycle."""

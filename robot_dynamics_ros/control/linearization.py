@@ -108,17 +108,17 @@ def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
         return list(range(model.nv))
     if isinstance(inputs, str):
         inputs = (inputs,)
-    found: list[int] = []
+    columns: list[int] = []
     for name in inputs:
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="inputs")
         block = model.v_slice(name)
-        if block.start in found:
+        if block.start in columns:
             raise ArgumentError(
                 "is named twice", where=f"inputs, joint {name!r}", got=list(inputs), remedy="Name each place once."
             )
-        found += range(block.start, block.stop)
-    return found
+        columns += range(block.start, block.stop)
+    return columns
 
 
 def _twist_matrix(v: Array) -> Array:
@@ -146,12 +146,12 @@ def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
             bigger[..., : 2 * n, n + dof] -= effort * gain * table.ke[k]
             driven[..., : 2 * n, dof] = effort * gain
             continue
-        at = 2 * n + int(np.flatnonzero(slow == k)[0])
-        bigger[..., : 2 * n, at] = effort * table.kt[k]
-        bigger[..., at, at] = -table.R[k] / table.L[k]
-        bigger[..., at, n + dof] = -table.ke[k] / table.L[k]
+        row = 2 * n + int(np.flatnonzero(slow == k)[0])
+        bigger[..., : 2 * n, row] = effort * table.kt[k]
+        bigger[..., row, row] = -table.R[k] / table.L[k]
+        bigger[..., row, n + dof] = -table.ke[k] / table.L[k]
         driven[..., :, dof] = 0.0
-        driven[..., at, dof] = 1.0 / table.L[k]
+        driven[..., row, dof] = 1.0 / table.L[k]
     return bigger, driven
 
 

@@ -72,8 +72,8 @@ def _base_motion(base: MovingBase) -> np.ndarray:
 
 def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
     """Options by name."""
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for name in options:
-        if name not in known:
-            raise UnknownNameError("option", name, known, where=where)
+        if name not in names:
+            raise UnknownNameError("option", name, names, where=where)
     return kind(**options)

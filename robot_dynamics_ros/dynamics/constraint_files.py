@@ -60,14 +60,14 @@ def load_constraints(model: RobotModel, source: str | Path, *, reference: ArrayL
     if is_mjcf(text):
         return Constraints(model, _Equalities(model, text, path).read(), reference=reference)
     entries, positions = _entries(text, path or "constraints")
-    made = [_constraint(k, entry) for k, entry in enumerate(entries)]
+    constraints = [_constraint(k, entry) for k, entry in enumerate(entries)]
     if reference is None and positions:
         reference = model.neutral()
         for name, value in positions.items():
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where="reference")
             reference[model.q_slice(name)] = value
-    return Constraints(model, made, reference=reference)
+    return Constraints(model, constraints, reference=reference)
 
 
 def _text(source: str | Path) -> tuple[str, str]:
@@ -157,11 +157,11 @@ class _Equalities:
         self.q = self._at_reference()
 
     def read(self) -> list[Constraint]:
-        m, made = self.m, []
+        m, constraints = self.m, []
         for e in range(m.neq):
             if m.eq_active0[e]:
-                made += self._constraint(e, int(m.eq_type[e]), self._name("equality", e))
-        return made
+                constraints += self._constraint(e, int(m.eq_type[e]), self._name("equality", e))
+        return constraints
 
     def _name(self, kind: str, i: int) -> str:
         return mujoco_name(self.mujoco, self.m, kind, i)
@@ -213,8 +213,8 @@ class _Equalities:
     def _held(self, name: str, joint: str, position: float) -> Constraint:
         """A joint that stands still: its links are one body."""
         j = self.model.joint(joint)
-        at = j.origin @ joint_pose(j, np.array([position]))
-        return weld_constraint(name, j.parent, j.child, point_a=at.position, rpy_a=at.rpy(), point_b=(0, 0, 0),
+        child = j.origin @ joint_pose(j, np.array([position]))
+        return weld_constraint(name, j.parent, j.child, point_a=child.position, rpy_a=child.rpy(), point_b=(0, 0, 0),
                                rpy_b=(0, 0, 0))  # fmt: skip
 
     def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
@@ -263,22 +263,26 @@ class _Equalities:
         """Our configuration at MuJoCo's reference, whose own state is then brought to where mimic joints are."""
         m, model = self.m, self.model
         q = model.neutral()
-        there = []
+        joints = []
         for j in range(m.njnt):
-            name, at = self._name("joint", j), int(m.jnt_qposadr[j])
+            name, address = self._name("joint", j), int(m.jnt_qposadr[j])
             if name not in model.moving_joint_names:
                 continue
             kind = model.joint(name).type
             if model.joint(name).mimic is not None:
-                there.append((name, at))
+                joints.append((name, address))
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
-                q[model.q_slice(name)] = m.qpos0[at]
+                q[model.q_slice(name)] = m.qpos0[address]
             elif int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
-                q[model.q_slice(name)] = [*m.qpos0[at : at + 3], *m.qpos0[at + 4 : at + 7], m.qpos0[at + 3]]
-        for name, at in there:
+                q[model.q_slice(name)] = [
+                    *m.qpos0[address : address + 3],
+                    *m.qpos0[address + 4 : address + 7],
+                    m.qpos0[address + 3],
+                ]
+        for name, address in joints:
             i = model.body_index(name)
             master = float(q[int(model.q_index[i])])
-            self.data.qpos[at] = float(model.mimic_multiplier[i]) * master + float(model.mimic_offset[i])
+            self.data.qpos[address] = float(model.mimic_multiplier[i]) * master + float(model.mimic_offset[i])
         self.mujoco.mj_kinematics(m, self.data)
         return q
 

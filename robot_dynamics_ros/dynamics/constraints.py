@@ -476,7 +476,7 @@ class Constraints:
         free = np.ones(model.nv, dtype=bool)
         for name in fixed:
             free[model.v_slice(name)] = False
-        at = np.flatnonzero(free)
+        columns = np.flatnonzero(free)
         best = np.inf
         for _ in range(100):
             residual, K, _ = self.terms(q, v)
@@ -485,7 +485,7 @@ class Constraints:
                 break
             best = size
             step = np.zeros(model.nv)
-            step[at] = -np.linalg.lstsq(K[:, at], residual, rcond=RANK_TOLERANCE)[0]
+            step[columns] = -np.linalg.lstsq(K[:, columns], residual, rcond=RANK_TOLERANCE)[0]
             share = 1.0
             for _ in range(12):  # shorter steps where the whole one leads away
                 trial = np.asarray(integrate(model, q, share * step))
@@ -498,7 +498,7 @@ class Constraints:
             raise self._not_closed(q, worst)
         self._check_sides(q)
         _, K, _ = self.terms(q, v)
-        v[at] -= np.linalg.lstsq(K[:, at], K @ v, rcond=RANK_TOLERANCE)[0]
+        v[columns] -= np.linalg.lstsq(K[:, columns], K @ v, rcond=RANK_TOLERANCE)[0]
         largest = np.abs(K @ v).max(initial=0.0)
         if largest > 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
             raise ConstraintError(
@@ -631,10 +631,10 @@ def _clean(*vectors: ArrayLike) -> tuple[float, ...]:
 def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     if c.kind not in ROWS:
         raise UnknownNameError("kind of constraint", c.kind, tuple(ROWS), where=f"constraint {c.name!r}")
-    given = dict(c.numbers)
+    numbers = dict(c.numbers)
     where = f"constraint {c.name!r}"
     if c.kind == "gear":
-        return _gear_spec(model, c, given, where)
+        return _gear_spec(model, c, numbers, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
     if a == b:
         raise ArgumentError(
@@ -648,32 +648,34 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
             remedy="Name two links that move against each other.",
         )
     A, B = _pose(model, q, a), _pose(model, q, b)
-    p_a = np.array(given["point_a"])
-    p_b = np.array(given["point_b"]) if "point_b" in given else B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
+    p_a = np.array(numbers["point_a"])
+    p_b = (
+        np.array(numbers["point_b"]) if "point_b" in numbers else B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
+    )
     to_b = B[:3, :3].T @ A[:3, :3]
     if c.kind == "point":
         return c.kind, a, b, _clean(p_a, p_b)
     if c.kind == "distance":
         between = A[:3, :3] @ p_a + A[:3, 3] - B[:3, :3] @ p_b - B[:3, 3]
-        length = given["length"][0] if "length" in given else float(np.linalg.norm(between))
+        length = numbers["length"][0] if "length" in numbers else float(np.linalg.norm(between))
         if not length > 0.0:
             raise ArgumentError(
                 "the length must be positive", where=where, got=length, remedy="Use rd.point_constraint for zero."
             )
         return c.kind, a, b, _clean(p_a, p_b, [length])
     if c.kind == "hinge":
-        axis = _unit(given["axis_a"], f"axis_a of {where}")
-        other = _unit(given["axis_b"], f"axis_b of {where}") if "axis_b" in given else to_b @ axis
+        axis = _unit(numbers["axis_a"], f"axis_a of {where}")
+        other = _unit(numbers["axis_b"], f"axis_b of {where}") if "axis_b" in numbers else to_b @ axis
         return c.kind, a, b, _clean(p_a, p_b, *_frame_of(axis), other)
     if c.kind == "weld":
-        R_a = Pose.from_rpy((0, 0, 0), given["rpy_a"]).rotation
-        R_b = Pose.from_rpy((0, 0, 0), given["rpy_b"]).rotation if "rpy_b" in given else to_b @ R_a
+        R_a = Pose.from_rpy((0, 0, 0), numbers["rpy_a"]).rotation
+        R_b = Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation if "rpy_b" in numbers else to_b @ R_a
         return c.kind, a, b, _clean(p_a, p_b, R_a.T, R_b.T)
-    n = _unit(given["normal"], f"normal of {where}")
-    if not given["radius"][0] > 0.0:
-        raise ArgumentError("the radius must be positive", where=where, got=given["radius"][0])
-    axis = _unit(given["axis"], f"axis of {where}") if "axis" in given else np.zeros(3)
-    return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), given["radius"], axis)
+    n = _unit(numbers["normal"], f"normal of {where}")
+    if not numbers["radius"][0] > 0.0:
+        raise ArgumentError("the radius must be positive", where=where, got=numbers["radius"][0])
+    axis = _unit(numbers["axis"], f"axis of {where}") if "axis" in numbers else np.zeros(3)
+    return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
 
 def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str) -> Spec:

@@ -77,7 +77,7 @@ def make_orthogonal(p: SharingMemory, motor: float) -> float:
     return largest
 
 
-def take(p: SharingMemory, motor: float, limit: float, reactions: Vector, at: int) -> None:
+def take(p: SharingMemory, motor: float, limit: float, reactions: Vector, first: int) -> None:
     """Have each row that is longer than ``limit`` (squared) take what it can of the efforts."""
     for i in range(p.nc):
         if p.done[i] == 0 and p.size[i] > limit:
@@ -90,7 +90,7 @@ def take(p: SharingMemory, motor: float, limit: float, reactions: Vector, at: in
             for k in range(p.nv):
                 p.w[k] = p.w[k] - share * p.K[i, k]
             for k in range(p.nc):
-                reactions[at + k] = reactions[at + k] + share * p.W[i, k]
+                reactions[first + k] = reactions[first + k] + share * p.W[i, k]
 
 
 def share_efforts(p: SharingMemory, count: int, whole: Vector, K: Vector, reactions: Vector, missing: Vector) -> None:

@@ -117,7 +117,7 @@ class Equations(SymbolicQuantities):
             [self.q, self.v, self.a],
             [sympy.sympify(e).xreplace(constants) for e in entries],
             modules="numpy",
-            cse=(lambda given: (steps, given)) if steps else True,
+            cse=(lambda expressions: (steps, expressions)) if steps else True,
         )
 
         def call(q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> np.ndarray | float:

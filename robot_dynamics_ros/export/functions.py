@@ -152,8 +152,8 @@ def _request(
     shapes = dict(kind.entry.outputs)
     outputs = tuple(Argument(w, shape(shapes[w]), meaning) for w, meaning in kind.export.outputs.items())
     word = f"_{words.get(link) or identifier_of(link)}" if link else ""
-    said = f"{kind.export.said}  Link: {link}." if link else kind.export.said
-    return Request(f"{name}{word}", name, said, inputs, outputs, tuple(sorted(options.items())), link)
+    description = f"{kind.export.said}  Link: {link}." if link else kind.export.said
+    return Request(f"{name}{word}", name, description, inputs, outputs, tuple(sorted(options.items())), link)
 
 
 def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]) -> list[Scalar]:
@@ -163,8 +163,8 @@ def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Sca
         body, X = link_placement(tree, link)
         if body is not None:
             moved = body.to_link(X.force_back(Force.of(wrenches[6 * k : 6 * k + 6]))).parts()
-            at = 6 * int(tree.model.link_body[link])
-            rows[at : at + 6] = [x + y for x, y in zip(rows[at : at + 6], moved, strict=True)]
+            first = 6 * int(tree.model.link_body[link])
+            rows[first : first + 6] = [x + y for x, y in zip(rows[first : first + 6], moved, strict=True)]
     return rows
 
 

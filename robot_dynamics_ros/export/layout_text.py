@@ -19,10 +19,10 @@ def joint_lines(plan: Plan) -> list[str]:
     lines = []
     for name in model.joint_names:
         q, v, kind = model.q_slice(name), model.v_slice(name), model.joint(name).type
-        at = (
+        places = (
             f"q[{q.start}], v[{v.start}]" if kind.nv == 1 else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
         )
-        lines.append(f"{at}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})")
+        lines.append(f"{places}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})")
     followers = [n for n in model.moving_joint_names if n not in model.joint_names]
     for name in followers:
         mimic = model.joint(name).mimic

@@ -93,10 +93,10 @@ def _wrapper(plan: Plan, traced: Traced) -> str:
         f"    ({', '.join(a.name for a in r.inputs)},), lead = _inputs({shapes})",
         f"    t = _{r.name}({', '.join(a.name for a in r.inputs)}, {'parameters' if plan.parameters else 'None'})",
     ]
-    at, results = 0, []
+    first, results = 0, []
     for a in r.outputs:
-        results.append(f"_output(t[{at}:{at + a.size}], lead, {a.shape!r})")
-        at += a.size
+        results.append(f"_output(t[{first}:{first + a.size}], lead, {a.shape!r})")
+        first += a.size
     return "\n".join([*lines, f"    return {', '.join(results)}"]) + "\n"
 
 
@@ -107,11 +107,11 @@ def _step(plan: Plan) -> list[str]:
     rest = "".join(f", {x}" for x in extra)
     handed = "".join(f", {x.split('=')[0]}" for x in extra)
     unit = "np.array(_normalized({}, None))" if plan.floating else "{}"
-    said = "command: (NV,) efforts" + (", voltages at joints with a motor; i: currents" if plan.motors else "")
+    description = "command: (NV,) efforts" + (", voltages at joints with a motor; i: currents" if plan.motors else "")
     out = [
         *(_raw(t) for t in plan.stepping),
         f"\ndef state_rates({', '.join(state)}, command{rest}):",
-        f'    """Rates of the state.  {said}."""',
+        f'    """Rates of the state.  {description}."""',
         f"    {', '.join(state)}, command = (np.asarray(x, float) for x in ({', '.join(state)}, command))",
         f"    applied = np.array(_applied_efforts({', '.join([*state[1:], 'command'])}, None))",
         f"    dv = forward_dynamics({unit.format('q')}, v, applied[:NV]{handed})",

@@ -53,9 +53,9 @@ class StepCase:
 def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
     """A configuration within ±2 (rad or m) with unit quaternions, and velocities within ±2."""
     q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
-    for at in plan.floating:
-        norm = math.sqrt(math.fsum(x * x for x in q[at + 3 : at + 7]))
-        q[at + 3 : at + 7] = [x / norm for x in q[at + 3 : at + 7]]
+    for first in plan.floating:
+        norm = math.sqrt(math.fsum(x * x for x in q[first + 3 : first + 7]))
+        q[first + 3 : first + 7] = [x / norm for x in q[first + 3 : first + 7]]
     return q, [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
 
 

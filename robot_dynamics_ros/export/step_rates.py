@@ -72,9 +72,11 @@ def step_functions(tree: NumericTree, starts: Sequence[int], drives: Drives, gra
         name: str, inputs: dict[str, int], outputs: dict[str, int], run: Callable[..., Sequence[Numbers]]
     ) -> Traced:
         leaves = [[graph.leaf((word, k)) for k in range(size)] for word, size in inputs.items()]
-        given, made = (tuple(Argument(word, (size,), "") for word, size in x.items()) for x in (inputs, outputs))
+        arguments, outcomes = (
+            tuple(Argument(word, (size,), "") for word, size in x.items()) for x in (inputs, outputs)
+        )
         results = tuple(tuple(graph.lift(x) for x in flat) for flat in run(*leaves))
-        return Traced(Request(name, name, "", given, made, ()), results)
+        return Traced(Request(name, name, "", arguments, outcomes, ()), results)
 
     currents, rates = ({"i": nm}, {"di": nm}) if nm else ({}, {})
 

@@ -312,10 +312,10 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
     residual, width = problem.residual(Y, rows, problem.fit(Y, rows)), max(3, round(_STRETCH / step))
     out: list[tuple[int, int, int]] = []
     for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
-        there = np.isfinite(row)
-        share = uniform_filter1d(there.astype(np.float64), width)
-        power = uniform_filter1d(np.where(there, row**2, 0.0), width) / np.maximum(share, 0.5)
-        far = power > max(_DIFFERS**2 * float(np.median(power[there])), (_PUSH * usual) ** 2)
+        finite = np.isfinite(row)
+        share = uniform_filter1d(finite.astype(np.float64), width)
+        power = uniform_filter1d(np.where(finite, row**2, 0.0), width) / np.maximum(share, 0.5)
+        far = power > max(_DIFFERS**2 * float(np.median(power[finite])), (_PUSH * usual) ** 2)
         for a, b in runs(far) if far.mean() < 0.25 else ():
             large = float(power[a:b].max()) > (_LARGE * usual) ** 2
             if (b - a) * step >= (_LASTS_LARGE if large else _LASTS):

@@ -156,13 +156,13 @@ def _blocks(
     if not parts:
         raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
     on_links: dict[str, Array] = {}
-    there = np.ones(len(t), dtype=bool)
+    covered = np.ones(len(t), dtype=bool)
     for wrench in external:
-        there &= wrench.there(t)
+        covered &= wrench.there(t)
         on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
     effort = external_efforts(model, q, on_links)[:, rows]
     motion = Motion(t, q, v, a, effort, tuple(parts), window, (), np.zeros(effort.shape, dtype=bool))
     mean = motion.mean(effort, block)
-    use = motion.mean(there.astype(np.float64), block) == 1.0
+    use = motion.mean(covered.astype(np.float64), block) == 1.0
     Y = motion.mean_regressor(model, block)[:, rows]
     return Blocks(Y, mean, np.repeat(use[:, None], 6, axis=1), 0.0 * mean, motion.block_parts(block))

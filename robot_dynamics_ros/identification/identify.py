@@ -383,7 +383,7 @@ class _Fits:
             data = blocks(identifiable.parameters, shifted, length=self.settings.block, slow=self.slow)
             base = self.base(identifiable, data, unseen)
             if self.settings.delay is None and k < times:
-                delay += _late(identifiable, data, base, self.rate)
+                delay += _delay_correction(identifiable, data, base, self.rate)
         return _Fit(identifiable, identifiable.parameters.values(self.model), delay, shifted, data, base)
 
     def of_form(self, fit: _Fit, parameters: EffortParameters) -> _Fit:
@@ -418,7 +418,7 @@ class _Fits:
         """
         nv, columns = self.model.nv, fit.identifiable.base.regressor(fit.data.Y)
         values, residual = np.tile(full.values, (nv, 1)), bodies.copy()
-        if _few(fit.base, fit.data) >= 0.3:
+        if _scarcity(fit.base, fit.data) >= 0.3:
             return values, np.zeros(nv), residual
         plain = self.base(fit.identifiable, fit.data, instruments=columns)  # each joint has the same weight
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
@@ -455,9 +455,9 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
     before = data.rms(data.effort - data.Y @ fit.prior)
     if s.plausibility == "refuse":
-        power = _friction_power(fit.identifiable, base, data) if _few(base, data) < 0.3 else np.zeros(model.nv)
+        power = _friction_power(fit.identifiable, base, data) if _scarcity(base, data) < 0.3 else np.zeros(model.nv)
         check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
-        if _few(base, data) < 0.3:
+        if _scarcity(base, data) < 0.3:
             check_prediction(model.joint_names, error, before, data.rms(data.effort))
     return Identification(
         model,
@@ -494,16 +494,16 @@ def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -
 
     selection = chosen(identifiable, ())
     if s.forms:
-        noise = _honest(fit.base, selection, fit.data)
+        noise = _block_noise(fit.base, selection, fit.data)
         rough = consistent_parameters(identifiable, fit.data, noise, fit.prior, spread=s.spread)
         loaded = with_parameters(parameters, rough.values)
         parameters = EffortParameters(fits.model, s.terms, parameters.effects, loaded)
-        few = _few(fit.base, fit.data) >= 0.3
-        forms = tuple(form for form in s.forms if form == "presliding") if few else s.forms
+        scarce = _scarcity(fit.base, fit.data) >= 0.3
+        forms = tuple(form for form in s.forms if form == "presliding") if scarce else s.forms
         selection = chosen(dataclasses.replace(identifiable, parameters=parameters), forms, tell)
         parameters = EffortParameters(fits.model, s.terms, selection.effects, loaded)
         fit = fits.aligned(identifiable_parameters(parameters), fit.delay, 2)
-    return fits.with_rotors(fit) if _few(fit.base, fit.data) < 0.3 else fit, selection
+    return fits.with_rotors(fit) if _scarcity(fit.base, fit.data) < 0.3 else fit, selection
 
 
 def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, ConsistentEstimate, Array]:
@@ -516,11 +516,11 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     s = fits.settings
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
-        noise = _honest(fit.base, selection, fit.data)
+        noise = _block_noise(fit.base, selection, fit.data)
         return consistent_parameters(fit.identifiable, fit.data, noise, fit.prior, spread=s.spread)
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
-        return held_out_bodies(fit.identifiable, fit.data, _honest(fit.base, selection, fit.data), fit.prior, full)
+        return held_out_bodies(fit.identifiable, fit.data, _block_noise(fit.base, selection, fit.data), fit.prior, full)
 
     full = bodies(fit)
     residual = predicted(fit, full)
@@ -613,19 +613,19 @@ def _friction_power(identifiable: Identifiable, base: BaseEstimate, data: Blocks
     return np.where(coupled, out[coupled].sum(), out)  # a motor takes power from one joint and gives some to the other
 
 
-def _few(base: BaseEstimate, data: Blocks) -> float:
+def _scarcity(base: BaseEstimate, data: Blocks) -> float:
     """From 0, many rows for each parameter, to 1, so few that a fit says nothing about its error."""
     return min(1.0, _FEW * len(base.values) / max(int(data.use.sum()), 1))
 
 
-def _honest(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
+def _block_noise(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
     """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the fewer rows there are."""
-    few = _few(base, data)
+    scarcity = _scarcity(base, data)
     missed = np.maximum(selection.error**2 - base.noise**2, 0.0)
-    return np.asarray(np.sqrt((base.noise**2 + few * missed) * base.correlation))
+    return np.asarray(np.sqrt((base.noise**2 + scarcity * missed) * base.correlation))
 
 
-def _late(identifiable: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
+def _delay_correction(identifiable: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
     """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the base parameters."""
     use = data.use & np.isfinite(rate)
     w = np.broadcast_to(1.0 / base.noise, rate.shape)[use]

@@ -225,13 +225,13 @@ def _robust_covariance(A: Array, B: Array, residual: Array, block: np.ndarray, p
 def inflation(residual: Array, part: np.ndarray) -> float:
     """Variance of a sum of residuals over what it would be were they independent; blocks not used are gaps."""
     r = np.where(np.isnan(residual), 0.0, residual)
-    there = ~np.isnan(residual)
-    power = float(r @ r) / max(int(there.sum()), 1)
+    used = ~np.isnan(residual)
+    power = float(r @ r) / max(int(used.sum()), 1)
     if power <= 0.0:
         return 1.0
     total = 1.0
     for lag in range(1, min(_LAGS, len(r) - 1) + 1):
-        both = there[lag:] & there[:-lag] & (part[lag:] == part[:-lag])
+        both = used[lag:] & used[:-lag] & (part[lag:] == part[:-lag])
         pairs = int(both.sum())
         if pairs < 10:
             break

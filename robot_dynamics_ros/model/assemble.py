@@ -183,9 +183,9 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
         ends = [(index[name], s) for name, s in ((joint.name, 1.0), (c.joint, c.ratio)) if name in index]
         sizes = [np.array([abs(s) * c.friction, s * s * c.damping, s * s * c.armature]) for _, s in ends]
         if len(ends) < 2:
-            for (at, _), size in zip(ends, sizes, strict=True):
+            for (row, _), size in zip(ends, sizes, strict=True):
                 for word, value in zip(("friction", "damping", "armature"), size, strict=True):
-                    sums[word][at] += value
+                    sums[word][row] += value
             continue
         (j, _), (k, _) = ends
         if abs(j - k) != 1 or joint.type.nv != 1 or joints[c.joint].type.nv != 1 or rows[:2, [j, k]].any():
@@ -195,10 +195,10 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
                 got=c,
                 remedy="Couple neighbours of one degree of freedom, and each of them with one other joint only.",
             )
-        for (at, s), (other, t), size in zip(ends, ends[::-1], sizes, strict=True):
-            rows[0 if other < at else 1, at] = t / s
-            rows[2, at], rows[3:, at] = c.width / abs(s), size
-            sums["armature"][at] += size[2]
+        for (row, s), (other, t), size in zip(ends, ends[::-1], sizes, strict=True):
+            rows[0 if other < row else 1, row] = t / s
+            rows[2, row], rows[3:, row] = c.width / abs(s), size
+            sums["armature"][row] += size[2]
     return frozen_array(rows, rows.shape)
 
 

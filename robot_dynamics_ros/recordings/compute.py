@@ -215,7 +215,9 @@ def _usable(
         BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[none]
     )
     edges = int((~good & ~none).sum())
-    notes = motion.notes + ((f"{edges} rows at the ends of stretches left out: no acceleration",) if edges else ())
+    notes = motion.notes + (
+        (f"{edges} rows beside gaps in the recording left out: their acceleration cannot be computed",) if edges else ()
+    )
     if not good.any():
         raise ArgumentError(
             f"{len(t)} rows are too few for derivatives",

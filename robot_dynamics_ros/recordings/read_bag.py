@@ -140,10 +140,10 @@ def messages_on(path: str | Path, topic: str, kind: str, take: Callable[[_M, int
     name = topic if topic.startswith("/") else f"/{topic}"
 
     def choose(connections: Sequence[Connection]) -> list[Connection]:
-        there = [c for c in connections if c.msgtype == kind]
-        if name not in {c.topic for c in there}:
-            raise UnknownNameError(f"{kind} topic", name, sorted({c.topic for c in there}), where=str(path))
-        return [c for c in there if c.topic == name]
+        candidates = [c for c in connections if c.msgtype == kind]
+        if name not in {c.topic for c in candidates}:
+            raise UnknownNameError(f"{kind} topic", name, sorted({c.topic for c in candidates}), where=str(path))
+        return [c for c in candidates if c.topic == name]
 
     read_messages(path, choose, lambda number, received, read: take(cast(_M, read()), received))
 

@@ -324,13 +324,13 @@ class RowCollector:
         good = np.ones(len(t), dtype=bool)
         recorded = {}
         for what, table in (("velocity", v), ("effort", effort)):
-            there = np.isfinite(table).all(axis=1)
-            recorded[what] = bool(there.mean() > _MOST) and bool(shape[1])
+            finite = np.isfinite(table).all(axis=1)
+            recorded[what] = bool(finite.mean() > _MOST) and bool(shape[1])
             if recorded[what]:
-                for k in np.flatnonzero(~there & good):
+                for k in np.flatnonzero(~finite & good):
                     name = self.model.joint_names[int(np.argmax(~np.isfinite(table[k])))]
                     self.reject(int(rows[k]), f"the {what} of joint {name!r} is missing")
-                good &= there
+                good &= finite
         self.bad.sort(key=lambda row: row.number)
         notes: list[str] = []
         t, unit = in_seconds(t, self.time_unit)

@@ -58,8 +58,8 @@ class ConstrainedPlant(Plant):
         if not isinstance(constraints, Constraints):
             raise ArgumentError("expected Constraints", where="constraints", got=constraints)
         if "integrator" in options:
-            known = [f.name for f in fields(PlantOptions) if f.name != "integrator"]
-            raise UnknownNameError("option", "integrator", known, where="ConstrainedPlant")
+            names = [f.name for f in fields(PlantOptions) if f.name != "integrator"]
+            raise UnknownNameError("option", "integrator", names, where="ConstrainedPlant")
         o = options_of(PlantOptions, options, "ConstrainedPlant")
         if o.stops not in ("rigid", None) and not isinstance(o.stops, CompliantStops):
             raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=o.stops)

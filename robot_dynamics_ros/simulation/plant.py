@@ -249,10 +249,10 @@ class Plant(SimulatedRobot):
         while done < steps:
             if self._plain:
                 count = min(steps - done, _CHUNK)
-                there = rows if stride == 0 else rows[done:]
+                recorded = rows if stride == 0 else rows[done:]
                 room = rows if path is None else path[done:]
                 finished = self._run_routine(
-                    memory, count, there.reshape(-1), stride, room.reshape(-1), int(path is not None)
+                    memory, count, recorded.reshape(-1), stride, room.reshape(-1), int(path is not None)
                 )
                 done += finished
                 if finished == count:

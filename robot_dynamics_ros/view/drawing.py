@@ -110,20 +110,26 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
     ends = {}
     for joint in model.description.joints:
         pose = poses[model.link_index(joint.child)]
-        at = pose[:3, 3]
+        position = pose[:3, 3]
         if joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS):
             half = 0.035 * size * (pose[:3, :3] @ joint.axis)
-            axes.plot(*np.stack([at - half, at + half]).T, color="#30363f", lw=9.0, solid_capstyle="butt", zorder=2)
+            axes.plot(
+                *np.stack([position - half, position + half]).T,
+                color="#30363f",
+                lw=9.0,
+                solid_capstyle="butt",
+                zorder=2,
+            )
         elif joint.type is JointType.PRISMATIC:
             half = 0.05 * size * (pose[:3, :3] @ joint.axis)
-            axes.plot(*np.stack([at - half, at + half]).T, color="#30363f", lw=2.0, zorder=2)
-            axes.plot(*at[:, None], "s", color="#30363f", ms=8.0, zorder=2)
+            axes.plot(*np.stack([position - half, position + half]).T, color="#30363f", lw=2.0, zorder=2)
+            axes.plot(*position[:, None], "s", color="#30363f", ms=8.0, zorder=2)
         elif joint.type is JointType.FIXED:
-            axes.plot(*at[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
+            axes.plot(*position[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
             continue
         else:
-            axes.plot(*at[:, None], "D", color="#30363f", ms=7.0, zorder=2)
-        ends[joint.name] = at
+            axes.plot(*position[:, None], "D", color="#30363f", ms=7.0, zorder=2)
+        ends[joint.name] = position
     return ends
 
 
@@ -155,11 +161,11 @@ def _wrenches(
     axes: Axes3D,
     model: RobotModel,
     state: tuple[Array, Array, Array],
-    wanted: bool,
+    shows_wrenches: bool,
     external: Mapping[str, ArrayLike] | None,
 ) -> list[Array]:
     """Arrows in joints and on links; (n, 2, 3) of each kind."""
-    inside = joint_arrows(model, *state, external=external) if wanted and model.nv else None
+    inside = joint_arrows(model, *state, external=external) if shows_wrenches and model.nv else None
     outside = external_arrows(model, state[0], external) if external else None
     both = [x for x in (inside, outside) if x is not None]
     if not both:
@@ -213,10 +219,10 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
     from mpl_toolkits.mplot3d import proj3d
 
     groups: list[tuple[list[str], Array]] = []
-    for name, at in ends.items():
-        near = next((names for names, place in groups if np.linalg.norm(place - at) < 0.07 * size), None)
+    for name, centre in ends.items():
+        near = next((names for names, place in groups if np.linalg.norm(place - centre) < 0.07 * size), None)
         if near is None:
-            groups.append(([name], at))
+            groups.append(([name], centre))
         else:
             near.append(name)
     if not groups:
@@ -229,19 +235,22 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
         x, y, _ = proj3d.proj_transform(*points.T, axes.get_proj())
         return np.asarray(axes.transData.transform(np.column_stack([x, y])))
 
-    taken, places = pixels(covered), pixels(np.array([at for _, at in groups]))
+    taken, places = pixels(covered), pixels(np.array([centre for _, centre in groups]))
     boxes: list[tuple[Array, Array]] = []
-    for names, at in groups:
-        text = axes.text(*at, "\n".join(names), fontsize=7, zorder=5, ha="center", va="center",
+    for names, centre in groups:
+        text = axes.text(*centre, "\n".join(names), fontsize=7, zorder=5, ha="center", va="center",
                          bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5})  # fmt: skip
         extent = text.get_window_extent()
         half = 0.5 * np.array([extent.width, extent.height]) + 3.0
-        (here,), scale = pixels(at[None]), pixels(np.stack([at, at + 0.1 * size * right, at + 0.1 * size * up]))
+        (here,), scale = (
+            pixels(centre[None]),
+            pixels(np.stack([centre, centre + 0.1 * size * right, centre + 0.1 * size * up])),
+        )
         strangers = places[np.linalg.norm(places - here, axis=1) > 1.0]
         offset = _free_place(here, half, taken, strangers, boxes)
         boxes.append((here + offset, half))
         m_per_pixel = 0.1 * size / np.linalg.norm(scale[1:] - scale[0], axis=1)
-        text.set_position_3d(at + offset[0] * m_per_pixel[0] * right + offset[1] * m_per_pixel[1] * up)
+        text.set_position_3d(centre + offset[0] * m_per_pixel[0] * right + offset[1] * m_per_pixel[1] * up)
 
 
 def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes: list[tuple[Array, Array]]) -> Array:
@@ -258,7 +267,7 @@ def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes:
             direction = np.array([np.cos(angle), np.sin(angle)])
             offset = direction * (away + np.abs(direction) @ half)
             hidden = (np.abs(taken - here - offset) < half).all(axis=1).sum()
-            others = sum(bool((np.abs(at - here - offset) < half + other).all()) for at, other in boxes)
+            others = sum(bool((np.abs(centre - here - offset) < half + other).all()) for centre, other in boxes)
             wrong = (gap(strangers, here + offset) < 1.3 * gap(here, here + offset)).sum()
             if (cost := 2.0 * hidden + 40.0 * others + 8.0 * wrong + 0.1 * away) < least:
                 best, least = offset, cost

@@ -35,9 +35,9 @@ def need_imageio() -> ModuleType:
 
 def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
     """The newest page, once the browser shows it."""
-    known = set(pages())
+    pages_before = set(pages())
     browser.go(address)
-    if not browser.wait(lambda: bool(pages().keys() - known), _PATIENCE):
+    if not browser.wait(lambda: bool(pages().keys() - pages_before), _PATIENCE):
         raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
     return pages()[max(pages())]
 

@@ -109,15 +109,15 @@ class Browser:
 
         from websockets.sync.client import connect
 
-        told = Path(self._folder) / "DevToolsActivePort"
+        port_file = Path(self._folder) / "DevToolsActivePort"
         deadline = time.monotonic() + 120.0
-        while not (told.is_file() and len(told.read_text().split()) == 2):
+        while not (port_file.is_file() and len(port_file.read_text().split()) == 2):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise BackendError(
                     "the browser does not start", where="browser", remedy="Start it in a terminal to see why."
                 )
             time.sleep(0.02)
-        port = told.read_text().split()[0]
+        port = port_file.read_text().split()[0]
         opener = build_opener(ProxyHandler({}))
         while True:
             with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=30.0) as answer:

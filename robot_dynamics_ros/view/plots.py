@@ -191,8 +191,8 @@ class PlotPanel:
                 m = self._motion.motion
                 k = m.some_rows(self.MOST)
                 reference, efforts = (None if x is None else x[k] for x in (m.reference, m.efforts))
-                at = [m.model.joint_names.index(name) for name in self._names]
-                rows = self._values(m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, at])
+                columns = [m.model.joint_names.index(name) for name in self._names]
+                rows = self._values(m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, columns])
                 self._whole = m.t[k] - m.t[0], rows
             return self._whole
         if not self._rows:

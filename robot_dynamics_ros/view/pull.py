@@ -128,10 +128,10 @@ class Pulling(Grip):
         with self._lock:
             start = end = np.zeros(3)
             if self.held is not None and self._mine():
-                link, at, hand = self.held
+                link, point, hand = self.held
                 pose = self._nodes.poses[self._nodes.model.link_index(link)]
-                self._controls.pull(link, spring_wrench(pose, at, hand, self.stiffness, self.most))
-                start, end = pose[:3, :3] @ at + pose[:3, 3], hand
+                self._controls.pull(link, spring_wrench(pose, point, hand, self.stiffness, self.most))
+                start, end = pose[:3, :3] @ point + pose[:3, 3], hand
         self._nodes.arrow("pull", start, end, EXTERNAL)
 
 
@@ -161,9 +161,9 @@ class Posing(Grip):
             held = self.held
         if held is None or held[2] is self._done:
             return
-        link, at, hand = held
+        link, point, hand = held
         solution = inverse_kinematics(
-            self._source.model, link, hand, tool=Pose(position=at), orientation=False, start=self._source.state().q, starts=1,
+            self._source.model, link, hand, tool=Pose(position=point), orientation=False, start=self._source.state().q, starts=1,
             iterations=self.ITERATIONS, position_tolerance=1e-4,
         )  # fmt: skip
         self._done = hand

@@ -179,9 +179,9 @@ class PoseSource(Source):
         pushed = {link: np.asarray(w, dtype=float) for link, w in (external or {}).items()}
         if any(w.shape != (6,) or not np.isfinite(w).all() for w in pushed.values()):
             raise ArgumentError("expected six finite numbers for every link", where="external", got=external)
-        at, speed, acceleration = state
-        arrows = joint_arrows(m, at, speed, acceleration, pushed or None)
-        shown = Shown(time.monotonic(), at, speed, acceleration, None, arrows, pushed)
+        position, speed, acceleration = state
+        arrows = joint_arrows(m, position, speed, acceleration, pushed or None)
+        shown = Shown(time.monotonic(), position, speed, acceleration, None, arrows, pushed)
         with self._lock:
             self._shown = shown
 

@@ -248,19 +248,19 @@ class Page:
                 return
             chosen = next((one for one in self.views if one.loads.link), self.views[0])
             row = chosen.nodes.model.link_index(chosen.loads.link) if chosen.loads.link else -1
-            self.client.camera.look_at = at = chosen.nodes.offset + chosen.nodes.poses[row, :3, 3]
-            self._followed = chosen, row, at
+            self.client.camera.look_at = point = chosen.nodes.offset + chosen.nodes.poses[row, :3, 3]
+            self._followed = chosen, row, point
 
     def _follow(self) -> None:
         """Move a camera that follows a link by as much as the link has moved."""
         if self._followed is None:
             return
         view, row, before = self._followed
-        at = view.nodes.offset + view.nodes.poses[row, :3, 3]
-        if np.abs(at - before).max() > 1e-4 * view.nodes.size:
+        point = view.nodes.offset + view.nodes.poses[row, :3, 3]
+        if np.abs(point - before).max() > 1e-4 * view.nodes.size:
             camera = self.client.camera
-            camera.position = camera.position + (at - before)  # what it looks at moves with it
-            self._followed = view, row, at
+            camera.position = camera.position + (point - before)  # what it looks at moves with it
+            self._followed = view, row, point
 
     def update(self, now: float) -> bool:
         """Bring it up to date; whether anything was changed."""

@@ -179,7 +179,7 @@ def test_several_recordings_at_once_and_what_was_done_to_them(tmp_path, capsys):
     assert main(command) == 0
     first, second = json.loads(capsys.readouterr().out)["recordings"]
     assert any("steady times, 2 ms apart" in note for note in first["notes"])
-    assert all("ends of stretches" in note or "without friction" in note for note in second["notes"])
+    assert all("beside gaps" in note or "without friction" in note for note in second["notes"])
     a, b = (np.genfromtxt(tmp_path / "out" / n / "wrenches.csv", delimiter=",", names=True) for n in ("run", "run_2"))
     assert offset_free(a["t"] - true[a["row"].astype(int) - 2]) < 0.05 * STEP
     np.testing.assert_allclose(b["t"], true[b["row"].astype(int) - 2])

@@ -93,12 +93,12 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
     worst, fastest = 0.0, 0.0
     for i in range(p.nv):
         way = short_way(p, i, p.arrived[0, i] - p.q[i])
-        told, before = abs(p.arrived[1, i]), abs(p.v[i])
-        fastest = max(fastest, told, before)
-        beyond = abs(way) - ROOM * max(told, before) * dt - p.largest_jump[0]
+        speed, before = abs(p.arrived[1, i]), abs(p.v[i])
+        fastest = max(fastest, speed, before)
+        beyond = abs(way) - ROOM * max(speed, before) * dt - p.largest_jump[0]
         shown = max(abs(way) / dt, before)
-        if told > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown) and p.largest_jump[0] < MOST_JUMP:
-            beyond = max(beyond, (told - shown) * dt)
+        if speed > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown) and p.largest_jump[0] < MOST_JUMP:
+            beyond = max(beyond, (speed - shown) * dt)
         if beyond > worst:
             worst = beyond
             p.bad_joint[0] = i

@@ -142,12 +142,12 @@ class Estimates:
     def _compute_wrenches(self, measured: Array | None) -> None:
         runner, a = self._runner, self._acceleration
         work, external = runner.work, runner.external_wrenches
-        known = runner.execution.find_acceleration()
-        if known == WITH_LAW:
+        acceleration_is_known = runner.execution.find_acceleration()
+        if acceleration_is_known == WITH_LAW:
             return
-        if known == UNKNOWN:
-            wanted = runner.p.wrench_source[0] == MEASURED and measured is not None
-            np.copyto(self._net, measured if wanted else runner.effort)  # type: ignore[arg-type]
+        if acceleration_is_known == UNKNOWN:
+            needs_forward_dynamics = runner.p.wrench_source[0] == MEASURED and measured is not None
+            np.copyto(self._net, measured if needs_forward_dynamics else runner.effort)  # type: ignore[arg-type]
             friction = getattr(runner.law, "friction", None)
             if friction is not None:  # what the motors spend in the joints before it reaches the links
                 self._net -= friction.effort(work.v)

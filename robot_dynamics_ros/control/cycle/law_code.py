@@ -28,10 +28,10 @@ class _Symbols:
 
     def __init__(self, n: int, graph: Graph) -> None:
         self.n = n
-        self._made = made = symbols(graph, law_input_shapes(n))
-        self.q, self.v, self.z, self.gains = made["q"], made["v"], made["z"], made["gains"]
-        self.q_d, self.v_d, self.a_d = made["reference"]
-        self.e, self.ed = made["error"]
+        self._made = inputs = symbols(graph, law_input_shapes(n))
+        self.q, self.v, self.z, self.gains = inputs["q"], inputs["v"], inputs["z"], inputs["gains"]
+        self.q_d, self.v_d, self.a_d = inputs["reference"]
+        self.e, self.ed = inputs["error"]
         self.asked: Any = None
         self.used: set[str] = set()
 
@@ -84,8 +84,8 @@ class LawCode:
         if any(value is not None and value.shape not in ((), (n,)) for value in gains.values()):
             return None
         others = tuple(getattr(law, f.name) for f in dataclasses.fields(law) if f.name not in gains)
-        given = tuple(name for name, value in gains.items() if value is not None)
-        key = (type(law), others, given, n)
+        gain_names = tuple(name for name, value in gains.items() if value is not None)
+        key = (type(law), others, gain_names, n)
         if key not in _codes:
             if len(_codes) == MOST:
                 _codes.clear()

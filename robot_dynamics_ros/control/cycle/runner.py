@@ -125,15 +125,15 @@ class CycleRunner:
             ArgumentError: not six finite numbers.
         """
         self.model.link_index(link)
-        known = link in self.external_wrenches
+        was_pushed = link in self.external_wrenches
         if wrench is None:
-            self._forget_wrenches([link] if known else [])
+            self._forget_wrenches([link] if was_pushed else [])
         else:
             remedy = "Use [moment; force], N m and N, in its frame."
             self.external_wrenches[link] = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
             self._wrench_since[link] = t
             self.wrenches_changed()
-        if known != (wrench is not None):
+        if was_pushed != (wrench is not None):
             self.start_blend()
 
     def _forget_wrenches(self, links: Iterable[str]) -> None:

@@ -66,8 +66,14 @@ class Law:
                     continue
                 object.__setattr__(self, f.name, _frozen_gain(value, f.name, f.metadata["size"]))
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
-        at = getattr(self, "friction_at", "reference")
-        expect(at in FRICTION_AT, f"one of {FRICTION_AT}", at, "friction_at", "Choose where the speed comes from.")
+        friction_at = getattr(self, "friction_at", "reference")
+        expect(
+            friction_at in FRICTION_AT,
+            f"one of {FRICTION_AT}",
+            friction_at,
+            "friction_at",
+            "Choose where the speed comes from.",
+        )
 
     def effort(self, x: Workspace) -> Array:
         """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""

@@ -50,17 +50,17 @@ class JointTable:
         Raises:
             TrajectoryRejected: a joint that is unknown or not commanded; some missing and ``allow_partial`` false.
         """
-        known = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
+        column_of = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
         for i, name in enumerate(joint_names):
-            if name not in known:
+            if name not in column_of:
                 raise TrajectoryRejected(
                     f"joint {name!r} is none of the controller's",
                     where=f"joint_names[{i}]",
                     got=name,
                     code=ResultCode.INVALID_JOINTS,
-                    remedy=f"Its joints are {', '.join(known)}.",
+                    remedy=f"Its joints are {', '.join(column_of)}.",
                 )
-        missing = [name for name in known if name not in joint_names]
+        missing = [name for name in column_of if name not in joint_names]
         if missing and not allow_partial:
             raise TrajectoryRejected(
                 f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else ""),
@@ -70,7 +70,7 @@ class JointTable:
                 remedy="Name all joints of the controller, or set allow_partial_joints_goal.",
             )
         columns = np.full(len(self.names), -1)
-        columns[[known[name] for name in joint_names]] = np.arange(len(joint_names))
+        columns[[column_of[name] for name in joint_names]] = np.arange(len(joint_names))
         return columns
 
 

@@ -149,12 +149,12 @@ def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, 
         ArgumentError: it cannot get there.
         UnknownNameError: there is no such link.
     """
-    found = inverse_kinematics(model, link, pose, start=start)
-    if found.reached:
-        return found.q
+    solution = inverse_kinematics(model, link, pose, start=start)
+    if solution.reached:
+        return solution.q
     now = link_pose(model, start, link)
     raise ArgumentError(
-        f"link {link!r} cannot get there: {float(found.position_error):.3g} m and {float(found.rotation_error):.3g} rad "
+        f"link {link!r} cannot get there: {float(solution.position_error):.3g} m and {float(solution.rotation_error):.3g} rad "
         "are left at best",
         where=where,
         got=pose.matrix().tolist(),
@@ -226,9 +226,9 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     path = start + np.linspace(0.0, 1.0, 101)[:, None] * (best - start)
     burden = _burden(model, path)
     enough = burden <= max(0.6 * _SHARES[0], 1.05 * float(burden[-1]))
-    found = path[int(np.argmax(enough))] if enough.any() else best
+    bearable = path[int(np.argmax(enough))] if enough.any() else best
     i, need = _most_burdened(model, start)
-    return found, (
+    return bearable, (
         f"at its initial configuration joint {model.joint_names[i]!r} needs {need}, and has {model.effort_limit[i]:.3g}"
     )
 

@@ -99,25 +99,25 @@ class TracksMemory(Declared):
 
 
 def fit(
-    out: Vector, at: int, degree: int, q0: float, v0: float, a0: float, q1: float, v1: float, a1: float, T: float
+    out: Vector, first: int, degree: int, q0: float, v0: float, a0: float, q1: float, v1: float, a1: float, T: float
 ) -> None:
     """Coefficients of 1, τ … τ⁵, from ``out[at]`` on, of a polynomial of degree 1, 3 or 5 through both ends, T s apart."""
     d = (q1 - q0) / T
     for k in range(2, 6):
-        out[at + k] = 0.0
-    out[at] = q0
+        out[first + k] = 0.0
+    out[first] = q0
     if degree == 1:
-        out[at + 1] = d
+        out[first + 1] = d
         return
-    out[at + 1] = v0
+    out[first + 1] = v0
     if degree == 3:
-        out[at + 2] = (3.0 * d - 2.0 * v0 - v1) / T
-        out[at + 3] = (v0 + v1 - 2.0 * d) / (T * T)
+        out[first + 2] = (3.0 * d - 2.0 * v0 - v1) / T
+        out[first + 3] = (v0 + v1 - 2.0 * d) / (T * T)
         return
-    out[at + 2] = 0.5 * a0
-    out[at + 3] = (20.0 * d - 12.0 * v0 - 8.0 * v1 + T * (a1 - 3.0 * a0)) / (2.0 * T * T)
-    out[at + 4] = (-30.0 * d + 16.0 * v0 + 14.0 * v1 + T * (3.0 * a0 - 2.0 * a1)) / (2.0 * T * T * T)
-    out[at + 5] = (12.0 * d - 6.0 * (v0 + v1) + T * (a1 - a0)) / (2.0 * T * T * T * T)
+    out[first + 2] = 0.5 * a0
+    out[first + 3] = (20.0 * d - 12.0 * v0 - 8.0 * v1 + T * (a1 - 3.0 * a0)) / (2.0 * T * T)
+    out[first + 4] = (-30.0 * d + 16.0 * v0 + 14.0 * v1 + T * (3.0 * a0 - 2.0 * a1)) / (2.0 * T * T * T)
+    out[first + 5] = (12.0 * d - 6.0 * (v0 + v1) + T * (a1 - a0)) / (2.0 * T * T * T * T)
 
 
 def shift(p: TracksMemory, i: int, x: float) -> None:
@@ -199,9 +199,9 @@ def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vecto
                     low = middle
                 else:
                     high = middle
-            at = 8 * (low * p.width[slot] + p.column[slot * p.nv + i])
+            first = 8 * (low * p.width[slot] + p.column[slot * p.nv + i])
             for m in range(8):
-                p.now[m, i] = segments[at + m]
+                p.now[m, i] = segments[first + m]
             p.now[0, i] = p.now[0, i] + p.turns[i]
             shift(p, i, (since - times[low]) / NANOSECONDS)
             return p.origin[slot] + times[low + 1]
@@ -243,9 +243,9 @@ def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
         p.lost[0] = p.lost[0] + 1
         return
     p.events[0] = k + 1
-    at = 5 * k
-    p.event[at], p.event[at + 1], p.event[at + 2] = goal, status, reason
-    p.event[at + 3], p.event[at + 4] = p.bad_joint[0], p.bad_field[0]
+    first = 5 * k
+    p.event[first], p.event[first + 1], p.event[first + 2] = goal, status, reason
+    p.event[first + 3], p.event[first + 4] = p.bad_joint[0], p.bad_field[0]
     for m in range(3):
         p.event_value[k, m] = p.bad_value[m]
 
@@ -362,21 +362,21 @@ def check_points(
             column = p.column[slot * p.nv + i]
             if column < 0:
                 continue
-            at = m * k + column
+            place = m * k + column
             fastest = fastest_meant(p, i)
             for f in range(1, 4):
                 largest = fastest if f == 1 else SHARPEST if f == 2 else STRONGEST
-                if abs(fields[f * size + at]) > largest:
-                    refuse(p, m, i, fields[f * size + at], largest)
+                if abs(fields[f * size + place]) > largest:
+                    refuse(p, m, i, fields[f * size + place], largest)
                     return f + 1
-            if p.continuous[i] == 0 and due and fields[at] > p.upper[i] + SLACK:
-                refuse(p, m, i, fields[at], p.upper[i])
+            if p.continuous[i] == 0 and due and fields[place] > p.upper[i] + SLACK:
+                refuse(p, m, i, fields[place], p.upper[i])
                 return 1
-            if p.continuous[i] == 0 and due and fields[at] < p.lower[i] - SLACK:
-                refuse(p, m, i, fields[at], p.lower[i])
+            if p.continuous[i] == 0 and due and fields[place] < p.lower[i] - SLACK:
+                refuse(p, m, i, fields[place], p.lower[i])
                 return 1
             if m > 0 and begin + times[m - 1] > start:
-                way = abs(fields[at] - fields[at - k])
+                way = abs(fields[place] - fields[place - k])
                 T = (times[m] - times[m - 1]) / NANOSECONDS
                 if way > p.max_step[0] and way > fastest * T:
                     refuse(p, m, i, way, T)
@@ -500,15 +500,25 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         if p.takes[slot * p.nv + i] == 0:
             anew = False
             continue
-        at = first * p.width[slot] + p.column[slot * p.nv + i]
+        place = first * p.width[slot] + p.column[slot * p.nv + i]
         final = last * p.width[slot] + p.column[slot * p.nv + i]
-        turns = turns_to(p, i, fields[at])
-        q = fields[at] + turns
+        turns = turns_to(p, i, fields[place])
+        q = fields[place] + turns
         leave(p, i)
-        begin_piece(p, i, start, q, 0.0, 0.0, fields[3 * size + at])
+        begin_piece(p, i, start, q, 0.0, 0.0, fields[3 * size + place])
         if due > start:
             T = (due - start) / NANOSECONDS
-            lead(p, i, degree[first], q, fields[size + at], fields[2 * size + at], fields[3 * size + at], T, slot)
+            lead(
+                p,
+                i,
+                degree[first],
+                q,
+                fields[size + place],
+                fields[2 * size + place],
+                fields[3 * size + place],
+                T,
+                slot,
+            )
             begin_piece(p, i, end, fields[final] + turns, 0.0, 0.0, fields[3 * size + final])
         p.slot[i], p.turns[i] = slot, turns
         p.uses[slot] = p.uses[slot] + 1

@@ -115,7 +115,7 @@ class Trajectory:
         rows = list(points)
         names = _checked_names(joint_names, needed=bool(rows))
         n, k = len(rows), len(names)
-        times, fields, given = np.zeros(n, dtype=np.int64), np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
+        times, fields, present = np.zeros(n, dtype=np.int64), np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
         for i, point in enumerate(rows):
             time = point.time_from_start
             if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
@@ -127,9 +127,9 @@ class Trajectory:
                 )
             times[i] = time
             for f, name in enumerate(_FIELDS):
-                given[f, i] = _fill(fields[f, i], getattr(point, name), f"points[{i}].{name}")
+                present[f, i] = _fill(fields[f, i], getattr(point, name), f"points[{i}].{name}")
         return cls.from_arrays(
-            names, times, fields, given, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
+            names, times, fields, present, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
         )
 
     @classmethod
@@ -138,7 +138,7 @@ class Trajectory:
         joint_names: Sequence[str],
         times: np.ndarray,
         fields: Array,
-        given: np.ndarray,
+        present: np.ndarray,
         *,
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
@@ -162,11 +162,11 @@ class Trajectory:
                 got=stamp,
                 remedy="Zero means: start when accepted.",
             )
-        _check(names, times, fields, given)
-        degree = np.where(given[1], np.where(given[2], 5, 3), 1).astype(np.int8)
+        _check(names, times, fields, present)
+        degree = np.where(present[1], np.where(present[2], 5, 3), 1).astype(np.int8)
         for array in (times, fields, degree):
             array.setflags(write=False)
-        effort = fields[3] if given[3].any() else None
+        effort = fields[3] if present[3].any() else None
         trajectory = cls(names, times, fields[0], fields[1], fields[2], degree, effort, int(stamp))
         if len(times) and not allow_nonzero_end_velocity:
             trajectory.check_rest()
@@ -218,8 +218,8 @@ class Trajectory:
                 raise TrajectoryRejected(
                     f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
                 )
-            given = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in (() if rows is None else rows)]
-            columns.append([tuple(row.tolist()) for row in given] or [()] * len(times))
+            arrays = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in (() if rows is None else rows)]
+            columns.append([tuple(row.tolist()) for row in arrays] or [()] * len(times))
         points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
         return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
@@ -267,15 +267,15 @@ class Trajectory:
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
-def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, given: np.ndarray) -> None:
+def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np.ndarray) -> None:
     """Check the arrays of :meth:`Trajectory.from_arrays`.
 
     Raises:
         TrajectoryRejected: says which point, which field, which joint.
     """
-    if not given[0].all():
-        i = int(np.argmin(given[0]))
-        what = "effort only" if given[3, i] and not (given[1, i] or given[2, i]) else "no positions"
+    if not present[0].all():
+        i = int(np.argmin(present[0]))
+        what = "effort only" if present[3, i] and not (present[1, i] or present[2, i]) else "no positions"
         raise TrajectoryRejected(
             f"the point has {what}",
             where=f"points[{i}]",

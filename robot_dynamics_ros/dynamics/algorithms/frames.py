@@ -37,11 +37,11 @@ class Placement(NamedTuple):
         """The frame placed on this one: ``rows`` are the 24 numbers of :meth:`Frame.rows`."""
         R = Mat3.of([rows[0:3], rows[3:6], rows[6:9]])
         p, omega, v, alpha, a = (Vec3.of(rows[k : k + 3]) for k in range(9, 24, 3))
-        at, moving, accelerated = self.point(p)
+        position, moving, accelerated = self.point(p)
         omega_here, v_here = self.R.mul(omega), self.R.mul(v)
         return Placement(
             self.R.matmul(R),
-            at,
+            position,
             self.omega + omega_here,
             moving + v_here,
             self.alpha + self.R.mul(alpha) + self.omega.cross(omega_here),

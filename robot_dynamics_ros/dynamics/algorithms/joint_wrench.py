@@ -112,7 +112,7 @@ def _joint_wrenches(
     """Wrenches of the joints above the links ``joints_of``, about the points and in the axes that the options choose."""
     wrenches = JointWrenches(tree, q, v, a, link_external)
     frames = FrameChoice(tree, options, q)
-    found = []
+    results = []
     for link in options["joints_of"]:
         f, moved, rotation = wrenches.through(link), None, None
         if options["about"] != "joint":
@@ -123,5 +123,5 @@ def _joint_wrenches(
             parent = wrenches.links.parent[link]
             chosen = parent if options["axes"] == "parent" else options["axes"]
             rotation = frames.axes(chosen, axes).T.matmul(own.R)
-        found.append(reduced(f, moved, rotation))
-    return found
+        results.append(reduced(f, moved, rotation))
+    return results

@@ -60,13 +60,13 @@ def linearization(
     return A, B
 
 
-def _moving_frame(A: list[list[Scalar]], at: int, v: Sequence[Scalar]) -> None:
+def _moving_frame(A: list[list[Scalar]], first: int, v: Sequence[Scalar]) -> None:
     """−(v ×) of a floating joint."""
-    w, u = v[at : at + 3], v[at + 3 : at + 6]
+    w, u = v[first : first + 3], v[first + 3 : first + 6]
 
     def put(row: int, column: int, x: Sequence[Scalar]) -> None:
         for i, j, value in ((0, 1, x[2]), (0, 2, -x[1]), (1, 0, -x[2]), (1, 2, x[0]), (2, 0, x[1]), (2, 1, -x[0])):
-            A[at + row + i][at + column + j] = value
+            A[first + row + i][first + column + j] = value
 
     put(0, 0, w)
     put(3, 3, w)

@@ -93,17 +93,17 @@ def backend_status(model: RobotModel) -> BackendStatus:
     >>> print(rd.backend_status(rd.limb(2).with_backend("numpy")))
     slow backend 'numpy', because it was asked for
     """
-    made = _of(model)
-    if made.insisted and made.backend in ("numpy", "interpreted"):
-        return BackendStatus(made.backend, False, "it was asked for")
+    functions = _of(model)
+    if functions.insisted and functions.backend in ("numpy", "interpreted"):
+        return BackendStatus(functions.backend, False, "it was asked for")
     missing = compiler_missing()
     if missing is not None:
-        return BackendStatus(made.backend, False, missing, remedy())
+        return BackendStatus(functions.backend, False, missing, remedy())
     if _failures:
         return BackendStatus(
             "numpy", False, f"the compiler failed ({_failures[-1]})", f"try another llvmlite: {remedy()}"
         )
-    return BackendStatus(made.backend, True)
+    return BackendStatus(functions.backend, True)
 
 
 def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
@@ -134,9 +134,9 @@ def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
     from robot_dynamics_ros.dynamics.engine.codegen import cache
     from robot_dynamics_ros.dynamics.engine.native_engine import cache_key
 
-    made = _of(model)
-    form = _suited(made.twin, name, options, made.backend)
-    return cache.load(cache_key(made.twin, name, options, form)) is not None
+    functions = _of(model)
+    form = _suited(functions.twin, name, options, functions.backend)
+    return cache.load(cache_key(functions.twin, name, options, form)) is not None
 
 
 def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
@@ -201,27 +201,27 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
 
 
 def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Kernel]:
-    made = _of(model)
+    functions = _of(model)
     key = (name, options)
-    function = made.functions.get(key)
+    function = functions.functions.get(key)
     if function is None:
         if name not in TABLE:
             raise UnknownNameError("function", name, TABLE)
-        with made.lock:
-            function = made.functions.get(key)
+        with functions.lock:
+            function = functions.functions.get(key)
             if function is None:
-                function = made.functions[key] = _make(made, name, options)
+                function = functions.functions[key] = _make(functions, name, options)
     return function
 
 
-def _native(made: _Made, name: str, options: Options, backend: str) -> Engine | None:
+def _native(functions: _Made, name: str, options: Options, backend: str) -> Engine | None:
     """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for."""
     try:
         from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
 
-        return NativeEngine(made.twin, name, options, loops=backend == "loops")
+        return NativeEngine(functions.twin, name, options, loops=backend == "loops")
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        if made.insisted:
+        if functions.insisted:
             raise BackendError(
                 f"the compiler does not work on this machine: {error}",
                 where="backend",
@@ -251,8 +251,8 @@ def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Kernel]:
         if backend in ("native", "loops"):
             backend = _without_compiler(estimated_operations(model, name))
         engine = (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
-    made = Evaluator(model, name, options, engine)
-    return made, engine.wrapper(made)
+    evaluator = Evaluator(model, name, options, engine)
+    return evaluator, engine.wrapper(evaluator)
 
 
 UNROLL_NATIVE, UNROLL_SOURCE = 40_000, 400_000

@@ -269,10 +269,10 @@ class Layout:
             first_moment[p] = first_moment[p] + g
             shift = (r @ h + g @ r) * np.eye(3) - np.outer(h, r) - np.outer(r, g)
             inertia[p] = inertia[p] + R @ moved @ R.T + shift
-        made = copy.copy(self)
+        tree = copy.copy(self)
         own = zip(self.bodies, mass, first_moment, inertia, strict=True)
-        made.bodies = [b._replace(mass=m, first_moment=h, inertia=x) for b, m, h, x in own]
-        return made
+        tree.bodies = [b._replace(mass=m, first_moment=h, inertia=x) for b, m, h, x in own]
+        return tree
 
 
 def _body_constants(model: RobotModel) -> Iterator[BodyConstants]:
@@ -482,10 +482,10 @@ class NumericTree:
         return reversed(self.bodies)
 
     def ancestors(self, body: Body) -> Iterator[Body]:
-        at = body.parent
-        while at is not None:
-            yield at
-            at = at.parent
+        ancestor = body.parent
+        while ancestor is not None:
+            yield ancestor
+            ancestor = ancestor.parent
 
     def path(self, body: Body | None) -> list[Body]:
         return [] if body is None else [*reversed(list(self.ancestors(body))), body]

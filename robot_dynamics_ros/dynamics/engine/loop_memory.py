@@ -130,9 +130,9 @@ class LoopField(Generic[T]):
                 parts.append(tree.load(self._location(k, who)))
         return self._build(parts)
 
-    def _rematerialized(self, known: list[Expr], k: int) -> Expr | None:
+    def _rematerialized(self, loaded: list[Expr], k: int) -> Expr | None:
         """A stored entry that need not be loaded: a constant, a parameter, or another entry of the same value."""
-        x, tree = known[k], self.tree
+        x, tree = loaded[k], self.tree
         if x.op == "const":
             return x
         if x.op == "leaf" and x.a[0][0] == "param":
@@ -141,7 +141,7 @@ class LoopField(Generic[T]):
         if operand.op == "leaf" and operand.a[0][0] == "param":
             return -tree.load(operand.a[0])
         for m in range(k):
-            other = known[m]
+            other = loaded[m]
             if other is x:
                 return tree.load(self._location(m, "i"))
             if negated and other is operand:

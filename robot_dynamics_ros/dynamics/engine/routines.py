@@ -130,14 +130,16 @@ class Memory(Generic[D]):
                     room = [0] * (wide - len(further))
                     pointers += [address, *(x.ctypes.data for x in further), *room]
                 self._kept.append(callees)
-        at = -(-len(pointers) // _ALIGNMENT) * _ALIGNMENT
+        offset = -(-len(pointers) // _ALIGNMENT) * _ALIGNMENT
         for kind in ("numbers", "integers"):
             for name, field in declarations.items():
                 if field.kind == kind:
-                    slots[name] = Slot(at, shape_of(field, constants), kind == "integers")
-                    at += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
-        self.layout = MemoryLayout(declared, tuple(constants.items()), tuple(slots.items()), tuple(called.items()), at)
-        self.block: Array = aligned_zeros(at)
+                    slots[name] = Slot(offset, shape_of(field, constants), kind == "integers")
+                    offset += -(-slots[name].size // _ALIGNMENT) * _ALIGNMENT
+        self.layout = MemoryLayout(
+            declared, tuple(constants.items()), tuple(slots.items()), tuple(called.items()), offset
+        )
+        self.block: Array = aligned_zeros(offset)
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
         self.python = declared()
@@ -309,7 +311,7 @@ def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Declared],
     if routines.entry(vector, memory.block) is not None:
         return routines.entry
     run = routines[name]
-    return lambda given, _block: run(memory, given)
+    return lambda arguments, _block: run(memory, arguments)
 
 
 def make_routines(

@@ -17,12 +17,12 @@ Shape = tuple[int, ...]
 
 def symbols(graph: Graph, inputs: Mapping[str, Shape]) -> dict[str, np.ndarray]:
     """For each input an array of its shape (dtype object) whose entries stand for its numbers."""
-    made = {}
+    leaves = {}
     for number, (name, shape) in enumerate(inputs.items()):
         array = np.empty(prod(shape), dtype=object)
         array[:] = [graph.leaf((number, i)) for i in range(len(array))]
-        made[name] = array.reshape(shape)
-    return made
+        leaves[name] = array.reshape(shape)
+    return leaves
 
 
 class TracedFunction:

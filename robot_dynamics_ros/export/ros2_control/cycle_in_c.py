@@ -83,8 +83,8 @@ def _kernels(plan: Plan) -> list[str]:
     prefix, n = plan.prefix, plan.model.nv
     lines = [f"static const double nothing[{max(n, 6 * len(plan.external))}];", ""]
     for name, (inputs, output, body) in KERNELS.items():
-        given = ", ".join(f"const double *{x}" for x in inputs.split())
-        head = f"static void {prefix}_cycle_{name}(const {prefix}_robot *robot, {given}, double *{output})"
+        parameters = ", ".join(f"const double *{x}" for x in inputs.split())
+        head = f"static void {prefix}_cycle_{name}(const {prefix}_robot *robot, {parameters}, double *{output})"
         lines += [head, "{", f"    {body.format(prefix, n)}", "}", ""]
     return lines
 
@@ -146,16 +146,16 @@ def _constant(x: float) -> str:
 def _payload(prefix: str) -> list[str]:
     """The function that attaches a payload to a body, traced from its equations."""
     graph = Graph()
-    made = symbols(graph, {"body": (10,), "placement": (4, 3), "payload": (10,)})
+    leaves = symbols(graph, {"body": (10,), "placement": (4, 3), "payload": (10,)})
     moments = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-    (m1, c1, I1), (m2, c2, I2) = ((x[0], x[1:4], x[4:][moments]) for x in (made["body"], made["payload"]))
-    R, position = made["placement"][:3], made["placement"][3]
+    (m1, c1, I1), (m2, c2, I2) = ((x[0], x[1:4], x[4:][moments]) for x in (leaves["body"], leaves["payload"]))
+    R, position = leaves["placement"][:3], leaves["placement"][3]
     c2 = position + R @ c2
     d, total = c2 - c1, m1 + m2
     # both bodies about the common centre of mass: parallel axes
     inertia = I1 + R @ I2 @ R.T + (np.eye(3) * np.dot(d, d) - np.outer(d, d)) * (m1 * m2 / total)
     flat = [total, *((c1 * m1 + c2 * m2) / total), *inertia[np.triu_indices(3)]]
-    body = c_function_body([("body", flat)], lambda key: f"{list(made)[key[0]]}[{key[1]}]", "double")
+    body = c_function_body([("body", flat)], lambda key: f"{list(leaves)[key[0]]}[{key[1]}]", "double")
     head = f"void {prefix}_attach(double body[10], const double placement[12], const double payload[10])"
     return [head, "{", *(f"    {line}" for line in body), "}", ""]
 

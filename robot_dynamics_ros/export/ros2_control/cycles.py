@@ -147,8 +147,8 @@ class CycleLog:
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """See :meth:`JointController.update`."""
         command = self.controller.update(t, q, v, effort)
-        given = "" if effort is None else _numbers(effort)
-        self.lines.append(f"state {t} {_numbers(q)} {_numbers(v)} {given}".rstrip())
+        efforts = "" if effort is None else _numbers(effort)
+        self.lines.append(f"state {t} {_numbers(q)} {_numbers(v)} {efforts}".rstrip())
         self._expect()
         return command
 

@@ -143,7 +143,7 @@ def _tips(model: RobotModel) -> list[str]:
 
 
 def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
-    found: list[int] = []
+    bodies: list[int] = []
     for link in links:
         if link not in model.link_names:
             raise UnknownNameError("link", link, model.link_names, where="payload")
@@ -155,8 +155,8 @@ def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
                 got=link,
                 remedy="Name a link that a joint moves.",
             )
-        if body not in found:
-            found.append(body)
-    if not found:
+        if body not in bodies:
+            bodies.append(body)
+    if not bodies:
         raise ArgumentError("is empty", where="payload", remedy="Name at least one link, or leave it out.")
-    return found
+    return bodies

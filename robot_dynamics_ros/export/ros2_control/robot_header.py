@@ -64,8 +64,8 @@ def leaf_bodies(model: RobotModel) -> list[int]:
 
 def links_on(model: RobotModel, bodies: Iterable[int]) -> list[str]:
     """Links that are part of these bodies."""
-    wanted = set(bodies)
-    return [name for name, body in zip(model.link_names, model.link_body, strict=True) if int(body) in wanted]
+    chosen = set(bodies)
+    return [name for name, body in zip(model.link_names, model.link_body, strict=True) if int(body) in chosen]
 
 
 def body_symbols(model: RobotModel, bodies: Sequence[int]) -> dict[str, str]:

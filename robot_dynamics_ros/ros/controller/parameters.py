@@ -116,11 +116,11 @@ def payload(values: ParameterValues) -> Payload | None:
 
 def tolerances(values: ParameterValues, model: RobotModel) -> Tolerances:
     """Default tolerances, in model order."""
-    known = [f"constraints.{name}" for name in model.joint_names]
+    names = [f"constraints.{name}" for name in model.joint_names]
     return Tolerances.uniform(
         model.nv,
-        path=[values.get(f"{name}.trajectory", 0.0) for name in known],
-        goal=[values.get(f"{name}.goal", 0.0) for name in known],
+        path=[values.get(f"{name}.trajectory", 0.0) for name in names],
+        goal=[values.get(f"{name}.goal", 0.0) for name in names],
         stopped_velocity=values["constraints.stopped_velocity_tolerance"],
         goal_time=values["constraints.goal_time"],
     )

@@ -111,20 +111,20 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     names = tuple(reader.string() for _ in range(reader.count(5)))
     n, k = reader.count(24), len(names)
     times = np.zeros(n, dtype=np.int64)
-    fields, given = np.empty((4, n, k)), np.zeros((4, n), dtype=bool)
+    fields, present = np.empty((4, n, k)), np.zeros((4, n), dtype=bool)
     for rows in slices(n):
         fields[:, rows] = 0.0
     wrong: TrajectoryRejected | None = None
     i = 0
     while i < n:
-        done = _read_alike(raw, reader.offset, min(n - i, SLICE), k, times[i:], fields[:, i:], given[:, i:])
+        done = _read_alike(raw, reader.offset, min(n - i, SLICE), k, times[i:], fields[:, i:], present[:, i:])
         if done:
             i, reader.offset = i + done[0], done[1]
             continue
         for f, name in enumerate(("positions", "velocities", "accelerations", "effort")):
             values = reader.doubles()
             if len(values) == k and k:
-                fields[f, i], given[f, i] = values, True
+                fields[f, i], present[f, i] = values, True
             elif len(values) and wrong is None:
                 wrong = TrajectoryRejected(
                     f"{len(values)} values for {k} joints",
@@ -133,7 +133,7 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
                 )
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()
         i += 1
-    return ReadTrajectory(stamp, names, times, fields, given, reader.offset, wrong)
+    return ReadTrajectory(stamp, names, times, fields, present, reader.offset, wrong)
 
 
 class ActionGoal:
@@ -188,7 +188,7 @@ class ActionGoal:
 
 
 def _read_alike(
-    raw: bytes | memoryview, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, given: np.ndarray
+    raw: bytes | memoryview, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, present: np.ndarray
 ) -> tuple[int, int] | None:
     """Read points that have the fields of the first one; how many there were (even) and where they end, if at least 16."""
     if n < 16 or k == 0:
@@ -198,36 +198,36 @@ def _read_alike(
     for _ in range(2):  # padding differs between even and odd points at most
         here: list[tuple[int, int]] = []
         for _ in range(4):
-            at = reader.aligned(4)
+            field_start = reader.aligned(4)
             count = len(reader.doubles())
             if count not in (0, k):
                 return None
-            here.append((at, reader.offset - 8 * count if count else -1))
-        at = reader.aligned(4)
-        reader.offset = at + 8
-        here.append((at, at))
+            here.append((field_start, reader.offset - 8 * count if count else -1))
+        field_start = reader.aligned(4)
+        reader.offset = field_start + 8
+        here.append((field_start, field_start))
         layout.append(here)
         starts.append(reader.offset)
     stride = starts[2] - starts[0]
     pairs = min(n // 2, (len(raw) - offset) // stride)
-    if [at >= 0 for _, at in layout[0]] != [at >= 0 for _, at in layout[1]]:
+    if [field_start >= 0 for _, field_start in layout[0]] != [field_start >= 0 for _, field_start in layout[1]]:
         return None
     alike = np.ones(pairs, dtype=bool)
     columns = []
     for here in layout:
         names, formats, offsets = [], [], []
-        for f, (at, data) in enumerate(here[:4]):
+        for f, (field_start, data) in enumerate(here[:4]):
             names.append(f"count{f}")
             formats.append("=u4")
-            offsets.append(at - offset)
+            offsets.append(field_start - offset)
             if data >= 0:
                 names.append(f"data{f}")
                 formats.append(f"({k},)=f8")
                 offsets.append(data - offset)
-        for name, kind, at in (("sec", "=i4", here[4][0]), ("nanosec", "=u4", here[4][0] + 4)):
+        for name, kind, field_start in (("sec", "=i4", here[4][0]), ("nanosec", "=u4", here[4][0] + 4)):
             names.append(name)
             formats.append(kind)
-            offsets.append(at - offset)
+            offsets.append(field_start - offset)
         dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
         table = np.frombuffer(raw, dtype, pairs, offset)
         for f, (_, data) in enumerate(here[:4]):
@@ -241,5 +241,5 @@ def _read_alike(
         times[rows] = table["sec"][:good].astype(np.int64) * NANOSECONDS + table["nanosec"][:good]
         for f in range(4):
             if f"data{f}" in (table.dtype.names or ()):
-                fields[f, rows], given[f, rows] = table[f"data{f}"][:good], True
+                fields[f, rows], present[f, rows] = table[f"data{f}"][:good], True
     return 2 * good, offset + stride * good

@@ -240,9 +240,9 @@ class SimulatorNode(Node):
         except RobotDynamicsError as error:
             self.rejections.report("set_joint_state", f"the state is not set: {error}")
             return
-        self._tell_anew()
+        self._show_state_again()
 
-    def _tell_anew(self) -> None:
+    def _show_state_again(self) -> None:
         """The state has been set: publish it with the stamp of a period that has not been published yet."""
         self._diverged = ""
         if self._lockstep is None and not self._paused():
@@ -299,7 +299,7 @@ class SimulatorNode(Node):
         self._relax()
         self._driver.reset()
         self._pushes.clear()
-        self._tell_anew()
+        self._show_state_again()
         response.success, response.message = True, "the robot is back at its start; time continues"
         return response
 

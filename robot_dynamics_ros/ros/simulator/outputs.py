@@ -89,7 +89,7 @@ class SimulatorOutputs:
         return self._last is not None
 
     def forget(self, ns: int) -> None:
-        """The state has been set: nothing under way from the sensors is true any more."""
+        """The state has been set: drop measurements that the sensors have delayed, and measure anew at ``ns``."""
         self._last = None
         self.published = False
         if self._sensors is not None:

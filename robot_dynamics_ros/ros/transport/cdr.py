@@ -135,9 +135,9 @@ class CdrReader:
 
     def uint32(self) -> int:
         """An unsigned number of 32 bits."""
-        at = self.aligned(4)
+        start = self.aligned(4)
         self.offset += 4
-        return int(_uint32.unpack_from(self._raw, at)[0])
+        return int(_uint32.unpack_from(self._raw, start)[0])
 
     def int32(self) -> int:
         """A signed number of 32 bits."""
@@ -161,9 +161,9 @@ class CdrReader:
     def doubles(self) -> Array:
         """A sequence of doubles, as a read-only view."""
         n = self.count(8)
-        at = self.aligned(8) if n else self.offset
-        self.offset = at + 8 * n
-        return np.frombuffer(self._raw, np.float64, n, at)
+        start = self.aligned(8) if n else self.offset
+        self.offset = start + 8 * n
+        return np.frombuffer(self._raw, np.float64, n, start)
 
 
 def marks(n: int, first: int = 1) -> array.array[float]:

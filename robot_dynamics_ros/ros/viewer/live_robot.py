@@ -159,8 +159,8 @@ class LiveRobot(Source):
         external, estimated = _fresh(self._external, now) | self.pulled, _fresh(self._estimated, now)
         for link, wrench in _fresh(self._contacts, now).items():
             external[link] = external.get(link, 0.0) + wrench
-        s, known = self._state, self._reference
-        reference = known[1] if known is not None and now - known[0] < _FRESH else None
+        s, last_reference = self._state, self._reference
+        reference = last_reference[1] if last_reference is not None and now - last_reference[0] < _FRESH else None
         with self._lock:
             self._unseen = Shown(s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference)
 

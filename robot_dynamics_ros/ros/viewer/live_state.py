@@ -49,8 +49,8 @@ class LiveState:
                 of them is not finite; the last state stays.
         """
         names = list(message.name)
-        known = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
-        if not known:
+        rows = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
+        if not rows:
             raise ArgumentError(
                 "the message has none of the robot's joints",
                 where="joint_states",
@@ -69,7 +69,7 @@ class LiveState:
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
         guessed = []
-        for row, i, j in known:
+        for row, i, j in rows:
             q[i] = message.position[row]
             if not math.isfinite(q[i]):
                 raise ArgumentError(

@@ -72,10 +72,10 @@ def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, A
     nq, nv = system.nq, system.nv
     q, v, z = (np.ascontiguousarray(part) for part in (y[:nq], y[nq : nq + nv], y[nq + nv :]))
 
-    def effort(at: Array, speed: Array) -> Array:
+    def effort(position: Array, speed: Array) -> Array:
         if only_user:
-            return system.given_effort(0.0, at, speed)
-        return system.applied_effort(0.0, at, speed, z)
+            return system.given_effort(0.0, position, speed)
+        return system.applied_effort(0.0, position, speed, z)
 
     tau = effort(q, v)
     K, D = np.empty((nv, nv)), np.empty((nv, nv))

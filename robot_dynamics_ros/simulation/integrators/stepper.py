@@ -34,18 +34,18 @@ class TimeStepper:
     def step(self, t: float, h: float) -> bool:
         """One step from ``q``, ``v``, ``z`` to ``q1``, ``v1``, ``z1`` of the memory, whether or not it makes sense."""
         system, memory, run = self.system, self.system.memory, self.system.routines
-        at = memory["q"]
+        positions = memory["q"]
         if self._midpoint and (system.world_wrenches or system.user_effort is not None):
-            at = np.empty_like(memory["q"])
-            system.integrate(memory["q"], 0.5 * h * memory["v"], at)
-        memory["external"][:] = system.body_wrenches(at)
+            positions = np.empty_like(memory["q"])
+            system.integrate(memory["q"], 0.5 * h * memory["v"], positions)
+        memory["external"][:] = system.body_wrenches(positions)
         memory["pushed"][0] = bool(system.link_wrenches or system.world_wrenches)
         if system.user_effort is None:
             return bool(run["substep"](memory, h))
-        memory["user"][:] = system.given_effort(t, at, memory["v"])
+        memory["user"][:] = system.given_effort(t, positions, memory["v"])
         if not run["prepare"](memory, h):
             return False
         if self._midpoint:
             run["predict"](memory, h)
-            memory["user"][:] = system.given_effort(t + 0.5 * h, at, memory["middle"])
+            memory["user"][:] = system.given_effort(t + 0.5 * h, positions, memory["middle"])
         return bool(run["finish"](memory, h))

@@ -156,12 +156,12 @@ def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector,
         if advance(p) != DONE:
             return k
         if recorded != 0:
-            at = k * (p.nq + 2 * p.nv)
+            first = k * (p.nq + 2 * p.nv)
             for i in range(p.nq):
-                path[at + i] = p.q[i]
+                path[first + i] = p.q[i]
             for i in range(p.nv):
-                path[at + p.nq + i] = p.v[i]
-                path[at + p.nq + p.nv + i] = p.tau[i]
+                path[first + p.nq + i] = p.v[i]
+                path[first + p.nq + p.nv + i] = p.tau[i]
     return steps
 
 

@@ -73,8 +73,8 @@ def compile_world(model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Ar
         m = _compile(model, o, h, pieces, own, excluded)
         data = mujoco_or_error().MjData(m)
         finish(m, data, model, o.constraints)
-        at = CoordinateMap(m, model)
-        at.write(data, q, v)
+        coordinates = CoordinateMap(m, model)
+        coordinates.write(data, q, v)
         mujoco_or_error().mj_forward(m, data)
         touching = _links_in_contact(m, data)
         if touching <= excluded:
@@ -88,8 +88,8 @@ def compile_world(model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Ar
     free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
     objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
     loops = [m.equality(e).name.startswith(f"{PREFIX}loop/") for e in range(m.neq)]
-    reader = ContactReader(m, model, at, owners)
-    return CompiledWorld(m, data, at, reader, objects, np.array(loops, dtype=bool))
+    reader = ContactReader(m, model, coordinates, owners)
+    return CompiledWorld(m, data, coordinates, reader, objects, np.array(loops, dtype=bool))
 
 
 def _check_shapes(model: RobotModel, shapes: Sequence[WorldShape]) -> None:

@@ -128,8 +128,8 @@ def robot_spec(
                 joint.range = [max(float(lower[dof]), -1e10), min(float(upper[dof]), 1e10)]
         bodies.append(body)
     for k, link in enumerate(model.link_names):
-        at = Pose(model.link_rotation[k], model.link_position[k])
-        bodies[int(model.link_body[k]) + 1].add_site(name=link, **placed(at))
+        link_pose = Pose(model.link_rotation[k], model.link_position[k])
+        bodies[int(model.link_body[k]) + 1].add_site(name=link, **placed(link_pose))
     _add_geometry(spec, model, bodies, shapes, own, o, contact or {})
     _add_mimics(spec, model, h)
     _add_coupled(spec, model, friction_table(model, o.friction), h)
@@ -159,10 +159,10 @@ def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
     moments, axes = _principal(model, i)
     if moments[2] > moments[0] + moments[1]:  # MuJoCo refuses it here; finish() sets it
         moments = np.full(3, moments[2])
-    at = placed(Pose(axes, model.body_com[i]))
+    pose = placed(Pose(axes, model.body_com[i]))
     body.explicitinertial = True
     body.mass = max(float(model.body_mass[i]), AT_LEAST)
-    body.ipos, body.iquat, body.inertia = at["pos"], at["quat"], moments.tolist()
+    body.ipos, body.iquat, body.inertia = pose["pos"], pose["quat"], moments.tolist()
 
 
 def finish(m: mujoco.MjModel, data: mujoco.MjData, model: RobotModel, constraints: Constraints | None) -> None:
@@ -303,11 +303,11 @@ def _add_constraints(
     mujoco = mujoco_or_error()
 
     def site(name: str, link: int, point: Array, rotation: Array | None = None) -> str:
-        body, at = spec.worldbody, Pose(np.eye(3) if rotation is None else rotation, point)
+        body, pose = spec.worldbody, Pose(np.eye(3) if rotation is None else rotation, point)
         if link >= 0:
             body = bodies[int(model.link_body[link]) + 1]
-            at = Pose(model.link_rotation[link], model.link_position[link]) @ at
-        body.add_site(name=name, **placed(at))
+            pose = Pose(model.link_rotation[link], model.link_position[link]) @ pose
+        body.add_site(name=name, **placed(pose))
         return name
 
     def tie(name: str, kind: object, one: str, other: str) -> None:

@@ -248,17 +248,17 @@ class Graph:
 def reachable(outputs: Iterable[Expr]) -> list[Expr]:
     """The nodes that ``outputs`` need, in topological order."""
     seen: set[int] = set()
-    found: list[Expr] = []
+    nodes: list[Expr] = []
     stack = list(outputs)
     while stack:
         node = stack.pop()
         if node.id in seen:
             continue
         seen.add(node.id)
-        found.append(node)
+        nodes.append(node)
         stack.extend(node.operands)
-    found.sort(key=lambda n: n.id)
-    return found
+    nodes.sort(key=lambda n: n.id)
+    return nodes
 
 
 def count_operations(outputs: Sequence[Scalar]) -> dict[str, int]:

@@ -188,10 +188,12 @@ class _Linear:
             values = w.chain("ancestor", k, lambda i, sums: less(sums, self.number(row, i), i), start)
             keep(addresses, values)
             for (s, c), value in zip(parts, values, strict=True):
-                at = self.entry(self.row(results[s], k), c)
+                entry = self.entry(self.row(results[s], k), c)
                 if s < len(right) - 1:
                     value = e.put(f"fneg {e.type} {value}")
-                e.masked_store(value, at, "<" + ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes)) + ">")
+                e.masked_store(
+                    value, entry, "<" + ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes)) + ">"
+                )
 
         w.loop(str(self.n - 2), "-1", -1, upper)
         w.loop("0", str(self.n), 1, lower)

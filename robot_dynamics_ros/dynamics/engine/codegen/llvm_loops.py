@@ -176,9 +176,9 @@ class LoopWriter(Flow):
         e.names = {}
         context = dict(context)
         inner = [s.value for loop in block.loops for s in loop.stores]
-        wanted = reachable([s.value for s in block.stores] + inner)
-        of_ancestor = _depending_on_ancestor(wanted)
-        outer = [node for node in wanted if node.id not in of_ancestor]
+        nodes = reachable([s.value for s in block.stores] + inner)
+        of_ancestor = _depending_on_ancestor(nodes)
+        outer = [node for node in nodes if node.id not in of_ancestor]
 
         def load(node: Expr) -> str:
             return self.put(f"load double, ptr {self.address(node.a[0], context)}, align 8")
@@ -211,10 +211,10 @@ class LoopWriter(Flow):
         outside = dict(context)
         wide = self.wide
         shared = {x.id: x for n in nodes for x in n.operands} | {s.value.id: s.value for s in loop.stores}
-        wanted = (
+        needed = (
             [x for x in shared.values() if x.id not in of_ancestor and x.op != "const"] if loop.degrees == 1 else []
         )
-        splats = {x.id: wide.repeated(e.text(x)) for x in wanted} if wide is not e else dict(e.names)
+        splats = {x.id: wide.repeated(e.text(x)) for x in needed} if wide is not e else dict(e.names)
         head, run, done = (self.fresh(w) for w in ("run", "within", "up"))
         before = self.label
         self.jump(head)
@@ -245,10 +245,10 @@ class LoopWriter(Flow):
 
             def block(j: str) -> None:
                 step = self.put(f"sub nsw i64 {j}, {low}")
-                at = {**inside, "j": j, "v_j": self.put(f"add nsw i64 {inside['v_j']}, {step}")}
+                place = {**inside, "j": j, "v_j": self.put(f"add nsw i64 {inside['v_j']}, {step}")}
                 if wide is not e:
-                    at["count"] = self.put(f"sub nsw i64 {end}, {j}")
-                self.stores_of_ancestor(wide, loop, nodes, at)
+                    place["count"] = self.put(f"sub nsw i64 {end}, {j}")
+                self.stores_of_ancestor(wide, loop, nodes, place)
 
             end = self.put(f"add nsw i64 {top}, 1")
             self.loop(low, end, self.wide.width, block)
@@ -270,12 +270,12 @@ class LoopWriter(Flow):
             if e.width == 1:
                 self.store(store, context)
                 continue
-            at, value = self.address(store.location, context), e.text(store.value)
+            address, value = self.address(store.location, context), e.text(store.value)
             if store.location[2][0] == "j":  # down a column of the matrix
-                at = e.put(
-                    f"getelementptr inbounds double, ptr {at}, <{e.width} x i64> {e.iota(self.row_length(store.location[1]))}"
+                address = e.put(
+                    f"getelementptr inbounds double, ptr {address}, <{e.width} x i64> {e.iota(self.row_length(store.location[1]))}"
                 )
-            e.masked_store(value, at, lanes, scattered=store.location[2][0] == "j")
+            e.masked_store(value, address, lanes, scattered=store.location[2][0] == "j")
         e.names = kept
 
     def mirror(self, matrix: str, n: int) -> None:
@@ -312,13 +312,13 @@ class LoopWriter(Flow):
 
 
 def _depending_on_ancestor(nodes: Sequence[Expr]) -> set[int]:
-    found: set[int] = set()
+    dependent: set[int] = set()
     for node in nodes:
         if node.op == "leaf":
             location = node.a[0]
             last = location[-1]
             if last == "j" or (isinstance(last, tuple) and last[0] == "j"):
-                found.add(node.id)
-        elif any(x.id in found for x in node.operands):
-            found.add(node.id)
-    return found
+                dependent.add(node.id)
+        elif any(x.id in dependent for x in node.operands):
+            dependent.add(node.id)
+    return dependent

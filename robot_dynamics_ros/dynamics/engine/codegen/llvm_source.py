@@ -126,13 +126,13 @@ class Emitter:
         all_ = self.put(f"shufflevector {self.bits} {first}, {self.bits} undef, <{self.width} x i32> zeroinitializer")
         return self.put(f"icmp slt {self.bits} {self.iota()}, {all_}")
 
-    def masked_store(self, value: str, at: str, lanes: str, *, scattered: bool = False) -> None:
+    def masked_store(self, value: str, address: str, lanes: str, *, scattered: bool = False) -> None:
         """Store the lanes of ``lanes``, from one address on, or to an address each."""
         w = self.width
         name, to = ("scatter", f"v{w}p0(") if scattered else ("store", "p0(")
         pointer = f"<{w} x ptr>" if scattered else "ptr"
         self.lines.append(
-            f"  call void @llvm.masked.{name}.v{w}f64.{to}{self.type} {value}, {pointer} {at}, i32 8, <{w} x i1> {lanes})"
+            f"  call void @llvm.masked.{name}.v{w}f64.{to}{self.type} {value}, {pointer} {address}, i32 8, <{w} x i1> {lanes})"
         )
 
     def emit(self, nodes: Iterable[Expr], leaf: Callable[[Expr], str]) -> None:
@@ -255,8 +255,8 @@ def angles_of(outputs: Sequence[Expr]) -> list[Expr]:
 
 def trig_nodes(nodes: Sequence[Expr], angles: Sequence[Expr]) -> dict[int, dict[str, Expr]]:
     """For each angle's id, its sine and cosine nodes among ``nodes``."""
-    wanted: dict[int, dict[str, Expr]] = {x.id: {} for x in angles}
+    nodes_of: dict[int, dict[str, Expr]] = {x.id: {} for x in angles}
     for node in nodes:
-        if node.op in ("sin", "cos") and node.a.id in wanted:
-            wanted[node.a.id][node.op] = node
-    return wanted
+        if node.op in ("sin", "cos") and node.a.id in nodes_of:
+            nodes_of[node.a.id][node.op] = node
+    return nodes_of

@@ -218,9 +218,9 @@ class _Wrapper(Writer):
             x = self.put(f"load double, ptr {memory[0]}")
             return self.line(f"ret ptr {self.put(f'call ptr @PyFloat_FromDouble(double {x})')}")
         if m == 1:
-            made = self.new_array(0, "")
-            self.run(data, [self.field(made, ARRAY_DATA, "ptr")])
-            return self.line(f"ret ptr {made}")
+            array = self.new_array(0, "")
+            self.run(data, [self.field(array, ARRAY_DATA, "ptr")])
+            return self.line(f"ret ptr {array}")
         if not all(a.shape for a in self.outputs):
             return self.line("br label %slow")
         tuple_ = self.put(f"call ptr @PyTuple_New(i64 {m})")
@@ -230,27 +230,27 @@ class _Wrapper(Writer):
         self.start("tuple")
         memory = []
         for k in range(m):
-            made = self.new_array(k, tuple_)
-            self.line(f"call i32 @PyTuple_SetItem(ptr {tuple_}, i64 {k}, ptr {made})")
-            memory.append(self.field(made, ARRAY_DATA, "ptr"))
+            array = self.new_array(k, tuple_)
+            self.line(f"call i32 @PyTuple_SetItem(ptr {tuple_}, i64 {k}, ptr {array})")
+            memory.append(self.field(array, ARRAY_DATA, "ptr"))
         self.run(data, memory)
         return self.line(f"ret ptr {tuple_}")
 
     def new_array(self, k: int, held: str) -> str:
         """The array of an output; where memory is short, ``held`` is let go and the error is Python's."""
         self.line(f"call void @Py_IncRef(ptr {self.descr})")  # the call below takes a reference over
-        made = self.put(
+        array = self.put(
             f"call ptr @numpy_new_array(ptr {self.array_type}, ptr {self.descr}, i32 {len(self.outputs[k].shape)}, "
             f"ptr @dims{k}, ptr null, ptr null, i32 0, ptr null)"
         )
-        bad = self.put(f"icmp eq ptr {made}, null")
+        bad = self.put(f"icmp eq ptr {array}, null")
         self.line(f"br i1 {bad}, label %lost{k}, label %got{k}")
         self.start(f"lost{k}")
         if held:
             self.line(f"call void @Py_DecRef(ptr {held})")
         self.line("ret ptr null")
         self.start(f"got{k}")
-        return made
+        return array
 
 
 _DECLARATIONS = """\

@@ -137,12 +137,12 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
     machine = _machine(3 if optimize else 1)
     if optimize:
         _optimize(module, machine, vectorize)
-    with contextlib.nullcontext() if optimize or schedule else _as_written():
+    with contextlib.nullcontext() if optimize or schedule else _in_written_order():
         return machine.emit_object(module)
 
 
 @contextlib.contextmanager
-def _as_written() -> Iterator[None]:
+def _in_written_order() -> Iterator[None]:
     """Let LLVM keep straight lines in the order in which they are written.
 
     Its scheduler knows latencies, but in a block of thousands of operations it lengthens lives and so spills more: without
@@ -204,8 +204,8 @@ def wrappers_supported() -> bool:
     closed = word(ARRAY_FLAGS, ctypes.c_int32)
     if tuple(dims) != (2, 3) or not flags & C_CONTIGUOUS or not flags & WRITEABLE or closed & WRITEABLE:
         return False
-    made = _new_array(dims)
-    return type(made) is np.ndarray and made.dtype is np.dtype(np.float64) and made.shape == (2, 3)
+    array = _new_array(dims)
+    return type(array) is np.ndarray and array.dtype is np.dtype(np.float64) and array.shape == (2, 3)
 
 
 def _new_array(dims: ctypes.Array[ctypes.c_int64]) -> np.ndarray:
@@ -244,12 +244,12 @@ class NativeLibrary:
 
     def address(self, name: str) -> int:
         """Address of a function."""
-        found = int(self._engine.get_function_address(name))
-        if not found:
+        address = int(self._engine.get_function_address(name))
+        if not address:
             raise BackendError(
                 f"it has no function {name!r}", where="compiled code", got=name, remedy="Delete the kernel cache."
             )
-        return found
+        return address
 
     def batch(self, arrays: int, name: str = "batch") -> Callable[..., None]:
         """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
@@ -337,16 +337,16 @@ class Router:
         """Lead calls with arguments of these identities to a wrapper; both must stay alive until :meth:`remove`."""
         table: Any = wrapper.__self__
         words = self._words
-        at = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % ROUTER_SLOTS)
-        words[at] = 0  # nobody may find a slot half written
-        words[at + 1] = keys[1] if len(keys) > 1 else 0
-        words[at + 2] = table.base.code
-        words[at + 3] = id(table)
-        words[at] = keys[0]
+        slot = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % ROUTER_SLOTS)
+        words[slot] = 0  # nobody may find a slot half written
+        words[slot + 1] = keys[1] if len(keys) > 1 else 0
+        words[slot + 2] = table.base.code
+        words[slot + 3] = id(table)
+        words[slot] = keys[0]
 
     def remove(self, first: int, second: int | None = None) -> None:
         """Forget the wrappers of a first argument, or of a pair.  Safe in the callback of a weak reference: takes no lock."""
         words = self._words
-        for at in range(1, len(words), 4):
-            if words[at] == first and second in (None, words[at + 1]):
-                words[at] = 0
+        for slot in range(1, len(words), 4):
+            if words[slot] == first and second in (None, words[slot + 1]):
+                words[slot] = 0

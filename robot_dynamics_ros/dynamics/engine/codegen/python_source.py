@@ -29,17 +29,17 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
     owner: dict[int, int] = {}  # the named node in whose statement a node is computed
     last: dict[int, int] = {}
     for node in reversed(order):
-        at = owner.setdefault(node.id, node.id)
+        last_use = owner.setdefault(node.id, node.id)
         for operand in node.operands:
             if operand.id in depth:
-                owner[operand.id] = at
+                owner[operand.id] = last_use
             elif operand.op != "const":
-                last[operand.id] = max(at, last.get(operand.id, -1))
+                last[operand.id] = max(last_use, last.get(operand.id, -1))
     named: dict[int, list[int]] = {node.id: [] for node in order if node.op != "const" and node.id not in depth}
     for node in outputs:
         last.pop(node.id, None)
-    for number, at in last.items():
-        named[at].append(number)
+    for number, last_use in last.items():
+        named[last_use].append(number)
     return named
 
 

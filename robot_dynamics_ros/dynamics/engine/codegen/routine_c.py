@@ -118,8 +118,8 @@ def _struct(
             lines.append(f"    {'double' if field_.kind == 'numbers' else 'int64_t'} {_name(name)}[{size}];{about}")
         elif field_.kind in ("kernel", "kernels") and name not in direct:
             count = "" if field_.kind == "kernel" else f"[{several.get(name, 1)}]"
-            given = ", ".join([f"{context} *context", *_kernel_parameters(field_)])
-            lines.append(f"    void (*{_name(name)}{count})({given});{about}")
+            parameters = ", ".join([f"{context} *context", *_kernel_parameters(field_)])
+            lines.append(f"    void (*{_name(name)}{count})({parameters});{about}")
     constants = [f"{name} = {program.constants[name]!r}" for name, x in declarations.items() if x.kind == "constant"]
     return [*lines, f"}} {prefix}_memory;", *_comment(f"Made for {', '.join(constants)}.")]
 
@@ -442,8 +442,8 @@ class _RoutineWriter:
             return f"{self.text_of(x.array)}[{self.text_of(x.index[0])}]", _ATOM
         row, column = x.index
         start = self._product(row, x.array.width)
-        at = self.text_of(column) if start == "0" else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
-        return f"{self.text_of(x.array)}[{at}]", _ATOM
+        index = self.text_of(column) if start == "0" else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
+        return f"{self.text_of(x.array)}[{index}]", _ATOM
 
     def of_Operation(self, x: source.Operation) -> tuple[str, int]:
         if x.name == "choose":

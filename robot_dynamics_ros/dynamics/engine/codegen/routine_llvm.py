@@ -368,8 +368,8 @@ class _RoutineWriter(Writer):
             table = self.put(f"getelementptr inbounds ptr, ptr {table}, i64 {row}")
         words = []
         for k in range(slot.further + 1):
-            at = self.put(f"getelementptr inbounds ptr, ptr {table}, i64 {k}")
-            words.append(self.put(f"load ptr, ptr {at}, align 8"))
+            address = self.put(f"getelementptr inbounds ptr, ptr {table}, i64 {k}")
+            words.append(self.put(f"load ptr, ptr {address}, align 8"))
         handed = ", ".join(f"ptr {a}" for a in (*arrays, *words[1:]))
         self.line(f"call void {words[0]}(i64 0, i64 1, {handed})")
         return ""

@@ -401,9 +401,9 @@ class _FunctionReader:
         return Store(element, self.converted(value, element.kind, target))
 
     def on_If(self, node: ast.If) -> list[Statement]:
-        known = self.folded(node.test)
-        if known is not None:
-            return self.block(node.body if known else node.orelse)
+        folded = self.folded(node.test)
+        if folded is not None:
+            return self.block(node.body if folded else node.orelse)
         return [If(self.truth(node.test), self.block(node.body), self.block(node.orelse))]
 
     def on_While(self, node: ast.While) -> list[Statement]:
@@ -586,10 +586,10 @@ class _FunctionReader:
         word, decisive = ("and", False) if isinstance(node.op, ast.And) else ("or", True)
         parts = []
         for part in node.values:
-            known = self.folded(part)
-            if known is None:
+            folded = self.folded(part)
+            if folded is None:
                 parts.append(self.truth(part))
-            elif bool(known) == decisive:
+            elif bool(folded) == decisive:
                 parts.append(Number("b", decisive))
                 break
         if not parts:
@@ -597,9 +597,9 @@ class _FunctionReader:
         return functools.reduce(lambda a, b: Operation("b", word, (a, b)), parts)
 
     def of_IfExp(self, node: ast.IfExp) -> Expression:
-        known = self.folded(node.test)
-        if known is not None:
-            return self.value(node.body if known else node.orelse)
+        folded = self.folded(node.test)
+        if folded is not None:
+            return self.value(node.body if folded else node.orelse)
         values = self.value(node.body), self.value(node.orelse)
         kind = "f" if "f" in [x.kind for x in values] else values[0].kind
         first, second = (self.converted(x, kind, node) for x in values)
@@ -632,12 +632,14 @@ class _FunctionReader:
         routine = self.reader.read(function)
         return Call(routine.returns, routine, self.arguments(node, node.args, list(routine.parameters.values())))
 
-    def arguments(self, node: ast.Call, given: Sequence[ast.expr], kinds: Sequence[str]) -> tuple[Expression, ...]:
-        if len(given) != len(kinds):
+    def arguments(
+        self, node: ast.Call, expressions: Sequence[ast.expr], kinds: Sequence[str]
+    ) -> tuple[Expression, ...]:
+        if len(expressions) != len(kinds):
             self.refuse(node, f"{len(kinds)} arguments are expected")
         return tuple(
             Variable("memory", self.memory) if kind == "memory" else self.converted(self.value(x), kind, x)
-            for x, kind in zip(given, kinds, strict=True)
+            for x, kind in zip(expressions, kinds, strict=True)
         )
 
     def packed_call(self, node: ast.Call, function: Function) -> Expression:
@@ -649,9 +651,9 @@ class _FunctionReader:
         if kernel is None or kernel.kind not in ("kernel", "kernels"):
             self.refuse(node, "the memory has no such kernel")
         several = kernel.kind == "kernels"
-        given = list(node.args)
-        number = self.converted(self.value(given.pop(0)), "i", node) if several else None
-        arrays = tuple(self.value(x) for x in given)
+        expressions = list(node.args)
+        number = self.converted(self.value(expressions.pop(0)), "i", node) if several else None
+        arrays = tuple(self.value(x) for x in expressions)
         if len(arrays) != len(kernel.arguments) or any(x.kind not in ("vector", "matrix") for x in arrays):
             self.refuse(node, f"arrays are expected: {', '.join(kernel.arguments)}")
         return KernelCall("none", name, number, arrays)

@@ -41,9 +41,9 @@ def with_typed_pointers(source: str) -> str:
         nonlocal casts
         if kind == "i8":
             return f"i8* {name}"
-        known = typed.get(name)
-        if known is not None and known[0] == kind:
-            return f"{kind}* {known[1]}"
+        element_type = typed.get(name)
+        if element_type is not None and element_type[0] == kind:
+            return f"{kind}* {element_type[1]}"
         casts += 1
         out.append(f"  %cast{casts} = bitcast {plain(f'ptr {name}')} to {kind}*")
         return f"{kind}* %cast{casts}"

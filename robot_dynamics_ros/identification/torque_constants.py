@@ -116,7 +116,7 @@ def find_torque_constants(
     Args:
         model: the robot; each of its masses must be right within a quarter, unless there is a load.
         motion: a motion with currents as efforts, in any unit.
-        given: joint → constant, where it is known.
+        constants: joint → constant, where it is known.
         block: s, over which rows are averaged.
         load: recordings with a load of known mass.
 

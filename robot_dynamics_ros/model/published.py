@@ -43,7 +43,7 @@ ARGUMENTS = {
     "height": "m.",
     "density": "kg/m³; give it or ``mass``.",
     "mass": "kg; give it or ``density``.",
-    "found": "result of :func:`identify`.",
+    "result": "of :func:`identify`.",
     "recordings": "those that it was identified from.",
     "checks": "comparisons with recordings that it was not identified from.",
     "out": "C-contiguous float64 array of the result's exact shape, which receives it.",

@@ -276,7 +276,7 @@ def test_what_is_cut_is_cut_alike():
     for k in range(200):
         twins.t += PERIOD
         q = rng.uniform(MODEL.lower, MODEL.upper) if k % 2 else twins.q
-        v = rng.uniform(-1.1, 1.1, N) * MODEL.velocity_limit * rng.integers(0, 2)
+        v = 1.1 * np.sin(0.3 * k + np.arange(N)) * MODEL.velocity_limit  # faster each time by less than is a fault
         twins.state(twins.t, q, v, np.zeros(N))
     assert {"effort_limit", "effort_rate", "position_zone", "velocity_limit"} <= set(twins.controllers[0].counts)
 

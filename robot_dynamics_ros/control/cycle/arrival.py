@@ -17,6 +17,8 @@ OVERSPEED = 1.3
 """Times its velocity limit, a joint is far above it."""
 MOST_JUMP = 1e9
 """rad or m; a larger accepted jump means that none is refused."""
+AHEAD = 0.004
+"""Time for which a joint is believed to go on speeding up as it did since the state before, s."""
 OUTRAGEOUS = 5.0
 """Times its velocity limit, where one state is enough."""
 DEGREES = 0.0349
@@ -42,9 +44,10 @@ def arrive(p: CycleMemory) -> int:
             return verdicts.NOT_FINITE
     since = p.time[0] - p.last[0]
     if p.started[0] == 1:
+        is_first = p.adrift[0] == 0
         if p.mode[0] != SAFE and since > 0 and since <= p.timeout[0] and has_jumped(p, since / NANOSECONDS):
-            if is_in_degrees(p, since / NANOSECONDS):  # the last effort, that of another unit, must not stand longer
-                return verdicts.CONTRADICTED
+            if is_first and is_in_degrees(p, since / NANOSECONDS):
+                return verdicts.CONTRADICTED  # the last effort, that of another unit, must not stand longer
             return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
             if since == 0:
@@ -137,8 +140,8 @@ def whole_turns(way: float) -> float:
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
-    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far above its limit, or will by
-    the next state, in two states of three, or very far in one.
+    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far above its limit, or is about
+    to, in two states of three, or very far in one.
 
     Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
     RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
@@ -158,7 +161,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
-        if shown + faster > OVERSPEED * p.rated_speed[i]:  # as the next state will have it
+        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i]:
             p.fast[i] = p.fast[i] + 2
         elif p.fast[i] > 0:
             p.fast[i] = p.fast[i] - 1

@@ -1,4 +1,4 @@
-"""What follows from a verdict, and from what happens between two cycles: mode, safe command, where the cycle goes on.
+"""Reactions to a verdict, and to what happens between two cycles: mode, safe command, where the cycle goes on.
 
 Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
 ``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all

@@ -226,7 +226,7 @@ def find_end(p: TracksMemory, anew: bool) -> None:
 
 
 def mode_at(p: TracksMemory, t: int) -> int:
-    """What the joints do at ``t``, ns: HOLD, TRAJECTORY or STREAM."""
+    """Mode of the reference at ``t``, ns: HOLD, TRAJECTORY or STREAM."""
     busy = p.open[0] == 1 or p.waiting[0] > 0
     if p.streaming[0] == 1 and (busy or t < p.end[0]):
         return STREAM

@@ -200,7 +200,7 @@ def solve_loops(p: ComplementarityMemory, n: int) -> None:
 
 def speed_of(p: ComplementarityMemory, i: int, v: Vector) -> float:
     """Speed of row ``i`` for joint speeds ``v``: that of a joint, or of a motor that turns with two."""
-    if i < p.nv:
+    if i < p.nv or p.couples == 0:
         return v[i]
     speed = 0.0
     for j in range(p.nv):

@@ -226,9 +226,9 @@ class Browser:
 
     def close(self) -> None:
         """End the browser."""
-        if hasattr(self, "_socket"):
-            self._socket.close()
         self._process.terminate()
+        if hasattr(self, "_socket"):
+            self._socket.close()  # after that: a page that draws does not answer a farewell
         try:
             self._process.wait(10.0)
         except subprocess.TimeoutExpired:

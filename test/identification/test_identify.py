@@ -192,7 +192,10 @@ def test_slow_motion_alone_shows_no_inertia():
     [
         (lambda t, q, e: (t, q[:, :1], e), r"q: expected shape \(\.\.\., 2\), got"),
         (lambda t, q, e: (t, q, e[:-1]), "effort: expected"),
-        (lambda t, q, e: (t, q, np.where(np.arange(len(t))[:, None] == 5, np.nan, e)), r"effort: expected finite numbers, got nan at index \[5, 0\]"),
+        (
+            lambda t, q, e: (t, q, np.where(np.arange(len(t))[:, None] == 5, np.nan, e)),
+            r"effort: expected finite numbers, got nan at index \[5, 0\]",
+        ),
         (lambda t, q, e: (t[::-1], q, e), "do not increase"),
         (lambda t, q, e: (t[:10], q[:10], e[:10]), "too few"),
         (lambda t, q, e: (t[:200], q[:200], e[:200]), "usable rows are too few"),

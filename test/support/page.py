@@ -108,9 +108,9 @@ def pixels(browser: Any) -> Any:
     import numpy as np
     from PIL import Image
 
-    browser.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())")
     place = browser.run(
-        "(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height] })()"
+        "(() => {document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click());"
+        "const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]})()"
     )
     x, y, width, height = (round(number) for number in place)
     picture = np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)

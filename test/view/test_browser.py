@@ -33,7 +33,7 @@ from robot_dynamics_ros.view.viewer import Viewer
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(1800),  # every wait has a deadline of its own
+    pytest.mark.timeout(600),  # every wait has a deadline of its own
     pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed"),
 ]
 

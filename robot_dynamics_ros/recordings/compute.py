@@ -216,7 +216,7 @@ def _usable(
     )
     edges = int((~good & ~none).sum())
     notes = motion.notes + (
-        (f"{edges} rows beside gaps in the recording left out: their acceleration cannot be computed",) if edges else ()
+        (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",) if edges else ()
     )
     if not good.any():
         raise ArgumentError(

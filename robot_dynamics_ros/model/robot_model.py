@@ -9,6 +9,7 @@ and mass properties, so that poses and wrenches can still be asked for.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -272,7 +273,7 @@ class RobotModel:
         """Whether any joint mimics another."""
         return bool((self.mimic_master >= 0).any())
 
-    @property
+    @functools.cached_property
     def coupled_rotors(self) -> list[tuple[int, int, float]]:
         """(i, j, M_ij) of the rotors that turn with two joints: what they add to the mass matrix beside its diagonal."""
         before, rotor = self.coupling[0], self.coupling[5]

@@ -408,7 +408,7 @@ class LiveControls(Controls):
             self._send("describe", request, lambda told: self._on_described(told))
 
     def _on_described(self, answer: DescribeParameters.Response) -> None:
-        gains = {
+        adjustable = {
             d.name: d
             for d in answer.descriptors
             if d.type == ParameterType.PARAMETER_DOUBLE
@@ -416,8 +416,10 @@ class LiveControls(Controls):
             and d.floating_point_range
             and APPLIES_LATER not in d.additional_constraints
         }
-        names = sorted(gains)
-        self._send("get", GetParameters.Request(names=names), lambda told: self._on_values(names, gains, told.values))
+        names = sorted(adjustable)
+        self._send(
+            "get", GetParameters.Request(names=names), lambda told: self._on_values(names, adjustable, told.values)
+        )
 
     def _on_values(
         self, names: Sequence[str], described: Mapping[str, ParameterDescriptor], values: Sequence[ParameterValue]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -21,7 +22,7 @@ from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, load_arm_profile
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot
@@ -69,73 +70,88 @@ class _Stack:
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments, and one function that decides what to start."""
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument(
-                "robot",
-                default_value="sim",
-                choices=ROBOTS,
-                description="sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/"
-                "commands; ros2_control: controller_manager with an effort controller; topic_based: hardware that takes a "
-                "JointState of efforts on robot_joint_commands",
-            ),
-            DeclareLaunchArgument(
-                "description",
-                default_value="",
-                description="URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot "
-                "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description; with an arm, "
-                "xacro arguments alone go to its vendor's description: 'robot_ip:=172.16.0.2'",
-            ),
-            DeclareLaunchArgument(
-                "arm",
-                default_value="",
-                description="profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, its "
-                "controllers and its parameters; with robot:=sim the simulator behaves as its driver",
-            ),
-            DeclareLaunchArgument(
-                "controller_params", default_value="", description="parameter file of the controller"
-            ),
-            DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
-            DeclareLaunchArgument(
-                "gate",
-                default_value="auto",
-                choices=("auto", "true", "false"),
-                description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass; "
-                "auto: where the driver may hold the last effort for ever, that is not with robot:=sim",
-            ),
-            DeclareLaunchArgument("gate_params", default_value="", description="parameter file of the effort gate"),
-            DeclareLaunchArgument(
-                "inertia_check",
-                default_value=DEFAULT_POLICY,
-                choices=INERTIA_POLICIES,
-                description="links that no rigid body is like: error: refused; warn: taken as they are, where that can be "
-                "computed with; repair: given the nearest possible inertia",
-            ),
-            DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
-            DeclareLaunchArgument(
-                "state_publisher",
-                default_value="auto",
-                choices=("auto", "true", "false"),
-                description="start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
-            ),
-            DeclareLaunchArgument(
-                "viewer",
-                default_value="none",
-                choices=VIEWERS,
-                description="start a viewer, if it is installed: browser (this package's own, at http://127.0.0.1:8080), rviz (as "
-                "rviz:=true), or foxglove_bridge, to which Foxglove "
-                "connects at ws://localhost:8765",
-            ),
-            DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
-            DeclareLaunchArgument(
-                "use_sim_time",
-                default_value="false",
-                choices=("true", "false"),
-                description="time from /clock; with robot:=sim the simulator publishes it",
-            ),
-            OpaqueFunction(function=_bring_up),
-        ]
-    )
+    _refuse_unknown_arguments(sys.argv)
+    return LaunchDescription([*_arguments(), OpaqueFunction(function=_bring_up)])
+
+
+def _refuse_unknown_arguments(command_line: Sequence[str]) -> None:
+    """Launch passes over arguments that it does not know: a gate that is not started protects nobody.
+
+    Only where this file is launched by itself: the arguments of a file that includes it are that file's.
+
+    Raises:
+        UnknownNameError: naming the argument and the nearest one.
+    """
+    if any(Path(word).name == Path(__file__).name for word in command_line):
+        known = [argument.name for argument in _arguments()]
+        for name, assigned, _ in (word.partition(":=") for word in command_line):
+            if assigned and name not in known:
+                raise UnknownNameError("launch argument", name, known, where=Path(__file__).name)
+
+
+def _arguments() -> list[DeclareLaunchArgument]:
+    return [
+        DeclareLaunchArgument(
+            "robot",
+            default_value="sim",
+            choices=ROBOTS,
+            description="sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/"
+            "commands; ros2_control: controller_manager with an effort controller; topic_based: hardware that takes a "
+            "JointState of efforts on robot_joint_commands",
+        ),
+        DeclareLaunchArgument(
+            "description",
+            default_value="",
+            description="URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot "
+            "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description; with an arm, "
+            "xacro arguments alone go to its vendor's description: 'robot_ip:=172.16.0.2'",
+        ),
+        DeclareLaunchArgument(
+            "arm",
+            default_value="",
+            description="profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, its "
+            "controllers and its parameters; with robot:=sim the simulator behaves as its driver",
+        ),
+        DeclareLaunchArgument("controller_params", default_value="", description="parameter file of the controller"),
+        DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
+        DeclareLaunchArgument(
+            "gate",
+            default_value="auto",
+            choices=("auto", "true", "false"),
+            description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass; "
+            "auto: where the driver may hold the last effort for ever, that is not with robot:=sim",
+        ),
+        DeclareLaunchArgument("gate_params", default_value="", description="parameter file of the effort gate"),
+        DeclareLaunchArgument(
+            "inertia_check",
+            default_value=DEFAULT_POLICY,
+            choices=INERTIA_POLICIES,
+            description="physically impossible inertias of links: error: refused; warn: used as they are, with a warning; "
+            "repair: given the nearest possible inertia",
+        ),
+        DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
+        DeclareLaunchArgument(
+            "state_publisher",
+            default_value="auto",
+            choices=("auto", "true", "false"),
+            description="start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
+        ),
+        DeclareLaunchArgument(
+            "viewer",
+            default_value="none",
+            choices=VIEWERS,
+            description="start a viewer, if it is installed: browser (this package's own, at http://127.0.0.1:8080), rviz (as "
+            "rviz:=true), or foxglove_bridge, to which Foxglove "
+            "connects at ws://localhost:8765",
+        ),
+        DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
+        DeclareLaunchArgument(
+            "use_sim_time",
+            default_value="false",
+            choices=("true", "false"),
+            description="time from /clock; with robot:=sim the simulator publishes it",
+        ),
+    ]
 
 
 def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:

@@ -87,7 +87,7 @@ def main() -> int:
                 goal, way, gaps = run_row(difference, move, Path(place))
             out.append({"robot": title, "told": told, "goal": goal, "way": way, "gaps": gaps})
             print(f"{told:20}{title:60}{goal:8.2f}{way:8.2f} mrad", *gaps, sep="\n    ", flush=True)
-    write("differing_robots_nodes", out)
+    write("differing_robots_nodes", {"rows": out})
     return 0
 
 

@@ -29,6 +29,7 @@ def window(model: rd.RobotModel, q: list[float], path: Path, width: int, height:
         browser.rest(12.0)
         browser.run(_NOTE)
         browser.rest(4.0)
+        browser.drawn()
         Image.open(io.BytesIO(browser.picture())).convert("RGB").save(path, optimize=True)
 
 

@@ -1,4 +1,4 @@
-"""Types of command-line arguments: a value that cannot be meant ends in a usage error, not in a traceback."""
+"""Types of command-line arguments; a wrong value ends in a usage error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``robot_dynamics commission``: from plugged in to tuned, step by step, each with its own permission."""
+"""``robot_dynamics commission``: from a new arm to a tuned one, step by step, each with its own permission."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
-    add("--arm", str, "profile of the arm, such as franka_fr3 or a file; a profile's name as ROBOT does as well", "")
+    add("--arm", str, "profile of the arm, such as franka_fr3 or a file; or give its name as ROBOT", "")
     add("--live", None, "drive the arm over the middleware; without it the steps are rehearsed in simulation")
     add("--yes-to", STEPS, f"permit a step ({', '.join(STEPS)}) without being asked", many=True, metavar="STEP")
     add("--only", STEPS, "do this step only", many=True, metavar="STEP")
@@ -125,5 +125,7 @@ def _steps(options: argparse.Namespace, session: Commissioning, interrupted: thr
 def _permitted(step: str) -> bool:
     """Whether a person types yes."""
     if not sys.stdin.isatty():
-        raise ArgumentError("nobody can be asked", where=f"step {step}", remedy=f"Add --yes-to {step}.")
+        raise ArgumentError(
+            "there is no terminal on which to ask for permission", where=f"step {step}", remedy=f"Add --yes-to {step}."
+        )
     return input(f"{step}: go on? Keep a hand on the emergency stop. [yes/no] ").strip().lower() in ("y", "yes")

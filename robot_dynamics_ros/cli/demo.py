@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--all",
         None,
-        "instead: every fixed-base robot that ships with the package or with example-robot-data, offline and as fast "
-        "as it can be computed, and a table of how it went",
+        "instead: run every fixed-base robot that ships with the package or with example-robot-data, offline, and "
+        "print a table of the results",
     )
     add(
         "--arm",

@@ -1,4 +1,4 @@
-"""``demo --all``: the demonstration's motion on many robots, offline in lockstep, and a table of how it went."""
+"""``demo --all``: the demonstration's motion on many robots, offline in lockstep, and a table of the results."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
         "joints": model.nv,
         "seconds": round(motion.duration, 2),
         "largest error": float(np.abs(done.error).max()),
-        "left": float(done.left.max()),
+        "left": float(done.goal_error.max()),
         "arrived": done.arrived,
         "outcome": "; ".join(["arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}", *remarks]),
     }

@@ -46,7 +46,7 @@ class LiveView:
             return self.look()
         print("view        waiting for the viewer, which starts and compiles what it needs", flush=True)
         if not self._process.wait_for_output("in a browser", 60.0):
-            print("view        still not there: the robot moves now, the address follows", flush=True)
+            print("view        not ready yet: the robot moves now, the address is printed later", flush=True)
         return self.look()
 
     def look(self) -> None:

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--only", "PARTS", "comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof")
     more = parser.add_argument_group("more quantities in symbols", "each is printed after the equations of motion")
     ask = partial(option, more)
-    ask("--joint-wrench", "JOINT", "what a joint carries", many=True)
+    ask("--joint-wrench", "JOINT", "the wrench of a joint", many=True)
     ask("--balance", "LINK", "a link's wrenches as the observer sees them", many=True)
     ask(
         "--observer",

@@ -46,13 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--acceleration", positive, "rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
     add("--range", "JOINT:LOWER:UPPER", "narrower position limits of a joint", many=True)
     add("--floor", finite, "m: link origins stay above this height")
-    add("--start", "Q,Q,...|NAME", "where the arm is: the move to the motion's start comes first", "")
+    add("--start", "Q,Q,...|NAME", "configuration of the arm before: the trajectory begins with a move from there", "")
     add("--evaluations", at_least_one, "motions tried", 1500)
     add("--seed", seed, "of the random numbers", 0)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Design, write, and tell what the motion is like."""
+    """Design and write the motion, and print its figures."""
     base = Path(options.output)
     paths = [base.with_name(base.name + suffix) for suffix in (".csv", ".yaml")]
     refuse_to_replace(paths, options.overwrite)

@@ -1,4 +1,4 @@
-"""``robot_dynamics export``: a robot's dynamics as code to take away."""
+"""``robot_dynamics export``: a robot's dynamics as source code."""
 
 from __future__ import annotations
 

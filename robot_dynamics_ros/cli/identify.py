@@ -132,7 +132,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add(
         "--estimators",
         input_path,
-        "print other estimators beside the result, and what each effect is worth; with the commanded positions of each recording "
+        "print other estimators beside the result, and the error without each effect; with the commanded positions of each recording "
         "(tables or bags) also instrumental variables and closed-loop output error",
         nargs="*",
         metavar="REFERENCE",
@@ -147,7 +147,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, identify, write, and tell what came out."""
+    """Read, identify, write, and print the result."""
     words = chosen(options.terms, TERMS, "--terms")
     settings = IdentificationSettings(
         terms=FrictionTerms(**{term: term in words for term in TERMS}),
@@ -245,7 +245,7 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
         left=residuals,
         unseen=results.base.unseen,
     )
-    print("\nleft of the base's moments and forces (N m, N; predicted: of each twelfth from the others):")
+    print("\nremaining moments and forces of the base (N m, N; predicted: of each twelfth from the others):")
     for name, values in residuals.items():
         print(f"  {name}: {values}")
     print(f"\nwritten: {file}")

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from robot_dynamics_ros import __version__
 from robot_dynamics_ros.cli import output
-from robot_dynamics_ros.cli.signals import Terminated, ending_signals
+from robot_dynamics_ros.cli.signals import Terminated, ending, ending_signals
 from robot_dynamics_ros.errors import RobotDynamicsError
 
 #: Name → one line of help.  The module of that name has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
@@ -142,7 +142,7 @@ def _run(arguments: list[str]) -> int:
     except RecursionError:
         raise
     except Exception as error:
-        if verbose:
+        if verbose or ending():
             raise
         output.failure(options, f"this should not have happened: {type(error).__name__}: {error}")
         output.remark("--verbose shows where; please report it with the command line")

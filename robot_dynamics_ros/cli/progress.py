@@ -1,4 +1,4 @@
-"""A progress bar for things that take a while; on a terminal it moves, in a log it takes a few lines."""
+"""A progress bar for long computations; on a terminal it moves, in a log it takes a few lines."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ silent = False
 
 
 class Progress:
-    """Shows how far something has got.  Use as a context manager.
+    """Shows the share of a computation that is done.  Use as a context manager.
 
     Args:
-        label: what is going on.
+        label: name of the computation.
         total: the amount that is all of it.
         stream: where to; standard error if not given.
     """
@@ -31,7 +31,7 @@ class Progress:
         self._line = ""
 
     def update(self, done: float, note: str = "") -> None:
-        """Tell how much is done."""
+        """Show how much is done."""
         if self._silent:
             return
         share = min(max(done / self._total, 0.0), 1.0)

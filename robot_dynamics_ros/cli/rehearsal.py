@@ -1,4 +1,4 @@
-"""A motion run offline: the controller of the node and the plant of the simulator, in lockstep, as fast as they can."""
+"""A motion run offline: the controller of the node and the plant of the simulator, in lockstep."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ class Rehearsal:
         return self.reference - self.run.q
 
     @property
-    def left(self) -> Array:
+    def goal_error(self) -> Array:
         """(n,) distance from the goal at the end."""
         return np.abs(self.error[-1])
 
     @property
     def arrived(self) -> bool:
         """Whether every joint is within the tolerance at the end, and stands."""
-        return bool((self.left <= self.tolerance).all() and np.abs(self.run.v[-1]).max(initial=0.0) < 0.05)
+        return bool((self.goal_error <= self.tolerance).all() and np.abs(self.run.v[-1]).max(initial=0.0) < 0.05)
 
     def reason(self) -> str:
         """Why the robot has not arrived, and what to do about it; ``""`` if it has."""
         if self.arrived:
             return ""
         model, run = self.run.model, self.run
-        i = int(np.argmax(self.left))
+        i = int(np.argmax(self.goal_error))
         name = model.joint_names[i]
         if self.counts.get("overspeed"):
             return Reason.OVERSPEED.words
@@ -72,7 +72,9 @@ class Rehearsal:
             return f"{name}: friction of {friction:g} holds it, and feedback overcomes {rejected:g}: see robustness.rejected_effort"
         if self.counts.get("velocity_limit"):
             return f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more --duration"
-        return f"{name}: {self.left[i]:.2g} are left; allow it with --tolerance, or give the law more stiffness"
+        return (
+            f"{name}: {self.goal_error[i]:.2g} from the goal; allow it with --tolerance, or give the law more stiffness"
+        )
 
 
 def rehearse(

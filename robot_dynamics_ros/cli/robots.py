@@ -1,4 +1,4 @@
-"""The robot that a person means: the first argument of every command, and the options that go with it."""
+"""The robot of a command: its first argument, and the options that go with it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class NamedRobot:
     Attributes:
         model: with everything that was asked for.
         path: its file; None if it came from standard input or a topic.
-        named: what names it again, xacro arguments included; ``""`` if nothing does.
+        named: words that name it again, xacro arguments included; ``""`` if there are none.
         plain: whether the file alone gives the model (gravity and inertia check aside).
     """
 

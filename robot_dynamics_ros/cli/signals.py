@@ -16,6 +16,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 #: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
 PATIENCE = 1.0
 _raised = -math.inf
+_ending: KeyboardInterrupt | None = None
 
 
 class Terminated(KeyboardInterrupt):
@@ -30,12 +31,18 @@ class Terminated(KeyboardInterrupt):
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    global _raised
+    global _raised, _ending
     now = time.monotonic()
     if now - _raised < PATIENCE:
         return
     _raised = now
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+    _ending = KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
+    raise _ending
+
+
+def ending() -> bool:
+    """Whether a signal has come in this block of :func:`ending_signals`."""
+    return _ending is not None
 
 
 @contextmanager
@@ -56,14 +63,21 @@ def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[dict
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """Turn the signals into exceptions.  A block that one has ended leaves all ignored: the process is about to end."""
+    """Turn the signals into exceptions.  A block that one has ended leaves all ignored: the process is about to end.
+
+    An import in C may turn the exception into an ImportError: any error after a signal means the signal.
+    """
+    global _ending
+    _ending = None
     with handled(_raise) as before:
         try:
             with _nothing_lost() if before else nullcontext():
                 yield
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Exception) as error:
+            if _ending is None and not isinstance(error, KeyboardInterrupt):
+                raise
             before.update(dict.fromkeys(before, signal.SIG_IGN))
-            raise
+            raise _ending or error from None
 
 
 @contextmanager

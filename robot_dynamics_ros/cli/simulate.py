@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError("a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out.")
     if motion is not None and options.constraints is not None:
         raise ArgumentError(
-            "the laws that follow a motion know nothing of closed loops",
+            "laws that follow a motion do not support closed loops",
             where="--constraints",
             got=str(options.constraints),
             remedy="Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…).",
@@ -241,22 +241,22 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
 
         if done.model.nq != done.model.nv:
             write_run_csv(options.csv, done)
-            _written(options.csv)
+            _announce_file(options.csv)
         else:
             history = of_run(done)
             for path, write in ((options.csv, write_csv), (options.bag, write_bag)):
                 if path:
                     write(path, history)
-                    _written(path)
+                    _announce_file(path)
     if options.picture:
         plot_run(done, options.picture, reference)
-        _written(options.picture)
+        _announce_file(options.picture)
     if options.html:
         from robot_dynamics_ros.view.motion import Motion as Shown
         from robot_dynamics_ros.view.replay import write_replay
 
-        _written(write_replay(Shown.of(done.model, done, reference=reference), options.html))
+        _announce_file(write_replay(Shown.of(done.model, done, reference=reference), options.html))
 
 
-def _written(path: Path) -> None:
+def _announce_file(path: Path) -> None:
     print(f"written     {Path(path).resolve()}")

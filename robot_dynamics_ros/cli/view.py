@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--html", output_file, "write a page that replays the motion offline and end", metavar="OUT.html")
     add("--speed", positive, "of the film (default: 1)", 1.0)
     add("--mesh-up-axis", None, "turn COLLADA meshes so that their own up axis is z, as Gazebo does; RViz ignores it")
-    add("--seconds", positive, "end by itself after so long")
+    add("--seconds", positive, "end after this time, s")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -109,32 +109,32 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
     """Write the files asked for; whether there were any."""
     from robot_dynamics_ros.view.motion import Motion
 
-    written: list[tuple[str, str]] = []
+    files: list[tuple[str, str]] = []
     if options.video or options.html:
         from robot_dynamics_ros.view.film import write_video
         from robot_dynamics_ros.view.replay import write_replay
 
         motion = Motion.of(model, model.initial_configuration() if what is None else what)
         if options.html:
-            written.append(("page", str(write_replay(motion, options.html, looks=looks).resolve())))
+            files.append(("page", str(write_replay(motion, options.html, looks=looks).resolve())))
         if options.video:
             with Progress("drawing", 1.0) as bar:
                 path = write_video(motion, options.video, speed=options.speed, looks=looks, progress=bar.update)
-            written.append(("film", str(path.resolve())))
+            files.append(("film", str(path.resolve())))
     if options.layouts:
         from robot_dynamics_ros.view.layouts import write_layouts
 
         paths = write_layouts(model, options.layouts, *options.namespace[:1])
-        written += [("layout", str(path.resolve())) for path in paths]
+        files += [("layout", str(path.resolve())) for path in paths]
     if options.picture:
         from robot_dynamics_ros.view.opening import view
 
         with view(model, what, urdf=looks, port=0) as viewer:
-            written.append(("picture", str(viewer.picture(options.picture).resolve())))
-    if written:
-        files = [{"kind": kind, "path": path} for kind, path in written]
-        result(options, {"files": files}, "\n".join(f"{kind:11} {path}" for kind, path in written))
-    return bool(written)
+            files.append(("picture", str(viewer.picture(options.picture).resolve())))
+    if files:
+        data = {"files": [{"kind": kind, "path": path} for kind, path in files]}
+        result(options, data, "\n".join(f"{kind:11} {path}" for kind, path in files))
+    return bool(files)
 
 
 def _announce(viewer: Viewer) -> None:

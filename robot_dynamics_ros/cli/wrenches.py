@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, compute, write, and tell what came out."""
+    """Read, compute, write, and print the result."""
     formats = chosen(options.formats, FORMATS, "--formats")
     model = load_model(options)
     model = robot_of_efforts(model, meaning_of_efforts(model, options))

@@ -3,6 +3,7 @@
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Bounds, Command, Record, StepRunner
 from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, Change, Finding, Kind, StepReport
 from robot_dynamics_ros.commissioning.floating import drift, float_arm
+from robot_dynamics_ros.commissioning.joint_parameters import JointParameters, joint_parameters
 from robot_dynamics_ros.commissioning.listen import listen
 from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.probe import Pushed, probe
@@ -26,6 +27,7 @@ __all__ = [
     "Commissioning",
     "Finding",
     "JointLoop",
+    "JointParameters",
     "Kind",
     "Pushed",
     "Record",
@@ -39,6 +41,7 @@ __all__ = [
     "exposure",
     "float_arm",
     "hidden_way",
+    "joint_parameters",
     "listen",
     "loop_of",
     "move",

@@ -1,4 +1,4 @@
-"""A step on an arm: within bounds that were stated before, with an end that leaves the arm standing.
+"""Steps on an arm: within announced bounds, and with an end at which the arm stands.
 
 A step is a generator: it yields a :class:`Command` and receives the :class:`ArmState` that follows, so that it reads from top
 to bottom like the motion itself.  :class:`StepRunner` carries it out on anything that can read and send.
@@ -107,8 +107,8 @@ class Bounds:
             reach: (n,) or one number, rad (a fifth of it in m).
             speed: share of the velocity limits.
         """
-        way = scale_of(model) * reach
-        return cls(q - way, q + way, speed * speed_limit(model), effort_limit(model))
+        distance = scale_of(model) * reach
+        return cls(q - distance, q + distance, speed * speed_limit(model), effort_limit(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class Record:
         ran_away: whether it was stopped since a joint left its bounds.
         fell: name of a joint that moved before anything was sent; ``""``: none did.
         frozen: names of joints whose states did not change at all then, while those of others did.
-        worst_reach: rad or m, largest way beyond the announced positions.
+        worst_reach: rad or m, largest distance beyond the announced positions.
         worst_speed: largest share of the velocity limits.
     """
 
@@ -318,7 +318,11 @@ class StepRunner:
         if state is None:
             return "joint states stopped"
         bad = ~(np.isfinite(state.q) & np.isfinite(state.v))
-        return f"joint {self.model.joint_names[int(np.argmax(bad))]}: its state is not a number" if bad.any() else ""
+        if bad.any():
+            return f"joint {self.model.joint_names[int(np.argmax(bad))]}: its state is not a number"
+        if self._newest and not 0.0 < (passed := state.t - self._newest[-1].t) < SILENCE:
+            return f"the time of joint states went on by {passed:.3g} s from one to the next"
+        return ""
 
     def _speed(self, state: ArmState) -> Array:
         """(n,) the larger of the measured speed and that of the positions, which no filter makes late."""
@@ -374,9 +378,12 @@ class StepRunner:
         silent, calm, begun, last = 0.0, 0, math.nan, self._newest[-1].t
         while silent < SILENCE and calm < QUIET and not last - begun > STOPPING:
             state = self.arm.read()
-            if state is None or not (np.isfinite(state.q) & np.isfinite(state.v)).all():
-                silent += SILENCE / MISSED if state is None else max(state.t - last, 1e-3)
-                last = last if state is None else state.t
+            if state is None or state.t <= last:  # none, or one that is not new
+                silent += SILENCE / MISSED
+                self.arm.send(effort)
+                continue
+            if not (np.isfinite(state.q) & np.isfinite(state.v)).all():
+                silent, last = silent + max(state.t - last, 1e-3), state.t
                 self.arm.send(effort)
                 continue
             silent, last = 0.0, state.t

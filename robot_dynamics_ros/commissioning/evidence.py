@@ -230,9 +230,9 @@ class Weighing:
             Z = np.concatenate([np.stack(extra, axis=-1), Z], axis=2)
             size = np.concatenate([likely, size])
         residual = effort - (0.0 if x.compensated else 1.0) * mean
-        fit = _regress(residual, Z, size, np.sqrt(spread + floor), len(extra))
+        fit = regress(residual, Z, size, np.sqrt(spread + floor), len(extra))
         calm = float(np.clip(fit.noise, _CALMEST, 1.0))  # friction of both sides may cancel better than it repeats
-        fit = _regress(residual, Z, size, np.sqrt(calm**2 * spread + floor), len(extra))
+        fit = regress(residual, Z, size, np.sqrt(calm**2 * spread + floor), len(extra))
         return dataclasses.replace(fit, score=fit.score + len(r.q) * float(np.log(factor).sum()) + self._braking(x))
 
     def _braking(self, x: Explanation) -> float:
@@ -251,7 +251,7 @@ class Weighing:
         return float(np.sum(density + np.logaddexp(log_ndtr(band * usual / (noise * total)), math.log(_ODD))))
 
 
-def _regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit:
+def regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit:
     """Fit of columns (k, nv, c) of likely sizes (c,) to residuals (k, nv) with noise (nv,); the first ``m`` are the extra ones."""
     A = ((Z / noise[:, None]) * size).reshape(-1, len(size))
     b = (residual / noise).ravel()

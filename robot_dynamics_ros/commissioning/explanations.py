@@ -1,4 +1,4 @@
-"""Search for the mistakes that explain efforts at rest: single ones first, then pairs of the best of them."""
+"""Search for the mistakes that explain efforts at rest: single ones first, then one more beside the best of them, three at most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Third step: the arm floats on its weight as described; drift shows what the description leaves."""
+"""Third step: the arm floats with its weight compensated as described; its drift shows errors of the description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listening: what joint states tell before anything is sent: rate, clock, names, units, noise, filters, frozen fields."""
+"""Listening: rate, clock, names, units, noise, filters and frozen fields of joint states; nothing is sent."""
 
 from __future__ import annotations
 
@@ -280,14 +280,14 @@ def _delays(log: _Log) -> Array:
         v, q = log.velocity[:, j], log.position[:, j]
         if not np.ptp(v) > 0.0:
             continue
-        way = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
+        displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
         side = _side(v)
-        A = np.column_stack([way, v, side, np.ones(len(t))][: 4 if np.ptp(side) > 0.0 else 2])
+        A = np.column_stack([displacement, v, side, np.ones(len(t))][: 4 if np.ptp(side) > 0.0 else 2])
         A = A if A.shape[1] == 4 else np.column_stack([A, 0.0 * v, np.ones(len(t))])
         fit = np.linalg.lstsq(A, q, rcond=None)[0]
         a, b, c, _ = fit
-        rest = q - A @ fit
-        covariance = np.linalg.pinv(A.T @ A) * float(rest @ rest) / len(t) * _CORRELATED**2
+        residual = q - A @ fit
+        covariance = np.linalg.pinv(A.T @ A) * float(residual @ residual) / len(t) * _CORRELATED**2
         if abs(a) > 1e-9:
             error = np.sqrt(covariance.diagonal())
             out[j] = 1.0 / a, b / a, -2.0 * c * np.sign(a), error[0] / a**2, error[1] / abs(a), 2.0 * error[2]
@@ -329,7 +329,9 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
 
 def play_of(name: str, play: float) -> Finding:
     """The finding of a joint with play, rad or m."""
-    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a way that its position does not"
+    sentence = (
+        f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a displacement that its position does not"
+    )
     return mistake("play", name, sentence, play)
 
 

@@ -93,7 +93,7 @@ def _picture(model: RobotModel, step: str, record: Record) -> str:
 
 
 def _label(axes: Any) -> None:
-    axes[0].set_ylabel("way in mrad or mm")
+    axes[0].set_ylabel("displacement in mrad or mm")
     axes[1].set_ylabel("command in N m or N")
     axes[1].set_xlabel("time in s")
     axes[0].legend(fontsize=7, ncols=4)

@@ -59,33 +59,33 @@ def motion_seen(runner: StepRunner) -> Array:
 def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) -> float:
     """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
     model = runner.model
-    way, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
+    distance, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
     fastest = share * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
     t = np.geomspace(
         1e-3, 10.0, 400
-    )  # in which it makes that way: rise t³ / (6 J); its speed after that and the delay:
-    slow = 3.0 * way * (t + late) ** 2 / t**3 < fastest
-    return float(min(RISE * effort_limit(model)[i], 6.0 * way * inertia / t[int(np.argmax(slow))] ** 3))
+    )  # in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
+    slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
+    return float(min(RISE * effort_limit(model)[i], 6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3))
 
 
-def breaking_free(t: Array, way: Array, rise: float, least: float) -> tuple[float, float]:
-    """When a joint that a growing effort pushes breaks free, and its inertia: its way is rise (t − t₀)³ / (6 J) from then on.
+def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
+    """When a joint that a growing effort pushes breaks free, and its inertia: it then moves by rise (t − t₀)³ / (6 J).
 
     Args:
         t: (k,) s since the effort began to grow.
-        way: (k,) rad or m, from rest.
+        displacement: (k,) rad or m, from rest.
         rise: N m/s or N/s.
-        least: rad or m, of a way that is not noise.
+        least: rad or m, of a displacement that is not noise.
 
     Returns:
         t₀ in s, and kg m² or kg, less where friction falls as it breaks free; NaN where too little is seen.
     """
-    noise = np.flatnonzero(way <= least)
+    noise = np.flatnonzero(displacement <= least)
     first = int(noise[-1]) + 1 if len(noise) else 0
     if len(t) - first < 2:
         return math.nan, math.nan
-    slope, start = np.polyfit(t[first:], np.cbrt(way[first:]), 1)
+    slope, start = np.polyfit(t[first:], np.cbrt(displacement[first:]), 1)
     return (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
 
 
@@ -185,10 +185,10 @@ class _Probe:
         speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
         for back in (2, 6):
             moved, took = q[back:] - q[:-back], (times[back:] - times[:-back])[1:, None]
-            same = np.sign(moved[1:]) == np.sign(moved[:-1])  # noise does not show the same way twice
-            way = np.minimum(np.abs(moved[1:]), np.abs(moved[:-1])) * same
-            seen = way > 6.0 * runner.position_noise + 1e-5
-            speed = np.maximum(speed, np.where(seen, way / took, 0.0).max(axis=0, initial=0.0))
+            same = np.sign(moved[1:]) == np.sign(moved[:-1])  # noise does not have the same sign twice
+            steady = np.minimum(np.abs(moved[1:]), np.abs(moved[:-1])) * same
+            seen = steady > 6.0 * runner.position_noise + 1e-5
+            speed = np.maximum(speed, np.where(seen, steady / took, 0.0).max(axis=0, initial=0.0))
         return speed, state
 
     def releases(self, state: ArmState) -> Motion[tuple[bool, ArmState]]:
@@ -232,8 +232,8 @@ class _Probe:
             if abs(state.v[i]) > PUSHED[1] * limit:  # behind play, positions do not show it
                 moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
             rows.append((state.t - t, abs(moved[i])))
-        times, ways = np.array(rows).T
-        free, seen = breaking_free(times, ways, rise, 0.2 * enough[i])
+        times, displacements = np.array(rows).T
+        free, seen = breaking_free(times, displacements, rise, 0.2 * enough[i])
         state = yield from self.rest(state)
         return Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q), moved, state
 
@@ -245,14 +245,14 @@ class _Probe:
         moved, pushed = list[Array](), list[Pushed]()
         up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
         for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
-            seen, way, state = yield from self.push(i, sign, rise, state)
+            seen, motion, state = yield from self.push(i, sign, rise, state)
             if (
                 seen.inertia > UNIT * least and not moved
             ):  # NaN is not; friction that falls makes it look smaller, or larger
                 inertia = max(least, 0.5 * seen.inertia)
                 rise = max(rise, _rise(runner, i, inertia, state.q, PUSHED[1]))
             pushed.append(seen)
-            moved.append(sign * way / noise)
+            moved.append(sign * motion / noise)
         largest = max(seen.effort for seen in pushed)
         shows = [seen.inertia for seen in pushed if seen.inertia > 0.0]  # NaN is not
         inertia = max(least, min(shows, default=least))

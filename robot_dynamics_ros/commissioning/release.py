@@ -1,4 +1,7 @@
-"""Where an arm may be released of which nothing is proven: its weight must be too small to make it fast before that is seen."""
+"""Poses in which an arm may be released before its commands are checked.
+
+There its weight acts too little to make it fast before a wrong command is noticed.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ def _exposure(model: RobotModel, with_tool: RobotModel, q: Array) -> Array:
 
 
 def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
-    """The pose on the way from ``around`` to one where the weight acts least, from which on the arm may be released.
+    """The pose on the path from ``around`` to one where the weight acts least, from which on the arm may be released.
 
     Nobody checks collisions: look at the pose before the arm moves there.
 
@@ -118,6 +121,6 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     for i in range(n):  # joints that do not matter stay
         other = np.where(np.arange(n) == i, here, calm)
         calm = other if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm))) else calm
-    way = calm + np.linspace(1.0, 0.0, 201)[:, None] * (here - calm)
-    allowed = _exposure(model, tool, way) <= most
-    return way[int(np.flatnonzero(~allowed).max(initial=-1)) + 1] if allowed[-1] else calm
+    path = calm + np.linspace(1.0, 0.0, 201)[:, None] * (here - calm)
+    allowed = _exposure(model, tool, path) <= most
+    return path[int(np.flatnonzero(~allowed).max(initial=-1)) + 1] if allowed[-1] else calm

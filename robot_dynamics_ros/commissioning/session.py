@@ -165,16 +165,14 @@ class Commissioning:
                 return self._float(runner)
             if step == "twitch":
                 report = twitch(runner, self.pushes)
-                self.settings = learned(self.settings, report, self.model)
+                self.settings = self.settings.learned(self.model.joint_names, report.numbers)
                 return report
             if step == "tune":
                 report, self.settings = tune(runner, self.settings, self.tell)
                 return report
-            return move(
-                runner,
-                self.settings,
-                plan_motion(self.model, np.clip(self._state().q, self.model.lower, self.model.upper)),
-            )
+            start = np.clip(self._state().q, self.model.lower, self.model.upper)
+            report, self.settings = move(runner, self.settings, plan_motion(self.model, start))
+            return report
         finally:
             self.records[step] = runner.record
 
@@ -202,15 +200,18 @@ class Commissioning:
             state = self.arm.read()
             if state is not None and np.isfinite(state.q).all():
                 return state
+        why = getattr(self.arm, "refused", "")
         raise ArgumentError(
-            "no joint states arrive", where="arm", remedy="Start the robot, and check topics and joint names."
+            f"no joint state can be used: {why}" if why else "no joint states arrive",
+            where="arm",
+            remedy="Start the robot, and check topics and joint names.",
         )
 
     def _heard(self, seconds: float) -> list[ArmState]:
         self.arm.begin()
         first = self._state()
         states = [first]
-        while states[-1].t - first.t < seconds and not self.stop():
+        while 0.0 <= states[-1].t - first.t < seconds and not self.stop():  # a clock that is set back is a finding
             states.append(self._state())
         return states
 
@@ -279,7 +280,7 @@ class Commissioning:
         """States of each rest in a pose that suits, while a person leads the arm."""
         near, first = 0.02 * scale_of(self.model), self._state()
         resting = [first]
-        while resting[-1].t - first.t < PATIENCE and not self.stop():
+        while 0.0 <= resting[-1].t - first.t < PATIENCE and not self.stop():
             state = self._state()
             moved = (np.abs(state.q - resting[0].q) > near).any()
             resting = [state] if moved else [*resting, state]
@@ -307,8 +308,12 @@ class Commissioning:
         document = {"robot": self.model.name, "steps": steps, "parameters": parameters}
         documents: dict[str, object] = {"commissioning.json": document}
         table = dict(parameters)
-        if friction := {name: {"coulomb": value} for name, value in self.settings.friction.items()}:
-            documents["friction.json"] = {"joints": friction}
+        settings = self.settings
+        values = {"coulomb": settings.friction, "viscous": settings.damping}
+        if names := settings.friction | settings.damping:
+            documents["friction.json"] = {
+                "joints": {name: {key: x[name] for key, x in values.items() if name in x} for name in names}
+            }
             table["friction_file"] = str((folder / "friction.json").resolve())
         documents["controller.yaml"] = {"/**": {"ros__parameters": table}}  # JSON is YAML
         texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}
@@ -332,21 +337,3 @@ def _rest(states: list[ArmState]) -> tuple[Array, Array]:
     if len(efforts) < len(last):
         raise ArgumentError("joint states have no efforts", where="weigh", remedy="Go on without this step.")
     return np.mean([state.q for state in last], axis=0), np.mean(efforts, axis=0)
-
-
-def learned(settings: ArmSettings, report: StepReport, model: RobotModel) -> ArmSettings:
-    """Settings with what the twitches showed."""
-    numbers = report.numbers
-    if "friction" not in numbers:
-        return settings
-
-    def known(quantity: str) -> dict[str, float]:
-        values = zip(model.joint_names, np.asarray(numbers[quantity]), strict=True)
-        return {name: float(f"{value:.4g}") for name, value in values if 0.0 < value < math.inf}
-
-    return dataclasses.replace(
-        settings,
-        friction=settings.friction | known("friction"),
-        armature=settings.armature | known("rotor"),
-        delay=float(numbers["robot_delay"]),
-    )

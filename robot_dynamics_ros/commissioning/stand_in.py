@@ -73,11 +73,11 @@ class StandIn:
         """States while the arm's own controller leads it to (n,), and while it stands there."""
         self.plant.brakes, start, states = False, self.plant.q, []
         for k in range(round((seconds + rest) / self.plant.dt)):
-            way, _, _ = rest_to_rest(np.array(min(k * self.plant.dt / seconds, 1.0)))
+            share, _, _ = rest_to_rest(np.array(min(k * self.plant.dt / seconds, 1.0)))
             q, v = self.plant.q, self.plant.v
             stiffness = 10.0 * effort_limit(self.model)
             damping = 1.4 * np.sqrt(stiffness * np.diagonal(mass_matrix(self.model, q)))
-            pull = stiffness * (start + way * (goal - start) - q) - damping * v
+            pull = stiffness * (start + share * (goal - start) - q) - damping * v
             state = self._advance(bias_forces(self.model, q, v) + pull)
             states += [state] if state is not None else []
         self.plant.brakes, self._silent = True, math.inf

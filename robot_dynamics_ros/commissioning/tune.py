@@ -1,16 +1,17 @@
-"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all, and the margin proved."""
+"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all; the rotors that these steps show; the margin proved."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
 from robot_dynamics_ros.commissioning.findings import StepReport, mistake
+from robot_dynamics_ros.commissioning.joint_parameters import joint_parameters
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.options import ControllerOptions
@@ -30,6 +31,7 @@ OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
 PROOF = 0.8  # Delay put in for the proof, over that of the loop
 MEASURED = 0.9  # Share of measured friction that is believed at the start
 SETTLING = 0.8  # s after a step
+WINDOW = 0.05  # s, of the polynomials that smooth a step, which takes 0.1 s at least
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class ArmSettings:
     Attributes:
         armature: joint name → inertia of rotor and gear, kg m² or kg.
         friction: joint name → Coulomb friction, N m or N.
+        damping: joint name → viscous friction, N m s/rad or N s/m.
         delay: s, ``robot_delay``.
         bandwidth: rad/s, ``robustness.bandwidth``.
         gravity_compensated_by: as the controller's parameter.
@@ -47,6 +50,7 @@ class ArmSettings:
 
     armature: dict[str, float] = dataclasses.field(default_factory=dict)
     friction: dict[str, float] = dataclasses.field(default_factory=dict)
+    damping: dict[str, float] = dataclasses.field(default_factory=dict)
     delay: float = 0.0
     bandwidth: float = Robustness().bandwidth
     gravity_compensated_by: str = "controller"
@@ -58,7 +62,7 @@ class ArmSettings:
         return cls(
             profile.known("armature"),
             profile.known("coulomb"),
-            profile.driver.delay,
+            delay=profile.driver.delay,
             gravity_compensated_by=profile.efforts.gravity_compensated_by,
             safe_command=profile.efforts.safe_command,
         )
@@ -79,15 +83,57 @@ class ArmSettings:
 
     def model(self, model: RobotModel) -> RobotModel:
         """The description with these rotors and this friction."""
-        if not (self.armature or self.friction):
+        if not (self.armature or self.friction or self.damping):
             return model
-        return model.replace(description=model.description.with_joints(self.armature, self.friction))
+        return model.replace(description=model.description.with_joints(self.armature, self.friction, self.damping))
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
         controller = JointController(self.model(model), options=self.options)
         controller.want_wrenches = False
         return controller
+
+    def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
+        """With the rotors, friction, damping and delay among the numbers of a report; NaN leaves a joint as it was.
+
+        Args:
+            names: of the joints, in the order of the numbers.
+        """
+
+        def known(quantity: str) -> dict[str, float]:
+            values = zip(names, np.atleast_1d(numbers.get(quantity, np.nan)), strict=False)
+            return {name: float(f"{value:.4g}") for name, value in values if 0.0 <= value < np.inf}
+
+        return dataclasses.replace(
+            self,
+            armature=self.armature | known("rotor"),
+            friction=self.friction | known("friction"),
+            damping=self.damping | known("damping"),
+            delay=float(numbers.get("robot_delay", self.delay)),
+        )
+
+    def learned_from(
+        self, runner: StepRunner, window: float, quantities: Sequence[str]
+    ) -> tuple[ArmSettings, dict[str, Array | float], str]:
+        """With what the motion of the last run shows of the joints: the settings, the numbers, and a sentence.
+
+        Args:
+            runner: whose record it is.
+            window: s, of the polynomials that smooth it.
+            quantities: to learn, out of rotor, damping, friction.
+        """
+        t, q, _, command = runner.record.arrays()
+        delay = self.delay + 0.5 * runner.period
+        model, who = self.model(runner.model), self.gravity_compensated_by
+        try:
+            joints = joint_parameters(model, t, q, command, delay, window=window, gravity_compensated_by=who)
+        except ArgumentError as error:
+            return self, {}, f"rotors and friction stay as they were: {error}"
+        seen = {"rotor": joints.armature, "damping": joints.damping, "friction": joints.friction}
+        numbers: dict[str, Array | float] = {name: seen[name] for name in quantities}
+        before, after = joints.unexplained
+        sentence = f"learned from this motion: {', '.join(quantities)}; {after:.2%} of the effort limits stay unexplained, {before:.2%} before"
+        return self.learned(model.joint_names, numbers), numbers, sentence
 
 
 @dataclass(frozen=True)
@@ -200,8 +246,10 @@ class _Tuning:
 
     def controller(self, bandwidth: float, state: ArmState) -> JointController:
         """Active, with this bandwidth."""
-        settings = dataclasses.replace(self.settings, bandwidth=bandwidth)
-        controller = self.controllers.setdefault(bandwidth, settings.controller(self.runner.model))
+        if bandwidth not in self.controllers:
+            settings = dataclasses.replace(self.settings, bandwidth=bandwidth)
+            self.controllers[bandwidth] = settings.controller(self.runner.model)
+        controller = self.controllers[bandwidth]
         controller.activate(nanoseconds(state.t), state.q, np.zeros(len(state.q)))
         return controller
 
@@ -284,7 +332,7 @@ class _Tuning:
 def tune(
     runner: StepRunner, settings: ArmSettings, announce: Callable[[str], None] = lambda sentence: None
 ) -> tuple[StepReport, ArmSettings]:
-    """Choose the bandwidth, and prove its margin by a delay that is put in.
+    """Choose the bandwidth, learn rotors from the steps that this takes, and prove the margin by a delay that is put in.
 
     Args:
         runner: of the arm.
@@ -295,13 +343,23 @@ def tune(
         The report, and the settings to use.
     """
     tuning, model = _Tuning(runner, settings), runner.model
-    runner.run(tuning.motion, open_to=0.0)
-    stopped, interrupted, tuning.period = runner.record.stopped, not runner.record.ran_away, runner.period
+    learned, sentence = dict[str, Array | float](), ""
+    for _ in range(2):  # rotors that seem too large make trials bad, and these show the true ones
+        tuning.tried.clear()
+        runner.run(tuning.motion, open_to=0.0)
+        stopped, interrupted, tuning.period = runner.record.stopped, not runner.record.ran_away, runner.period
+        for bandwidth, good, why in tuning.tried:
+            announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
+        if stopped and interrupted:
+            break
+        if stopped:
+            announce(f"too fast: {stopped}")
+        tuning.settings, learned, sentence = tuning.settings.learned_from(runner, WINDOW, ("rotor",))
+        tuning.controllers.clear()
+        if tuning.best or not learned:
+            break
     if tuning.best and not interrupted:
-        announce(f"too fast: {stopped}")
         stopped = ""
-    for bandwidth, good, why in tuning.tried:
-        announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
     while tuning.best > SLOWEST and not tuning.margin and not stopped:
         runner.run(tuning.proof, open_to=0.0)
         if runner.record.stopped and not runner.record.ran_away:
@@ -316,6 +374,7 @@ def tune(
         "bandwidth": reached,
         "whole delay": tuning.whole_delay,
         "margin": tuning.margin,
+        **learned,
     }
     for key in ("overshoot", "ringing", "noise"):
         numbers[key] = np.array([getattr(tuning.responses.get(i), key, np.nan) for i in range(model.nv)])
@@ -326,6 +385,6 @@ def tune(
         kind = "margin" if tuning.best else "gains"
         finding = mistake(kind, (), f"the loop is not calm: {why}", reached, round(0.5 * settings.bandwidth, 1))
         return StepReport("tune", (finding,), numbers, enough=not stopped, notes=(why,)), settings
-    chosen = dataclasses.replace(settings, bandwidth=round(tuning.best, 1))
-    note = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"
-    return StepReport("tune", (), numbers, notes=(note,)), chosen
+    chosen = dataclasses.replace(tuning.settings, bandwidth=round(tuning.best, 1))
+    margin = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"
+    return StepReport("tune", (), numbers, notes=(margin, sentence)), chosen

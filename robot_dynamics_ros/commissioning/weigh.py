@@ -101,7 +101,7 @@ def weigh(
         for scored in sorted(lighter, key=lambda s: -s.fit.score)[:2]:
             if scored.fit.score > best.fit.score + _HINT:
                 notes.append(
-                    f"perhaps {_finding(weighing, scored, scored.guesses[0]).sentence}: too little to accuse it"
+                    f"perhaps {_finding(weighing, scored, scored.guesses[0]).sentence}: the evidence is too weak to say so"
                 )
     pose = None
     if certainty < _SURE and rival is not None:
@@ -147,10 +147,10 @@ def _without_model(model: RobotModel, q: Array, moved: ArrayLike | None, asked: 
             text = f"joint {names[j]} is not held: it moves by {sag[j]:.2g} while the arm rests"
             findings.append(mistake("brake", names[j], text, sag[j], certainty=0.99))
     if asked is not None and len(q) > 1:
-        way = np.ptp(_checked(model, asked, "asked"), axis=0)
-        for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (way > 0.05)):
-            text = f"the position of joint {names[j]} is frozen: it was asked to move by {way[j]:.2g}"
-            findings.append(mistake("frozen_joint", names[j], text, way[j], certainty=0.99))
+        asked_for = np.ptp(_checked(model, asked, "asked"), axis=0)
+        for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (asked_for > 0.05)):
+            text = f"the position of joint {names[j]} is frozen: it was asked to move by {asked_for[j]:.2g}"
+            findings.append(mistake("frozen_joint", names[j], text, asked_for[j], certainty=0.99))
     return findings
 
 
@@ -208,8 +208,8 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     elif kind == "mounting":
         number = math.acos(float(np.clip(np.asarray(model.gravity) @ x.gravity / weighing.g**2, -1.0, 1.0)))
         value = tuple(float(f"{c:.3f}") for c in x.gravity)
-        way = ", ".join(f"{c:.2f}" for c in x.gravity)
-        text = f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is ({way}) m/s² in the base's axes"
+        direction = ", ".join(f"{c:.2f}" for c in x.gravity)
+        text = f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is ({direction}) m/s² in the base's axes"
     elif kind == "zero_offset":
         value = shift = float(x.q_shift[joints[0]])
         number = -shift

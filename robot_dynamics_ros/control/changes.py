@@ -50,7 +50,7 @@ class Changes:
         """
         if self._thread is None:
             self._thread = threading.Thread(
-                target=_work, args=(self._jobs, self.ready, self._newest), name=self._name, daemon=True
+                target=_work, args=(self._jobs, weakref.ref(self)), name=self._name, daemon=True
             )
             self._thread.start()
             weakref.finalize(self, self._jobs.put, None).atexit = False
@@ -62,27 +62,35 @@ class Changes:
         number = self._newest[topic] = self._newest.get(topic, 0) + 1
         return number
 
+    def is_newest(self, topic: str, number: int) -> bool:
+        """Whether no newer request with this topic has replaced this one."""
+        return not topic or number == self._newest[topic]
+
     def take_over(self) -> None:
         """Use what is ready; to be called between two cycles, costs next to nothing if there is nothing."""
         while self.ready:
             topic, number, use = self.ready.popleft()
             self._done += 1
-            if not topic or number == self._newest[topic]:
+            if self.is_newest(topic, number):
                 use()
 
 
-def _work(jobs: queue.SimpleQueue[_Job | None], ready: deque[_Result], newest: dict[str, int]) -> None:
-    """The thread: it knows no :class:`Changes`, which would live as long as it does."""
+def _work(jobs: queue.SimpleQueue[_Job | None], changes: weakref.ref[Changes]) -> None:
+    """The thread.  It holds neither :class:`Changes` nor a result, which refers to the robot: both would live as long as it does."""
     while (request := jobs.get()) is not None:
         topic, number, job, failed = request
         use: Callable[[], None] = _nothing
-        if not topic or number == newest[topic]:
+        owner = changes()
+        wanted = owner is not None and owner.is_newest(topic, number)
+        del owner
+        if wanted:
             try:
                 use = job()
             except Exception as error:  # noqa: BLE001 (it belongs to the one who asked, not to this thread)
                 use = partial(failed, error) if failed is not None else _nothing
-        ready.append((topic, number, use))
-        del request, job, failed, use  # or the last robot would live as long as this thread waits
+        if (owner := changes()) is not None:
+            owner.ready.append((topic, number, use))
+        del request, job, failed, use, owner  # or the last robot would live as long as this thread waits
 
 
 def _nothing() -> None:

@@ -20,6 +20,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect
 
+KEPT = 0.95
+"""Share that is kept, from state to state, of whether ways and velocities agree."""
+
 
 class GateState(enum.Enum):
     """State of the gate."""
@@ -99,7 +102,7 @@ class EffortGate:
         self.state, self.reason = GateState.WAITING, "no command has arrived yet"
         self.output = np.zeros(n)
         self.counts: Counter[str] = Counter()
-        self._velocity = np.zeros(n)
+        self._velocity, self._position, self._way, self._agreement = np.zeros((4, n))
         self._measured: int | None = None
         self._last: int | None = None
         self._called: int | None = None
@@ -151,13 +154,23 @@ class EffortGate:
         self.state, self.reason = GateState.OPEN, ""
         return True
 
-    def measured(self, t: int, velocity: Array) -> bool:
-        """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate."""
+    def measured(self, t: int, velocity: Array, position: Array | None = None) -> bool:
+        """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate.
+
+        Args:
+            position: (n,) rad or m.  With it no joint is braked that moves against its velocity: that would drive it.
+        """
         self._notice_standstill(t)
         if not np.isfinite(velocity, out=self._exceeds).all():
             self.counts["velocity_not_finite"] += 1
             return True
         np.copyto(self._velocity, velocity)
+        if position is not None:
+            np.subtract(position, self._position, out=self._way)
+            self._way *= velocity if self._measured is not None else 0.0
+            self._agreement *= KEPT
+            self._agreement += self._way
+            np.copyto(self._position, position)
         self._measured, self._distrust_until = t, 0
         np.abs(velocity, out=self._bound)
         if (
@@ -181,6 +194,10 @@ class EffortGate:
             self.state, self.reason = GateState.STALE, f"no good command for {age:.3g} s"
         self._safe(t)
         return True
+
+    def speed_is_known(self, t: int) -> bool:
+        """Whether velocities have been measured within ``state_timeout``."""
+        return self._measured is not None and t - self._measured <= self.settings.state_timeout * NANOSECONDS
 
     def stop(self, t: int, cause: str, reason: str) -> None:
         """Stop passing commands until :meth:`reset`; ``output`` becomes the safe command."""
@@ -214,10 +231,10 @@ class EffortGate:
 
     def _safe(self, t: int) -> None:
         s = self.settings
-        fresh = self._measured is not None and t - self._measured <= s.state_timeout * NANOSECONDS
-        if fresh:
+        if self.speed_is_known(t):
             np.multiply(s.braking, self._velocity, out=self.output)
             np.negative(self.output, out=self.output)
+            np.copyto(self.output, 0.0, where=np.less(self._agreement, 0.0, out=self._exceeds))
             np.clip(self.output, -s.effort_limit, s.effort_limit, out=self.output)
         else:
             self.output.fill(0.0)

@@ -101,7 +101,6 @@ class FlangeLoad:
         dt: float,
         external: Mapping[str, Array],
         a: Array | None = None,
-        unexplained: Array | None = None,
     ) -> Array:
         """Take the next state.
 
@@ -111,15 +110,13 @@ class FlangeLoad:
             dt: s since the state before.
             external: known wrenches [moment; force] on links.
             a: (n,) acceleration; if not given it follows from the effort, contact included.
-            unexplained: (n,) external efforts, where an observer has them already; else the own one finds them.
 
         Returns:
             (6,) ``load``.
         """
         kernels = self._kernels
         if self.contact == "estimated":
-            if unexplained is None:
-                unexplained = self.observer.update(kernels, q, v, effort, dt)
+            unexplained = self.observer.update(kernels, q, v, effort, dt)
             kernel = kernels.link(self.link)
             kernel.pose(q, self._pose)
             wrench = in_link_axes(self._pose, explain(kernel.jacobian(q), unexplained))

@@ -7,27 +7,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.cycle.limits import LAST
+from robot_dynamics_ros.control.cycle.limits import narrow_limits, usual_deceleration
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint
 
-#: A speed limit is given up within this time where no deceleration is configured, s.
-STOP_TIME = 0.25
-#: Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s².
-PLAIN_DECELERATION = 5.0
-
 
 def default_deceleration(velocity_limit: Array) -> Array:
     """(n,) deceleration that takes each joint from its velocity limit to rest in 0.25 s; 5 where there is no limit."""
-    usable = np.isfinite(velocity_limit) & (velocity_limit > 0.0)
-    return np.where(usable, velocity_limit / STOP_TIME, PLAIN_DECELERATION)
+    return np.array([usual_deceleration(x) for x in velocity_limit.tolist()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +52,18 @@ class GuardSettings:
     max_deceleration: ArrayLike | None = None
 
 
-_LIMITS = (
-    "effort_limit",
-    "effort_rate",
-    "velocity_limit",
-    "deceleration",
-    "margin",
-    "lower",
-    "upper",
-    "dry",
-    "viscous",
-)
-
-
 class Guards:
     """The limits of one robot.
 
     Attributes:
         settings: what they were made from, beside the description.
-        effort_limit, effort_rate, velocity_limit, deceleration, margin, lower, upper: (n,) the limits in use.
-        dry, viscous: (n,) friction of the description.
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        settings: GuardSettings | None = None,
-        idle: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, model: RobotModel, settings: GuardSettings | None = None) -> None:
         """Check the settings against the model.
 
         Args:
             settings: the URDF's limits alone if not given.
-            idle: indices of joints that are not commanded, whose motion is not this robot's to limit.
 
         Raises:
             ArgumentError: a setting of the wrong length, negative, or a scale above 1.
@@ -102,37 +76,37 @@ class Guards:
         for name in ("position_margin", "zone_rate", "braking_rate"):
             value = getattr(s, name)
             expect(0.0 <= value < math.inf, "a non-negative number", value, name)
-        limit = per_joint(np.inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
-        self.effort_limit = np.minimum(model.effort_limit, limit)
-        if s.effort_scale < 1.0:
-            self.effort_limit = self.effort_limit * s.effort_scale
-        self.effort_rate = per_joint(
-            np.inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True
-        )
-        self.velocity_limit = model.velocity_limit * s.velocity_scale
-        self.deceleration = (
-            default_deceleration(self.velocity_limit)
-            if s.max_deceleration is None
-            else per_joint(
-                s.max_deceleration,
-                n,
-                "max_deceleration",
-                positive=True,
-                remedy="A joint that cannot brake cannot be stopped.",
-            )
-        )
-        self.lower, self.upper = np.array(model.lower), np.array(model.upper)
-        if idle is not None:
-            self.lower[idle], self.upper[idle] = -np.inf, np.inf
-            self.velocity_limit = np.array(self.velocity_limit)
-            self.velocity_limit[idle] = np.inf
-        self.margin = np.minimum(s.position_margin, 0.25 * (self.upper - self.lower))
-        self.dry, self.viscous = model.friction, model.damping
+        limits = {name: getattr(s, name) for name in ("effort_limit", "effort_rate")}
+        limits = {
+            name: per_joint(np.inf if value is None else value, n, name, infinite=True)
+            for name, value in limits.items()
+        }
+        deceleration: ArrayLike = 0.0
+        if s.max_deceleration is not None:
+            remedy = "A joint that cannot brake cannot be stopped."
+            deceleration = per_joint(s.max_deceleration, n, "max_deceleration", positive=True, remedy=remedy)
+        self._largest_effort = limits["effort_limit"]
+        self._described: dict[str, ArrayLike] = {
+            "effort_limit": model.effort_limit,
+            "effort_rate": limits["effort_rate"],
+            "velocity_limit": model.velocity_limit,
+            "deceleration": deceleration,
+            "lower": model.lower,
+            "upper": model.upper,
+            "dry": model.friction,
+            "viscous": model.damping,
+            "zone_rate": s.zone_rate,
+            "braking_rate": s.braking_rate,
+        }
+
+    def describe(self, memory: Memory[CycleMemory]) -> None:
+        """Put down what the settings narrow."""
+        for name, value in self._described.items():
+            memory[name][:] = value
 
     def load(self, memory: Memory[CycleMemory]) -> None:
-        """Have the cycle use these limits from now on."""
-        for name in _LIMITS:
-            memory[name][:] = getattr(self, name)
+        """Have the cycle use these limits from now on, for the joints that are commanded."""
         s = self.settings
-        memory["zone_rate"][0], memory["braking_rate"][0] = s.zone_rate, s.braking_rate
-        memory["creep"][:] = LAST * s.zone_rate * self.margin
+        self.describe(memory)
+        largest: Any = self._largest_effort
+        narrow_limits(memory.python, largest, s.effort_scale, s.velocity_scale, s.position_margin)

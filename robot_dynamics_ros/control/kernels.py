@@ -69,27 +69,17 @@ class LinkKernels:
         return J
 
 
-class JointKernel:
-    """Wrenches of some joints, fixed and mimic ones too, each about its origin in its child link's frame.
+class _WrenchKernel:
+    """Wrenches about joints' origins.
 
     Attributes:
-        joints: their names.
-        wrenches: (joints, 6) [moment; force] of the last call.
+        wrenches: (rows, 6) [moment; force] of the last call.
     """
 
-    def __init__(self, model: RobotModel, joints: Sequence[str]) -> None:
-        links = link_tree(model)
-        self.joints = tuple(joints)
-        self.wrenches = np.zeros((len(self.joints), 6))
+    def __init__(self, model: RobotModel, name: str, rows: int, **options: Any) -> None:
+        self.wrenches = np.zeros((rows, 6))
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
-        self._run = kernel(
-            model,
-            "joint_wrenches",
-            about="joint",
-            axes="child",
-            external=True,
-            joints_of=tuple(links.link_of[name] for name in self.joints),
-        )
+        self._run = kernel(model, name, about="joint", external=True, **options)
 
     def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
         """``wrenches`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
@@ -97,38 +87,26 @@ class JointKernel:
         return self.wrenches
 
 
-class BalanceKernel:
-    """The balance of wrenches of one joint's child link, as seen by an observer that is a link or the world.
+class JointKernel(_WrenchKernel):
+    """Wrenches of some joints, fixed and mimic ones too, a row each, in its child link's frame."""
 
-    Attributes:
-        joint, frame: the joint; the observer's name, whose axes the parts are in.
-        parts: (9, 6) [moment; force] of the last call, rows
-            :data:`~robot_dynamics_ros.dynamics.algorithms.point_motion.PARTS`, about the joint's origin.
-    """
+    def __init__(self, model: RobotModel, joints: Sequence[str]) -> None:
+        links = tuple(link_tree(model).link_of[name] for name in joints)
+        super().__init__(model, "joint_wrenches", len(links), axes="child", joints_of=links)
+
+
+class BalanceKernel(_WrenchKernel):
+    """The balance of wrenches of one joint's child link, as seen by an observer that is a link or the world, in its axes; rows
+    :data:`~robot_dynamics_ros.dynamics.algorithms.fictitious_forces.PARTS`."""
 
     names = PARTS
 
     def __init__(self, model: RobotModel, joint: str, observer: str) -> None:
         if observer not in (*model.link_names, WORLD):
             raise UnknownNameError("frame", observer, (*model.link_names, WORLD), where="observer")
-        self.joint, self.frame = joint, observer
-        self.parts = np.zeros((len(PARTS), 6))
-        link = model.link_index(observer) if observer in model.link_names else -1
-        self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
-        self._run = kernel(
-            model,
-            "wrench_balance",
-            about="joint",
-            axes="observer",
-            external=True,
-            link=link_tree(model).link_of[joint],
-            observer=link,
-        )
-
-    def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
-        """``parts`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
-        self._run(q, v, a, self._gatherer.scatter(external, self._external), self.parts)
-        return self.parts
+        number = model.link_index(observer) if observer in model.link_names else -1
+        link = link_tree(model).link_of[joint]
+        super().__init__(model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number)
 
 
 #: Names and options of the functions that commands do not need.

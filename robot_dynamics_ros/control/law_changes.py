@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.law_code import LawCode
@@ -74,13 +72,8 @@ class LawChanges(CycleRunner):
         before = self.law
         self.law = law
         load_law(self.memory, law, code)
-        self._reference_changed()
         if type(law) is not type(before):
             self.between_cycles("change_law", int(before.tracks))
-        elif before.integrates:  # Ki z goes on where it was
-            with np.errstate(divide="ignore", invalid="ignore"):
-                old, new = before.ki, law.ki  # type: ignore[attr-defined]
-                self.work.z *= np.where(new > 0.0, old / new, 0.0)
         self.start_blend()
 
     @staticmethod

@@ -89,11 +89,17 @@ def observe(p: ObserverMemory, x: Vector) -> int:
     return 0
 
 
+def forget(p: ObserverMemory) -> None:
+    """Start afresh with a zero estimate."""
+    for i in range(p.nv):
+        p.effort[i] = 0.0
+    p.started[0] = 0
+
+
 def without_friction(p: ObserverMemory, efforts: Vector) -> None:
     """Take friction at the speeds ``p.v`` off the motor efforts."""
-    if p.rubs[0] == 1:
-        for i in range(p.nv):
-            efforts[i] -= friction_of(p, i)
+    for i in range(p.nv):
+        efforts[i] -= friction_of(p, i)
 
 
 class MomentumObserver:
@@ -143,8 +149,7 @@ class MomentumObserver:
 
     def reset(self) -> None:
         """Start afresh with a zero estimate."""
-        self.effort[:] = 0.0
-        self._started[0] = 0
+        forget(self.memory.python)
 
     def rebase(self) -> None:
         """Go on with the estimate as it is although the robot's model changes."""
@@ -201,6 +206,11 @@ def watch(p: CollisionMemory, efforts: Vector, dt: float) -> bool:
     return True
 
 
+def lower(p: CollisionMemory) -> None:
+    """Lower the flag."""
+    p.flag[0], p.above[0], p.joint[0] = 0, 0.0, -1
+
+
 class CollisionMonitor:
     """A collision flag: rises when an external effort stays above its threshold, falls when all are below half of it.
 
@@ -233,7 +243,7 @@ class CollisionMonitor:
 
     def reset(self) -> None:
         """Lower the flag."""
-        self._p.flag[0], self._p.above[0], self._p.joint[0] = 0, 0.0, -1
+        lower(self._p)
 
     def update(self, effort: Array, dt: float) -> bool:
         """Take the next estimate, ``dt`` s after the one before; True in the cycle in which the flag rises."""

@@ -1,4 +1,4 @@
-"""Identification: from recorded motion to inertias that can exist, friction, and how sure of them one may be."""
+"""Identification: from recorded motion to inertias that can exist, to friction, and to their confidence intervals."""
 
 from robot_dynamics_ros.identification.comparison import Comparison, Validation, compare, validate
 from robot_dynamics_ros.identification.design import DesignSettings, design_excitation

@@ -101,15 +101,15 @@ class Excitation:
         begin, points = 0, []
         if start is not None:
             if model is None:
-                raise ArgumentError("a way to the start needs the robot", where="model", remedy="Pass model=.")
-            way = plan_move(model, start, q[0], scale=0.3)
-            begin = int(way.times[-1]) + round(rest * NANOSECONDS)
+                raise ArgumentError("the move to the start needs the robot", where="model", remedy="Pass model=.")
+            move = plan_move(model, start, q[0], scale=0.3)
+            begin = int(move.times[-1]) + round(rest * NANOSECONDS)
             zero = [0.0] * len(self.joint_names)
-            turn = q[0] - way.positions[-1]  # continuous joints go the short way
+            turn = q[0] - move.positions[-1]  # continuous joints go the short way
             q = q - turn
             points = [
                 TrajectoryPoint(int(time), row.tolist(), zero, zero)
-                for time, row in zip(way.times, way.positions, strict=True)
+                for time, row in zip(move.times, move.positions, strict=True)
             ]
         for k, time in enumerate(t):
             points.append(

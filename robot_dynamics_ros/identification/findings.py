@@ -9,8 +9,8 @@ import numpy as np
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.identify import Identification
 
-_EXPLAINED, _MOSTLY = 0.1, 0.3  # of a joint's efforts that may be left
-_UNSEEN_WORSE = 1.5  # times as much may be left of a recording that was not identified from
+_EXPLAINED, _MOSTLY = 0.1, 0.3  # of a joint's efforts that may stay unexplained
+_UNSEEN_WORSE = 1.5  # times as much may stay unexplained of a recording for validation
 _FAR = 1.5  # Riemannian distance of a body from the URDF's
 _CONDITION = 200.0
 
@@ -27,10 +27,10 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
     for level, low, high in (("good", 0.0, _EXPLAINED), ("fair", _EXPLAINED, _MOSTLY), ("poor", _MOSTLY, np.inf)):
         joints = [f"{n} ({x:.0%})" for n, x in zip(names, share, strict=True) if low <= x < high]
         if joints:
-            out.append((level, f"Left of the recorded efforts (root mean square): {', '.join(joints)}."))
+            out.append((level, f"Unexplained share of the recorded efforts (root mean square): {', '.join(joints)}."))
     worse = [n for n, a, b in zip(names, result.rms, result.prior_rms, strict=True) if a > b]
     if worse:
-        out.append(("poor", f"The URDF explained more before: {', '.join(worse)}."))
+        out.append(("poor", f"The URDF as it was explains more: {', '.join(worse)}."))
     for check in checks:
         before, after = check.check.prior, check.check.identified
         bad = [n for n, a, b in zip(names, after, result.prediction_rms, strict=True) if a > _UNSEEN_WORSE * b]
@@ -39,14 +39,14 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
             out.append(
                 (
                     "fair" if gain < 1.0 else "poor",
-                    f"{check.source}, not identified from: more is left than was to be expected of {', '.join(bad)}; "
-                    f"{gain:.0%} of what the URDF leaves.",
+                    f"{check.source}, for validation: the error of {', '.join(bad)} is larger than expected; "
+                    f"{gain:.0%} of the URDF's error.",
                 )
             )
         else:
-            out.append(("good", f"{check.source}, not identified from: {gain:.0%} of what the URDF leaves."))
+            out.append(("good", f"{check.source}, for validation: the error is {gain:.0%} of the URDF's."))
     if not checks:
-        out.append(("fair", "No recording was kept apart to validate with: --validate names one."))
+        out.append(("fair", "There is no recording for validation: --validate names one."))
     if result.base.unseen:
         out.append(("fair", f"The motion does not show, kept from the URDF: {', '.join(result.base.unseen)}."))
     if result.base.condition > _CONDITION:
@@ -67,10 +67,10 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         if d > _FAR
     ]
     if far:
-        out.append(("fair", f"Far from what the URDF says: {', '.join(far)}. Look at masses and centres below."))
+        out.append(("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below."))
     if not result.full.converged:
         good_enough = bool((result.rms <= 1.05 * result.base.noise).all())
-        more = ", but what it ended with explains as much as base parameters do" if good_enough else ""
+        more = ", but its last result explains as much as base parameters do" if good_enough else ""
         out.append(("fair" if good_enough else "poor", f"The search for bodies did not converge{more}."))
     out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in result.notes]
     return sorted(out, key=lambda entry: ("poor", "fair", "good").index(entry[0]))

@@ -72,7 +72,7 @@ def report_html(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Identification of {name}</title>',
         f"<style>{STYLE}</style></head><body><h1>Identification of {name}</h1>",
         *(f'<div class="finding {level}">{html.escape(text)}</div>' for level, text in findings(result, checks)),
-        "<h2>What it explains, and how sure it is</h2>",
+        "<h2>Errors and confidence</h2>",
         picture(lambda: plot_identification(result), "root mean squares and base parameters"),
     ]
     for number, c in enumerate(drawn):

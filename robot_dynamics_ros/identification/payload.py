@@ -377,7 +377,7 @@ def estimate_payload_at_rest(
         q, effort: (k, nv) or (nv,) positions at rest and mean motor efforts there; three poses with the hand turned
             show the whole centre of mass.
         friction: of the joints, as well as it is known; that of the URDF if not given.
-        arm_error: see :func:`estimate_payload`; 0.03 if not given.
+        arm_error: see :func:`estimate_payload`; 0.05 if not given.
 
     Raises:
         ArgumentError: data of the wrong shape, a mass that is not positive, or a link that does not move.

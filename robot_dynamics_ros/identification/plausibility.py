@@ -140,7 +140,7 @@ def check_prediction(
             + ", ".join(worse),
             where=source,
             remedy="Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or "
-            "carry what they did not carry before. --plausibility accept writes it all the same.",
+            "carry a load that the model lacks. --plausibility accept writes it all the same.",
         )
 
 

@@ -60,7 +60,7 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
 
 def plot_joint(result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Figure:
     """Draw one joint of a recording: measured and predicted efforts, their difference and its spectrum, the motion, and
-    it was seen in, and friction, all before and after the identification.
+    friction, all before and after the identification.
 
     Args:
         joint: its name.
@@ -85,10 +85,10 @@ def plot_joint(result: Identification, comparison: Comparison, joint: str, path:
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(13.0, 7.6))
         grid = figure.add_gridspec(3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22)
-        over, rest = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
-        rest.sharex(over)
+        over, residual = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+        residual.sharex(over)
         spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
-        _over_time(over, rest, c, j, unit_of("effort", kind)[0])
+        _over_time(over, residual, c, j, unit_of("effort", kind)[0])
         _spectrum(spectrum, c, j, unit_of("effort", kind)[0])
         _excitation(seen, result, c, j, kind)
         _friction(friction, c, j, kind)
@@ -96,7 +96,7 @@ def plot_joint(result: Identification, comparison: Comparison, joint: str, path:
         return save(figure, path)
 
 
-def _over_time(over: Axes, rest: Axes, c: Comparison, j: int, unit: str) -> None:
+def _over_time(over: Axes, residual: Axes, c: Comparison, j: int, unit: str) -> None:
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
         first = part is c.parts[0]
@@ -109,13 +109,13 @@ def _over_time(over: Axes, rest: Axes, c: Comparison, j: int, unit: str) -> None
                     (c.identified, _AFTER, "identified"),
                 ),
             ),
-            (rest, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
+            (residual, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
         ):
             for values, colour, label in curves:
                 axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if first else None)
     over.set_title(f"effort, measured and predicted [{unit}]")
-    rest.set_title(f"what is left of it [{unit}]")
-    rest.set_xlabel("time [s]")
+    residual.set_title(f"residual: measured less predicted effort [{unit}]")
+    residual.set_xlabel("time [s]")
 
 
 def _spectrum(axis: Axes, c: Comparison, j: int, unit: str) -> None:

@@ -25,7 +25,7 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
-_WAYS = np.array([5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
+_DISTANCES = np.array([5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
 _METRES = 0.1  # m for a radian
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 
@@ -195,25 +195,25 @@ def select_effects(
 
 
 class _Directions:
-    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over ways.
+    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances.
 
     Attributes:
-        columns: of each joint: (n, 1 + widths + ways).
-        width, way: (nv, widths) rad/s or m/s, (nv, ways) rad or m.
+        columns: of each joint: (n, 1 + widths + distances).
+        width, distance: (nv, widths) rad/s or m/s, (nv, distances) rad or m.
     """
 
     def __init__(self, parameters: EffortParameters, motion: Motion) -> None:
         limit = parameters.model.velocity_limit
         limit = np.where(np.isfinite(limit) & (limit > 0), limit, 2.0)
         self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
-        self.way = np.where(_rotary(parameters.model), 1.0, _METRES)[:, None] * _WAYS
+        self.distance = np.where(_rotary(parameters.model), 1.0, _METRES)[:, None] * _DISTANCES
         self.columns: list[Array] = []
         for j, form in enumerate(parameters.effects):
             q, v = motion.q[:, j], motion.v[:, j]
-            slid = np.empty((len(v), len(_WAYS)))
+            slid = np.empty((len(v), len(_DISTANCES)))
             for part in motion.parts:
-                start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(_WAYS))
-                slid[part] = presliding(q[part], self.way[j], start)
+                start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(_DISTANCES))
+                slid[part] = presliding(q[part], self.distance[j], start)
             self.columns.append(
                 np.column_stack([np.tanh(v / form.smoothing), np.tanh(v[:, None] / self.width[j]), slid])
             )
@@ -237,7 +237,7 @@ def _choose_directions(
     """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
     base = list(range(first))
     statics = range(first, first + 1 + len(_WIDTHS))
-    slides = range(statics.stop, statics.stop + len(_WAYS))
+    slides = range(statics.stop, statics.stop + len(_DISTANCES))
     for k, j in enumerate([*range(len(forms))] * 2):
         tell(0.25 * k / len(forms), "dry friction of each joint")
         others = trials.others(chosen, j)
@@ -245,12 +245,12 @@ def _choose_directions(
         static = min(statics, key=lambda c: errors[c].sum())
         if not better(errors[static], errors[first], 0.005, 0.0):
             static = first
-        way = min(slides, key=lambda c: errors[c].sum())
-        slid = may_slide and better(errors[way], errors[static], GAIN, least[j])
-        chosen[j] = [*base, way if slid else static]
+        slide = min(slides, key=lambda c: errors[c].sum())
+        slid = may_slide and better(errors[slide], errors[static], GAIN, least[j])
+        chosen[j] = [*base, slide if slid else static]
         forms[j] = JointEffects(
             forms[j].smoothing if static == first else float(candidates.width[j, static - first - 1]),
-            float(candidates.way[j, way - slides.start]) if slid else 0.0,
+            float(candidates.distance[j, slide - slides.start]) if slid else 0.0,
         )
 
 

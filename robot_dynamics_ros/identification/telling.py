@@ -1,4 +1,4 @@
-"""How long computations tell how far they are."""
+"""Progress reports of long computations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Tell = Callable[[float, str], None]
 
 
 def silent(share: float, doing: str) -> None:
-    """Nobody listens."""
+    """Report no progress."""
 
 
 def part(tell: Tell, first: float, last: float) -> Tell:

@@ -326,14 +326,19 @@ class RobotDescription(Rebuilt):
         object.__setattr__(self, "findings", tuple(self.findings))
 
     def with_joints(
-        self, armature: Mapping[str, float] = MappingProxyType({}), friction: Mapping[str, float] = MappingProxyType({})
+        self,
+        armature: Mapping[str, float] = MappingProxyType({}),
+        friction: Mapping[str, float] = MappingProxyType({}),
+        damping: Mapping[str, float] = MappingProxyType({}),
     ) -> RobotDescription:
-        """The description with other rotors (kg m² or kg) and friction (N m or N) of the joints with these names."""
+        """The description with other rotors (kg m² or kg), friction (N m or N) and damping (N m s/rad or N s/m) of the joints with
+        these names."""
         joints = tuple(
             replace(
                 joint,
                 armature=armature.get(joint.name, joint.armature),
                 friction=friction.get(joint.name, joint.friction),
+                damping=damping.get(joint.name, joint.damping),
             )
             for joint in self.joints
         )

@@ -1,4 +1,4 @@
-"""From recorded positions, and velocities where they are better, to a motion with accelerations that can be relied on."""
+"""From recorded positions, and velocities where they are better, to smooth positions, velocities and accelerations."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Recording:
         effort: (n, nv) efforts, or ``None``.
         rows: (n,) numbers of the rows in the source.
         bad: rows left out.
-        other: rows about other robots' joints, which are nobody's fault.
+        other: rows about other robots' joints, which are no mistakes.
         notes: what was done to the recording, in sentences.
         external: wrenches on links that were recorded beside it.
     """
@@ -182,7 +182,7 @@ class RowCollector:
     """Takes rows one after the other and keeps the good ones.
 
     Args:
-        model: the robot; only joints with one coordinate, which is what joint states can tell.
+        model: the robot; its joints have one coordinate each, because joint states hold one number a joint.
         source: for messages.
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
         time_unit: of the times, out of :data:`TIME_UNITS`; see :func:`in_seconds`.

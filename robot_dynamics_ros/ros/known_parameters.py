@@ -40,7 +40,7 @@ def unknown(node: Node, model: RobotModel | None) -> list[str]:
 
 
 def report_unknown(node: Node, parameters: ParameterSet, model: RobotModel | None) -> None:
-    """Name in the log what :func:`unknown` tells, each with the nearest of the node's own names."""
+    """Log the names of :func:`unknown`, each with the nearest of the node's own names."""
     for name in unknown(node, model):
         near = difflib.get_close_matches(name, parameters, 1, 0.5)
         node.get_logger().warning(

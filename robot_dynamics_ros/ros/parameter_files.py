@@ -1,4 +1,4 @@
-"""Parameter files on the command line: what is wrong with them, in sentences."""
+"""Parameter files on the command line: a sentence for each of their mistakes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def unreadable(args: Sequence[str]) -> str:
     for name in _files(args):
         try:
             with open(name, encoding="utf-8") as file:
-                yaml.safe_load(file)
+                yaml.load(file, yaml.BaseLoader)
         except OSError as error:
             return f"parameter file {name}: {error.strerror}"
         except UnicodeDecodeError:
@@ -35,7 +35,7 @@ def for_other_nodes(args: Sequence[str], node: str) -> Iterator[str]:
     """
     for name in _files(args):
         with open(name, encoding="utf-8") as file:
-            addresses = list(_addresses(yaml.safe_load(file)))
+            addresses = list(_addresses(yaml.load(file, yaml.BaseLoader)))
         if addresses and not any(_pattern(address).fullmatch(node) for address in addresses):
             yield (
                 f"parameter file {name} has nothing for {node}, only for {', '.join(addresses)}; "

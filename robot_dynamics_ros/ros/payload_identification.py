@@ -1,4 +1,4 @@
-"""A node beside a running controller that learns what hangs at the flange, by a gentle motion or at rest."""
+"""A node beside a running controller that identifies the payload at the flange, by a gentle motion or at rest."""
 
 from __future__ import annotations
 
@@ -75,16 +75,20 @@ class PayloadIdentificationNode(Node):
         """Nothing is to be sent at the end: the controller finishes the motion by itself."""
 
     def _described(self, text: str) -> None:
+        if self.model is not None:
+            self.get_logger().warning(
+                "another robot_description has arrived; it is not used until the node is started again"
+            )
+            return
         try:
             model = load_robot_model(text, self.parameters, self.get_logger())
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
             return
-        if self.model is None:
-            self.parameters.declare(factor_parameters(model.joint_names))
-            report_unknown(self, self.parameters, model)
-            self._reader = JointStateReader(model.joint_names)
-            self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
+        self.parameters.declare(factor_parameters(model.joint_names))
+        report_unknown(self, self.parameters, model)
+        self._reader = JointStateReader(model.joint_names)
+        self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
         self.model = model
 
     def _on_state(self, raw: bytes) -> None:
@@ -126,7 +130,7 @@ class PayloadIdentificationNode(Node):
     async def _identify(self) -> PayloadEstimate:
         model, values = self.model, self.parameters
         if self._rows is not None:
-            raise ArgumentError("an identification is under way", where="identify_payload", remedy="Wait for its end.")
+            raise ArgumentError("an identification runs already", where="identify_payload", remedy="Wait for its end.")
         if model is None or self._newest is None or time.monotonic() - self._newest[0] > 1.0:
             raise ArgumentError(
                 "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived",

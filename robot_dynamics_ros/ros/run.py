@@ -92,8 +92,7 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
 
 
 def _spin_once(executor: Executor, report: Callable[[str, str], None], timeout: float | None = None) -> None:
-    """One callback.  An exception that gets here came with somebody's message or request; the robot is not to be
-    dropped for it."""
+    """One callback.  An exception in it, caused by a message or a request, is reported, and the node goes on."""
     try:
         executor.spin_once(timeout_sec=timeout)
     except ExternalShutdownException:

@@ -1,4 +1,4 @@
-"""Where positions and velocities meet: coordinate numbers, quaternion rates, and moving along a tangent."""
+"""Relations between positions and velocities: numbers of coordinates, rates of quaternions, motion along a tangent."""
 
 from __future__ import annotations
 

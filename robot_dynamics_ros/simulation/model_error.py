@@ -1,4 +1,4 @@
-"""A model with intended errors: for a controller with a wrong model, or a robot that differs from its description."""
+"""Models with intended errors: for a controller with a wrong model, or a robot that differs from its description."""
 
 from __future__ import annotations
 

@@ -11,12 +11,17 @@ moved, and the loss is counted in ``lost_ns``.  Simulated time therefore never j
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from robot_dynamics_ros.errors import ArgumentError
 
 _SECOND = 1_000_000_000
+#: Distance of a stamp from its clock at which it is moved beside it again, ns.
+_RESYNC_NS = 50_000_000
+#: Two clocks that were read further apart than this say nothing about each other: the process stood still meanwhile, ns.
+_TOGETHER_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,34 @@ class RealTimePacer:
     def _rebase(self, now_ns: int) -> None:
         self._origin = now_ns
         self._index = 0
+
+
+class StampOrigin:
+    """Where simulated time begins, so that stamps lie beside another clock and do not go back unless that clock does.
+
+    Attributes:
+        ns: stamp of simulated time zero.
+    """
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def follow(self, elapsed_ns: int, pacer: RealTimePacer, steady: Callable[[], int], clock: Callable[[], int]) -> int:
+        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``.
+
+        Steps that are still to be made up for have the stamps that they would have had.
+
+        Args:
+            elapsed_ns: simulated time, ns.
+            pacer: knows which steps are still to be made up for.
+            steady: the clock that the pacer is polled with, ns.
+            clock: the clock of the stamps, ns.
+        """
+        before = steady()
+        stamp = clock() - pacer.lag(before)
+        if steady() - before < _TOGETHER_NS and abs(self.ns + elapsed_ns - stamp) > _RESYNC_NS:
+            self.ns = stamp - elapsed_ns
+        return self.ns
 
 
 class Lockstep:

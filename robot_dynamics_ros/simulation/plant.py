@@ -162,7 +162,7 @@ class Plant(SimulatedRobot):
         self._set_wrenches({}, {})
         check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, t
-        for name in ("steps", "alternating", "previous", "command", "tau", "known", "resting"):
+        for name in ("steps", "alternating", "previous", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0
 
     def _command_limits(self) -> tuple[Array, Array, Array, Array]:

@@ -32,7 +32,7 @@ class Effects:
         rigid_stops, stops: at its position limits; the latter compliant ones, by name in the memory.
         contacts: with the ground.
         user_effort: ``callable(t, q, v) -> (nv,)``.
-        constraints: closed loops, which time stepping by the midpoint rule keeps; nothing else knows of them.
+        constraints: closed loops; only time stepping by the midpoint rule keeps them.
         limits: (lower, upper, velocity, effort), (nv,) each, of the command limiter; ``None`` for no limiter.
     """
 

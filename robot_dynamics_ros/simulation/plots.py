@@ -96,22 +96,31 @@ def _joints(
     unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
     if not unit:
         unit, factor = unit_of("position" if quantity == "error" else quantity, kind)
-    for width, number in zip(np.linspace(2.6, 1.0, len(joints)), joints, strict=True):  # one on another leaves a rim
-        name = model.joint_names[number]
-        q, v = model.q_slice(name).start, model.v_slice(name).start
-        if quantity == "position":
-            values = run.q[:, q]
-        elif quantity == "error":
-            assert reference is not None
-            values = reference[:, q] - run.q[:, q]
-        elif quantity == "velocity":
-            values = run.v[:, v]
-        elif quantity == "effort":
-            values = run.tau[:, v]
-        else:
-            assert run.wrenches is not None
-            half = slice(3, 6) if quantity == "force" else slice(0, 3)
-            values = np.linalg.norm(run.wrenches[:, number, half], axis=1)
-        axis.plot(t, factor * without_noise(values)[k], lw=width, label=name, **curve(number))
+    curves = [factor * without_noise(_values(run, quantity, number, reference))[k] for number in joints]
+    near = 0.01 * np.ptp(curves)
+    for row, (number, values) in enumerate(zip(joints, curves, strict=True)):
+        style = curve(number)
+        below = sum(bool(np.abs(values - other).max() < near) for other in curves[:row])
+        if below:  # it lies on others, which are seen through its gaps
+            style["linestyle"] = (4 * (below - 1), (4, 4 * below))
+        axis.plot(t, values, lw=1.4, label=model.joint_names[number], **style)
     title = {"error": "tracking error", "force": "force in the joint, size", "moment": "moment in the joint, size"}
     axis.set_title(f"{title.get(quantity, quantity)} [{unit}]")
+
+
+def _values(run: SimulationResult, quantity: str, number: int, reference: Array | None) -> Array:
+    """(N,) what is drawn of a joint."""
+    name = run.model.joint_names[number]
+    q, v = run.model.q_slice(name).start, run.model.v_slice(name).start
+    if quantity == "position":
+        return run.q[:, q]
+    if quantity == "error":
+        assert reference is not None
+        return reference[:, q] - run.q[:, q]
+    if quantity == "velocity":
+        return run.v[:, v]
+    if quantity == "effort":
+        return run.tau[:, v]
+    assert run.wrenches is not None
+    half = slice(3, 6) if quantity == "force" else slice(0, 3)
+    return np.asarray(np.linalg.norm(run.wrenches[:, number, half], axis=1))

@@ -163,7 +163,7 @@ class JointSystem:
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user, wrenches, friction."""
         memory = self.memory
-        memory["at"][:], memory["middle"][:], memory["z1"][:] = q, v, z
+        memory["q_forces"][:], memory["middle"][:], memory["z1"][:] = q, v, z
         if self.user_effort is not None:
             memory["user"][:] = self.given_effort(t, q, v)
         self.routines["applied_efforts"](memory)
@@ -224,7 +224,7 @@ class JointSystem:
         total: dict[str, Array] = {}
         if self.contacts:
             memory = self.memory
-            memory["at"][:], memory["middle"][:] = q, v
+            memory["q_forces"][:], memory["middle"][:] = q, v
             self.routines["contact_forces"](memory)
             for k, contact in enumerate(self.contacts):
                 if memory["contact_depth"][k] > 0.0:

@@ -30,9 +30,10 @@ _GREY = (0.70, 0.72, 0.75, 1.0)
 _COLLISION = (0.95, 0.55, 0.20, 0.45)
 _BODIES = {"visuals", "skeleton"}
 _CLEAR = 0.3  # opacity of bodies that let wrenches be seen
+_SHADE = 0.7  # what they keep of their brightness: white ones would vanish before a white ground
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Piece:
     """A piece of geometry in the scene.
 
@@ -41,21 +42,28 @@ class Piece:
         handle: of its node.
         opacity, colour: as described.
         part: the mesh, where it has a texture.
+        drawn: see-through or not, and its paint, as the page has it.
     """
 
     link: str
     handle: MeshHandle
     opacity: float = 1.0
-    colour: tuple[int, int, int] | None = None
+    colour: tuple[int, int, int] = (255, 255, 255)
     part: Trimesh | None = None
+    drawn: tuple[bool, tuple[int, int, int] | None] | None = None
 
-    def clear(self, transparent: bool) -> None:
-        """Draw it so that what is inside is seen, or as described."""
-        if self.part is not None:
-            self.handle.glb_data = _glb(self.part, transparent)
+    def draw(self, clear: bool, paint: tuple[int, int, int] | None = None) -> None:
+        """Draw it as described; or see-through, so that what is inside is seen; or painted."""
+        if (clear, paint) == self.drawn:
             return
-        opacity = _CLEAR * self.opacity if transparent else self.opacity
+        self.drawn = clear, paint
+        if self.part is not None:
+            self.handle.glb_data = _glb(self.part, clear, paint)
+            return
+        opacity = _CLEAR * self.opacity if clear else self.opacity
         self.handle.opacity = None if opacity >= 1.0 else opacity
+        shade = _SHADE / 255 if clear else 1 / 255
+        self.handle.color = paint or rgb255([shade * channel for channel in self.colour])
 
 
 class Bodies:
@@ -101,30 +109,28 @@ class Bodies:
             if not shown:
                 return
             self.layers[name] = self.draw(name, self._root)
+            self._draw_again()
         for piece in self.layers[name]:
             piece.handle.visible = shown
 
     def clear(self, transparent: bool) -> None:
         """Draw the bodies so that what is inside them is seen, or as described."""
-        if transparent == self._clear:
-            return
-        self._clear = transparent
-        for name in _BODIES & self.layers.keys():
-            for piece in self.layers[name]:
-                piece.clear(transparent)
+        if transparent != self._clear:
+            self._clear = transparent
+            self._draw_again()
 
     def tint(self, shares: Mapping[str, float] | None) -> None:
         """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as described."""
-        paints = {} if shares is None else {link: _paint(share) for link, share in shares.items()}
-        if paints == self._paints and (shares is None) == (self._paints is None):
-            return
-        self._paints = None if shares is None else paints
+        paints = None if shares is None else {link: _paint(share) for link, share in shares.items()}
+        if paints != self._paints:
+            self._paints = paints
+            self._draw_again()
+
+    def _draw_again(self) -> None:
+        paints = self._paints
         for name in _BODIES & self.layers.keys():
             for piece in self.layers[name]:
-                if piece.part is None:
-                    colour = piece.colour if shares is None else paints.get(piece.link, rgb255(_GREY))
-                    if tuple(piece.handle.color) != colour:
-                        piece.handle.color = colour
+                piece.draw(self._clear, None if paints is None else paints.get(piece.link, rgb255(_GREY)))
 
     def draw(self, layer: str, root: str, colour: Sequence[float] | None = None) -> list[Piece]:
         """The pieces of one of :data:`LAYERS`, made below the node ``root`` as described or in one colour."""
@@ -136,7 +142,8 @@ class Bodies:
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
                 own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
                 if own == "image":
-                    pieces.append(Piece(shape.link, self._scene.add_glb(name, _glb(part, clear)), part=part))
+                    handle = self._scene.add_glb(name, _glb(part, clear))
+                    pieces.append(Piece(shape.link, handle, part=part, drawn=(clear, None)))
                     continue
                 # a mesh's own materials come first, as in RViz
                 r, g, b, alpha = colour or own or shape.colour or (_COLLISION if layer == "collisions" else _GREY)
@@ -148,7 +155,7 @@ class Bodies:
                     flat_shading=shape.kind in ("box", "mesh"),
                 )
                 pieces.append(Piece(shape.link, handle, alpha, rgb255((r, g, b))))
-                pieces[-1].clear(clear)
+                pieces[-1].draw(clear)
         return pieces
 
     def _reach(self, link: str, part: Trimesh) -> None:
@@ -182,13 +189,26 @@ def _paint(share: float) -> tuple[int, int, int]:
     return rgb255(by_speed(round(20.0 * share) / 20.0, 1.0)) if math.isfinite(share) else rgb255(_GREY)
 
 
-def _glb(part: Trimesh, transparent: bool) -> bytes:
-    """A mesh with a texture as a GLB file."""
-    if transparent and part.visual.kind == "texture":
+def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> bytes:
+    """A mesh with a texture, or colours of its own, as a GLB file; or see-through, or painted."""
+    if clear or paint is not None:
+        from trimesh.visual import TextureVisuals
+        from trimesh.visual.material import PBRMaterial
+
         part = part.copy()
+        shade = _SHADE if clear else 1.0
+        if paint is not None:
+            part.visual = TextureVisuals(material=PBRMaterial())
+        elif part.visual.kind != "texture":
+            part.visual = part.visual.to_texture()
         material = part.visual.material
         material = material.to_pbr() if hasattr(material, "to_pbr") else material
-        material.baseColorFactor = [255, 255, 255, round(255 * _CLEAR)]
-        material.alphaMode = "BLEND"
+        colour = [shade, shade, shade] if paint is None else [channel / 255 for channel in paint]
+        # the file's colours are linear
+        material.baseColorFactor = [
+            *(round(255 * channel**2.2) for channel in colour),
+            round(255 * (_CLEAR if clear else 1)),
+        ]
+        material.alphaMode = "BLEND" if clear else "OPAQUE"
         part.visual.material = material
     return bytes(part.export(file_type="glb"))

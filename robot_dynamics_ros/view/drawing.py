@@ -84,7 +84,7 @@ def draw(
         if names:
             between = np.linspace(0.0, 1.0, 25)[:, None, None]
             covered = (drawn[:, 0] + between * (drawn[:, 1] - drawn[:, 0])).reshape(-1, 3)
-            _names(axes, ends, np.concatenate([covered, centres, *([at] for at in ends.values())]), size)
+            _names(axes, ends, np.concatenate([covered, centres, *([end] for end in ends.values())]), size)
         return axes if path is None else (save(axes.figure, path), axes)[1]
 
 

@@ -43,12 +43,14 @@ def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _
 
 
 def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
-    """A picture once textures, bones and letters have arrived in the page: when three in a row are alike."""
+    """A picture once textures, bones and letters have arrived in the page: when it has nothing left to draw, and three
+    pictures in a row are alike."""
     alike, before = 0, draw()
     for _ in range(30):
         browser.rest(0.3)
+        drawn = browser.drawn(10.0)
         picture = draw()
-        alike = alike + 1 if np.array_equal(picture, before) else 0
+        alike = alike + 1 if drawn and np.array_equal(picture, before) else 0
         before = picture
         if alike == 2:
             break

@@ -148,6 +148,7 @@ class Guard:
                 connection is self._connections
             ):  # each message passes by twice, once for all clients and once for its own
                 self.refuse(cause, f"message from browser {client_id} refused: {fault}")
+                self._show_again(message, client_id)
 
         connection._handle_incoming_message = checked
 
@@ -178,9 +179,23 @@ class Guard:
             return f"it was made to {host[:100]!r}, which is no name of this machine"
         return "" if site == host else f"it comes from a page of {str(origin)[:100]!r}"
 
-    def _gui(self, message: GuiUpdateMessage, page: int) -> str:
+    def _control(self, uuid: str, page: int) -> GuiInputHandle[Any] | None:
+        """The control that a page wants to change, if it is its own."""
         client = self._server.get_clients().get(page)
-        handle = None if client is None else client.gui._gui_input_handle_from_uuid.get(message.uuid)
+        return None if client is None else client.gui._gui_input_handle_from_uuid.get(uuid)
+
+    def _show_again(self, message: Message, page: int) -> None:
+        """Have a page's control show what holds, after another value was refused."""
+        from viser._messages import GuiUpdateMessage
+
+        uuid = getattr(message, "uuid", None)
+        handle = self._control(uuid, page) if isinstance(uuid, str) else None
+        if handle is not None:
+            queue = handle._impl.gui_api._websock_interface.queue_message
+            queue(GuiUpdateMessage(handle._impl.uuid, {"value": handle.value}))
+
+    def _gui(self, message: GuiUpdateMessage, page: int) -> str:
+        handle = self._control(message.uuid, page)
         if handle is None:
             return ""  # another page's, which viser does not let it reach, or removed a moment ago
         if set(message.updates) != {"value"}:

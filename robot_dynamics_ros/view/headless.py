@@ -38,6 +38,18 @@ _FLAGS = (
 # nothing but this machine can be reached, whatever a page asks for
 _NAMES = "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 
+# The page draws only what has changed: while anything is left to do it asks for a picture, and takes that back where
+# nothing is.  Letters of labels come one by one.
+_FRAMES = """
+const draw = requestAnimationFrame, due = new Set();
+window.framesDue = () => due.size;
+window.requestAnimationFrame = (work) => {{
+    const number = setTimeout(() => draw((time) => {{ if (due.delete(number)) work(time); }}), {pause});
+    due.add(number);
+    return number;
+}};
+window.cancelAnimationFrame = (number) => due.delete(number);
+"""
 # toBlob waits for the page to be idle, which it never is here: 1.8 s a picture
 _TO_BLOB = """
 HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
@@ -130,7 +142,7 @@ class Browser:
         )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-        script = f"{_TO_BLOB} const draw = requestAnimationFrame; window.requestAnimationFrame = (f) => setTimeout(() => draw(f), {1e3 * pause});"
+        script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
@@ -213,6 +225,10 @@ class Browser:
         deadline = time.monotonic() + seconds
         while (remaining := deadline - time.monotonic()) > 0.0:
             self._next(remaining)
+
+    def drawn(self, timeout: float = 30.0) -> bool:
+        """Wait until the page has drawn all that it has to draw; ``False`` if time is up before."""
+        return self.wait("framesDue() === 0", timeout)
 
     def leave(self) -> None:
         """Leave the page for an empty one, and forget errors and requests: for another page to come."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def joint_axes(
     scene: SceneApi, model: RobotModel, root: str, nodes: Mapping[str, str], size: float
 ) -> list[LineSegmentsHandle]:
-    """Draw the axis of every joint that turns or slides, the arc of its limits, and a hand at its position.
+    """Draw the axis of every joint that turns or slides, the arc of its limits, and a pointer at its position.
 
     Args:
         scene: ``viser.ViserServer().scene``, or a client's.

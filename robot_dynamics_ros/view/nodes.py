@@ -168,10 +168,18 @@ class RobotNodes:
         self._mark("frames", shown, lambda: [
             self.scene.add_label(
                 f"{self.root}/links/{self._nodes[name]}/name", name, font_size_mode="scene",
-                font_scene_height=0.022 * self.size,
+                font_scene_height=0.022 * self.size, anchor=anchor,
             )
-            for name in self.model.link_names
+            for name, anchor in zip(self.model.link_names, self._anchors(), strict=True)
         ])  # fmt: skip
+
+    def _anchors(self) -> list[str]:
+        """Sides of the names of links: another one where a frame lies on that of the parent."""
+        turns: list[int] = []
+        for k, parent in enumerate(self._tree.parent):
+            near = k and np.linalg.norm(self.model.joint(self._tree.joint_of[k]).origin.position) < 0.03 * self.size
+            turns.append(turns[parent] + 1 if near else 0)
+        return [("top-left", "bottom-left", "top-right", "bottom-right")[turn % 4] for turn in turns]
 
     def hide(self, link: str) -> None:
         """Hide one link more; ``""``: show all."""
@@ -214,6 +222,7 @@ class RobotNodes:
         moments = what == "moments"
         if arrows is None or not len(arrows.points):
             bones = None
+            self._tips.pop(name, None)
         else:
             segments = arrows.segments(what, scale.moment if moments else scale.force, self._noise[moments])
             lengths = segments[:, 1] - segments[:, 0]
@@ -245,6 +254,7 @@ class RobotNodes:
             k = int(sizes.argmax())
             if arrows is None or not shown or sizes[k] <= noise:
                 self._label(f"largest_{what}", shown=False)
+                self._tips.pop(f"largest_{what}", None)
                 continue
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
@@ -269,7 +279,8 @@ class RobotNodes:
             radius = 0.5 * length * value if what == "moment" else 0.0
             below = middle - (0.0, 0.0, radius + 0.03 * self.size)
             wide = 0.13 * self.size * _RIGHT  # half of the text
-            self._legend += [*(below + (0.0, 0.0, -0.07 * self.size) + side * wide for side in (-1, 1)), point]
+            if shown:
+                self._legend += [*(below + (0.0, 0.0, -0.07 * self.size) + side * wide for side in (-1, 1)), point]
             one = Arrows((what,), point[None], vector[None], vector[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
             self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +207,11 @@ class Player:
         self._shown = 0.0
         self._last: float | None = None
 
+    def pause(self) -> None:
+        """Go back to the beginning, and stay there."""
+        self._play.value = False
+        self._time.value = 0.0
+
     def advance(self, now: float) -> None:
         """Let the time go on."""
         passed = 0.0 if self._last is None else now - self._last
@@ -231,13 +237,15 @@ class ControlPanel:
     """
 
     MOST_POINTS = 100
+    PATIENCE = 2.0  # s after a person has moved a slider until it shows again what holds: the request may be refused
 
     def __init__(self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int) -> None:
         self._gui, self._model, self._controls, self._turn, self._page = gui, model, controls, turn, page
         self._axes = _axes(model)
         self._whose = -1
         self._heard = controls.answer()
-        self._adjusted: dict[str, tuple[GuiSliderHandle[float], float]] = {}  # its slider, and the value that it had
+        self._adjusted: dict[str, GuiSliderHandle[float]] = {}
+        self._moved: dict[str, float] = {}  # sliders that a person has moved, and when
         self._groups: dict[str, GuiFolderHandle] = {}
         self._followed = False
         self._points: list[tuple[Array, float]] = []
@@ -291,7 +299,7 @@ class ControlPanel:
         self._answer.content = text_block(text)
 
     def hear(self) -> None:
-        """Show the answer to a request, once it has come, and who has the controls."""
+        """Show the answer to a request, once it has come, who has the controls, and what can be adjusted."""
         whose = self._turn.page
         if whose != self._whose:
             self._whose = whose
@@ -305,6 +313,14 @@ class ControlPanel:
         if answer != self._heard:
             self._heard = answer
             self._tell(answer)
+        for item in self._controls.adjustables():
+            handle = self._adjusted.get(item.name)
+            if handle is None:
+                self._adjusted[item.name] = self._add(item)
+            elif time.monotonic() - self._moved.get(item.name, -math.inf) > self.PATIENCE:
+                value = min(max(item.value, item.lower), item.upper)
+                if handle.value != value:
+                    handle.value = value
 
     def _go(self) -> str:
         return self._controls.move_to(*self._asked_point())
@@ -347,18 +363,11 @@ class ControlPanel:
         return "the sliders are where the robot is"
 
     def follow(self, shown: Shown) -> None:
-        """Take note of where the robot is, and of what can be adjusted."""
+        """Take note of where the robot is."""
         self._q = shown.q
         if not self._followed:
             self._followed = True
             self._where()
-        for item in self._controls.adjustables():
-            handle, value = self._adjusted.get(item.name, (None, 0.0))
-            if handle is None:
-                self._adjusted[item.name] = self._add(item), item.value
-            elif value != item.value:  # somebody else has changed it
-                handle.value = min(max(item.value, item.lower), item.upper)
-                self._adjusted[item.name] = handle, item.value
 
     def _group(self, name: str) -> GuiFolderHandle:
         """The folder of a parameter: gains have one for each joint."""
@@ -381,5 +390,11 @@ class ControlPanel:
             handle = self._gui.add_slider(f"{item.label}{unit}", item.lower, item.upper, step, value)
 
             change = self._asked(lambda: self._controls.adjust(item.name, float(handle.value)))
-            handle.on_update(lambda event: change(event) if event.client is not None else None)
+
+            def moved(event: GuiEvent[Any]) -> None:
+                if event.client is not None:
+                    self._moved[item.name] = time.monotonic()
+                    change(event)
+
+            handle.on_update(moved)
         return handle

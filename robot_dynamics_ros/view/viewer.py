@@ -390,7 +390,10 @@ class Viewer:
         while not self._stop.is_set():
             try:
                 self.update()
-            except RobotDynamicsError as error:
+            except (
+                RobotDynamicsError,
+                RuntimeError,
+            ) as error:  # viser's queue may meet its reader: the next picture wakes it
                 if str(error) != self._failed:  # what cannot be drawn once cannot be drawn thirty times a second
                     self._failed = str(error)
                     _logger.error("the picture cannot be brought up to date: %s", error)
@@ -421,7 +424,7 @@ class Viewer:
         self.window.close()
 
     def picture(self, path: str | Path, width: int = 1280, height: int = 800) -> Path:
-        """Write a picture of the scene, drawn by a browser without a screen.
+        """Write a picture of the scene (of a motion: its beginning), drawn by a browser without a screen.
 
         Raises:
             BackendError: there is no browser, or imageio is not installed.
@@ -432,6 +435,9 @@ class Viewer:
 
         with Browser(240, 160) as browser:
             page = open_page(self.address, browser, lambda: self.pages)
+            for view in page.views:
+                if view.player is not None:
+                    view.player.pause()
             return write_picture(page.client, browser, path, width, height, page.view_point(width / height))
 
     def __enter__(self) -> Viewer:

@@ -80,7 +80,7 @@ def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch
         process = view._process
         assert "looks_file:=arm.urdf" in process.arguments
         view.announce()
-        assert "the address follows" in capsys.readouterr().out
+        assert "the address is printed later" in capsys.readouterr().out
         view.look()
         assert capsys.readouterr().out == ""
         if fate == "late":

@@ -38,7 +38,7 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
         _, err = run.communicate(timeout=120)
     finally:
         run.kill()
-    assert run.returncode == code and "Traceback" not in err
+    assert run.returncode == code and "Traceback" not in err, err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["int", "term", "hup"])
@@ -71,6 +71,28 @@ def run(given):
     time.sleep(60)
 cli._run = run
 sys.exit(cli.main([]))
+"""
+    run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 143 and run.stderr == "terminated\n"
+
+
+@pytest.mark.parametrize("place", ["add_arguments", "run"])
+def test_a_signal_that_an_import_turns_into_an_error_is_not_lost(place):
+    """The imports of libraries written in C answer any exception with an ImportError."""
+    command = f"""
+import os, signal, sys, time
+from robot_dynamics_ros.cli import main as cli
+class Command:
+    add_arguments = run = staticmethod(lambda given: 0)
+def broken(given):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise ImportError("multiarray failed to import") from None
+Command.{place} = staticmethod(broken)
+cli._module = lambda name: Command
+sys.exit(cli.main(["info"]))
 """
     run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=120)
     assert run.returncode == 143 and run.stderr == "terminated\n"

@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pytest
 from support.closed_loops import four_bar
+from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.demo_all import try_robots
@@ -136,6 +137,15 @@ def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
     assert [row["arrived"] for row in rows] == [True, True, False, False]
     assert "starts elsewhere: at its initial configuration joint 'shoulder' needs" in rows[1]["outcome"]
     assert "effort limits" in rows[2]["outcome"] and "does not exist" in rows[3]["outcome"]
+
+
+def test_a_hand_whose_described_friction_is_two_thirds_of_its_effort_limits_arrives():
+    """Feedback may overcome 0.4 of the limit; pulses add the friction of the description, which motion has confirmed."""
+    (row,) = try_robots(
+        [("allegro", example_urdf("allegro_left_hand.urdf"))],
+        inertia_check="warn", duration=0.0, tolerance=0.003, seed=7, progress=lambda name: None,
+    )  # fmt: skip
+    assert row["arrived"], row["outcome"]
 
 
 NARROW = """<robot name="narrow">

@@ -188,14 +188,14 @@ def test_friction_three_times_as_large_is_measured():
     within(arm, TWITCHES)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     "step", [lambda runner: probe(runner)[0], float_arm, lambda runner: twitch(runner, SEEN, ["joint3"])]
 )
 def test_nothing_moves_after_a_stop_at_any_instant(step, seed):
     rng = np.random.default_rng(seed)
     arm, last = WrongArm(MODEL, seed=seed), int(rng.integers(20, 1200))
-    kind = ("person", "silent", "nan")[seed % 3]
+    kind = ("person", "silent", "nan", "hung", "clock")[seed % 5]
     if kind != "person":
         setattr(arm, f"{kind}_after", last)
     runner = StepRunner(arm, MODEL, stop=lambda: kind == "person" and arm.readings > last)
@@ -231,6 +231,16 @@ def test_an_error_of_a_step_leaves_the_arm_standing():
     with pytest.raises(ZeroDivisionError):
         StepRunner(arm, MODEL).run(broken)
     within(arm, 0.05)
+
+
+@pytest.mark.parametrize("wrong", ["hung", "clock"])
+def test_an_arm_whose_commands_are_proven_is_left_standing_when_time_goes_wrong(wrong):
+    arm = WrongArm(MODEL, **{f"{wrong}_after": 300})
+    runner = StepRunner(arm, MODEL)
+    report, _ = move(runner, ArmSettings(), plan_motion(MODEL, HOME), slowly=8.0)
+    assert "time of joint states" in runner.record.stopped and not report.enough
+    assert arm.readings < 400
+    assert arm.moves_after() < 1e-3
 
 
 # -- plain functions on arrays -----------------------------------------------------------------------------------------
@@ -305,23 +315,28 @@ def test_the_effort_of_a_drift_by_hand():
 
 
 def test_after_commissioning_the_tour_is_followed_twice_as_well():
-    """Friction twice as described, rotors that are not described, 4 ms of delay, noise."""
+    """Friction twice as described, damping and rotors that are not described, 4 ms of delay, noise."""
     claim = described(friction=(4.0, 4.0, 2.0), armature=(0.0, 0.0, 0.0))
     truth = described(friction=(8.0, 8.0, 4.0))
+    damping = dict(zip(truth.joint_names, (5.0, 6.0, 3.0), strict=True))
+    truth = truth.replace(description=truth.description.with_joints(damping=damping))
     tour, errors = plan_motion(claim, HOME), []
     arm = WrongArm(truth, delay=2)
     runner = StepRunner(arm, claim)
     twitched = twitch(runner, probe(runner)[1])
-    from robot_dynamics_ros.commissioning.session import learned
-
-    known = learned(ArmSettings(), twitched, claim)
+    known = ArmSettings().learned(claim.joint_names, twitched.numbers)
     runner = StepRunner(arm, known.model(claim), known.options)
     report, tuned = tune(runner, known)
     assert not report.findings and report.numbers["margin"] > 0.004
     assert arm.farthest() < 0.1 + 0.1 and arm.moves_after() < 1e-3
-    for settings in (ArmSettings(), tuned):
+    for settings, slowly in ((ArmSettings(), 1.0), (tuned, 4.0)):
         arm = WrongArm(truth, delay=2)
         runner = StepRunner(arm, settings.model(claim), settings.options)
-        errors.append(move(runner, settings, tour, slowly=1.0).numbers["rms error, full speed"])
+        moved, learned = move(runner, settings, tour, slowly=slowly)
+        errors.append(moved.numbers["rms error, full speed"])
         assert not runner.record.stopped
     assert np.linalg.norm(errors[1]) < 0.5 * np.linalg.norm(errors[0])
+    for name, most, friction in zip(claim.joint_names, damping.values(), (8.0, 8.0, 4.0), strict=True):
+        assert 0.75 * most < learned.damping[name] < 1.05 * most
+        assert 0.85 * friction < learned.friction[name] < 1.02 * friction
+    assert learned.armature == tuned.armature  # the margin is proven with these

@@ -4,6 +4,7 @@ import dataclasses
 import gc
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -172,6 +173,45 @@ def test_a_payload_can_be_prepared_while_the_cycle_goes_on(arm):
     assert control.payload is None
 
 
+@pytest.mark.parametrize("how", ["hold", "deactivate", "stale"])
+def test_a_trajectory_that_is_being_prepared_while_the_arm_is_stopped_is_refused(arm, how):
+    """Somebody has stopped the arm: what was sent before must not move it a second later."""
+    control, told = make(arm), []
+    q, v = mid(arm), np.zeros(7)
+    control.activate(START, q, v)
+    control.update(START, q, v)
+    under_way = threading.Event()
+    control.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
+    control.accept_trajectory_later(lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome))
+    t = START + MS
+    if how == "hold":
+        control.hold(t)
+    elif how == "deactivate":
+        control.deactivate()
+        control.activate(t, q, v)
+    else:
+        t += 200 * MS
+        assert control.watch(t) is not None
+    under_way.set()
+    deadline = time.monotonic() + 60.0
+    while not told and time.monotonic() < deadline:
+        t += MS
+        control.update(t, q, v)
+        time.sleep(0.001)
+    assert isinstance(told[0], rd.TrajectoryRejected) and "stopped while" in str(told[0])
+    for _ in range(300):
+        t += MS
+        control.update(t, q, v)
+    np.testing.assert_allclose(control.reference[0], q)
+    assert control.mode is rd.Mode.HOLD
+    control.accept_trajectory_later(lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome))
+    while len(told) < 2 and time.monotonic() < deadline:
+        t += MS
+        control.update(t, q, v)
+        time.sleep(0.001)
+    assert control.mode is rd.Mode.TRAJECTORY  # one that is sent afterwards is followed
+
+
 def test_picking_up_and_putting_down_a_known_load_does_not_disturb_the_arm(arm):
     """Controller told: the effort fades over; and in the end it holds the load exactly."""
     control = make(arm, rd.ComputedTorque(kp=400.0, kd=40.0))
@@ -210,12 +250,20 @@ def test_a_known_wrench_is_fed_forward_until_it_is_too_old(arm):
         control.set_external_wrench("world", wrench, t)
 
 
-def test_the_thread_that_prepares_changes_ends_with_its_controller(arm):
+@pytest.mark.parametrize("waits", [False, True], ids=["nothing waits", "a result waits"])
+def test_the_thread_that_prepares_changes_ends_with_its_controller(arm, waits):
     before = set(threading.enumerate())
     control = make(arm)
     control.activate(START, mid(arm), np.zeros(7))
     control.prepare("payload", lambda: lambda: None)
     (thread,) = set(threading.enumerate()) - before
+    if waits:
+        result = partial(control.update, START, mid(arm), np.zeros(7))  # it refers to the controller
+        control.prepare("payload", partial(dict(update=result).pop, "update"))
+        del result
+        next_one = threading.Event()
+        control.prepare("", next_one.set)  # by now the one before waits
+        assert next_one.wait(60.0)
     del control
     gc.collect()
     thread.join(60.0)

@@ -58,10 +58,10 @@ def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
     for now in sampled(arm, driver(control), mid(arm), v0, 1000):
         _t, q, v, _ = now
         accelerations.append(control.reference[2].copy())
-        assert (np.abs(control.error[1]) <= control.guards.deceleration * 2e-3).all()  # two periods' worth
-    assert (np.abs(accelerations) <= control.guards.deceleration * (1 + 1e-9)).all()
+        assert (np.abs(control.error[1]) <= control.memory["deceleration"] * 2e-3).all()  # two periods' worth
+    assert (np.abs(accelerations) <= control.memory["deceleration"] * (1 + 1e-9)).all()
     np.testing.assert_allclose(v, 0.0, atol=1e-6)
-    np.testing.assert_allclose(q, mid(arm) + 0.5 * v0 * np.abs(v0) / control.guards.deceleration, atol=1e-4)
+    np.testing.assert_allclose(q, mid(arm) + 0.5 * v0 * np.abs(v0) / control.memory["deceleration"], atol=1e-4)
 
 
 def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
@@ -245,7 +245,7 @@ def test_hold_stops_within_the_deceleration_limits(arm):
             control.hold(t)
         speeds.append(control.reference[1].copy())
     assert goal.status is rd.GoalStatus.CANCELED
-    assert (np.abs(np.diff(speeds[301:], axis=0)) <= control.guards.deceleration * 1.001e-3 + 1e-9).all()
+    assert (np.abs(np.diff(speeds[301:], axis=0)) <= control.memory["deceleration"] * 1.001e-3 + 1e-9).all()
     np.testing.assert_allclose(v, 0.0, atol=1e-4)
 
 

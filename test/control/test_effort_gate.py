@@ -113,6 +113,19 @@ def test_a_joint_that_moves_too_fast_stops_the_gate_and_is_braked():
     assert g.output.tolist() == [-7.5, 0.0]
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_velocity_with_the_wrong_sign_does_not_make_a_motor_of_the_brake(sign):
+    g, q, v = gate(velocity_limit=[INF, INF]), np.array([0.3, 0.2]), np.array([1.0, 0.0])
+    speeds = []
+    for k in range(1, 1000):  # a wheel of 0.1 kg m²; nobody commands it any more
+        g.measured(k * MS, sign * v, q)
+        assert g.check(k * MS)
+        v = v + 1e-3 * g.output / 0.1
+        q = q + 1e-3 * v
+        speeds.append(abs(v[0]))
+    assert speeds[-1] < 1e-3 if sign > 0.0 else max(speeds) < 1.1
+
+
 def test_bad_settings_are_named():
     with pytest.raises(ArgumentError, match="effort_limit"):
         gate(effort_limit=[1.0, -1.0])

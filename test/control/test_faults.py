@@ -91,6 +91,15 @@ def test_time_that_jumps_back_starts_afresh_where_the_arm_is():
     assert control.mode is rd.Mode.HOLD
 
 
+def test_a_simulation_may_be_reset_again_and_again():
+    control = active()
+    for second in range(1, 60):
+        for k in range(second, 1100, 4):
+            control.update(k * MS, Q, V)
+    assert not control.fault and control.mode is rd.Mode.HOLD
+    assert control.counts["time_backwards"] == 59
+
+
 def test_a_state_that_no_motion_explains_is_dropped_and_a_robot_that_moves_is_not():
     control = active()
     goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)

@@ -8,7 +8,7 @@ from support.cycle_steps import limited, put
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle.arrival import arrive
-from robot_dynamics_ros.control.cycle.law import blend, integrate
+from robot_dynamics_ros.control.cycle.law import blend, integrate, take_integral_gain
 from robot_dynamics_ros.control.cycle.limits import LIMITS, allowed_speed, limit, motion_bound
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,
@@ -31,14 +31,29 @@ def arm():
 
 
 def test_the_smaller_effort_limit_counts_and_is_derated(arm):
-    np.testing.assert_allclose(Guards(arm).effort_limit, [60, 25])
-    np.testing.assert_allclose(Guards(arm, rd.GuardSettings(effort_limit=[40, 100])).effort_limit, [40, 25])
-    derated = Guards(arm, rd.GuardSettings(effort_limit=30.0, effort_scale=0.5))
-    np.testing.assert_allclose(derated.effort_limit, [15, 12.5])
+    for settings, expected in (
+        (rd.GuardSettings(), [60, 25]),
+        (rd.GuardSettings(effort_limit=[40, 100]), [40, 25]),
+        (rd.GuardSettings(effort_limit=30.0, effort_scale=0.5), [15, 12.5]),
+    ):
+        p = limited(arm, settings)
+        np.testing.assert_allclose(p.effort_limit, expected)
+
+
+def test_limits_of_motion_are_narrowed_for_the_joints_that_are_commanded(arm):
+    settings = rd.GuardSettings(velocity_scale=0.5, position_margin=10.0, zone_rate=4.0)
+    p = limited(arm, settings, idle=np.array([0]))
+    np.testing.assert_allclose(p.velocity_limit, [np.inf, 4.0])  # half of 8 rad/s
+    np.testing.assert_allclose(p.deceleration, [12.0, 16.0])  # from 3 and 4 rad/s to rest in 0.25 s
+    np.testing.assert_allclose([p.lower, p.upper], [[-np.inf, -2.8], [np.inf, 2.8]])
+    np.testing.assert_allclose(p.margin, [10.0, 1.4])  # a quarter of the range, where there is one
+    np.testing.assert_allclose(p.creep, [0.4, 0.056])
+    p = limited(arm, rd.GuardSettings(max_deceleration=[3.0, 7.0]))
+    np.testing.assert_allclose(p.deceleration, [3.0, 7.0])
 
 
 def test_effort_is_limited_by_rate_and_size_and_counted(arm):
-    p, _ = limited(arm, rd.GuardSettings(effort_rate=[1000.0, np.inf]))
+    p = limited(arm, rd.GuardSettings(effort_rate=[1000.0, np.inf]))
     put(p, effort=[50.0, 99.0], dt=[0.001])
     assert limit(p) == DONE
     np.testing.assert_allclose(p.effort, [1.0, 25.0])
@@ -58,7 +73,7 @@ def test_effort_is_limited_by_rate_and_size_and_counted(arm):
 
 
 def test_a_fresh_start_has_no_rate(arm):
-    p, _ = limited(arm, rd.GuardSettings(effort_rate=1.0))
+    p = limited(arm, rd.GuardSettings(effort_rate=1.0))
     put(p, effort=[50.0, 20.0], dt=[0.0], fresh=[1])
     assert limit(p) == DONE
     np.testing.assert_array_equal(p.effort, [50.0, 20.0])
@@ -66,12 +81,12 @@ def test_a_fresh_start_has_no_rate(arm):
 
 @pytest.mark.parametrize("effort", [[np.nan, 0.0], [0.0, np.inf], [-np.inf, np.inf], [1e300, 1e300]])
 def test_an_effort_that_is_not_finite_is_a_verdict(arm, effort):
-    p, _ = limited(arm)
+    p = limited(arm)
     assert limit(put(p, effort=effort)) == EFFORT_NOT_FINITE
 
 
 def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
-    p, _ = limited(arm)
+    p = limited(arm)
     put(p, velocity_limit=[2.0, 2.0], margin=[0.05, 0.05], zone_rate=[10.0], deceleration=[8.0, 8.0])
     for q, low, high in (
         (0.0, -2, 2),
@@ -90,7 +105,7 @@ def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
 
 @given(st.floats(-3, 3), st.floats(0.1, 5))
 def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, inertia):
-    p, _ = limited(rd.load_robot("two_link"))
+    p = limited(rd.load_robot("two_link"))
     put(p, inertia=[[inertia, 0.0], [0.0, 1.0]], dry=[0.0, 0.0], viscous=[0.0, 0.0])
     low, high = -motion_bound(p, 0, -v, 1.0), motion_bound(p, 0, v, 1.0)
     assert low <= high
@@ -103,7 +118,7 @@ def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, inertia):
 
 
 def test_limits_that_do_not_exist_bound_nothing():
-    p, _ = limited(rd.load_robot("pendulum"))
+    p = limited(rd.load_robot("pendulum"))
     p.effort_limit[0] = np.inf
     assert limit(put(p, q=[1e3], v=[0.0], effort=[1e3])) == DONE
     assert p.effort[0] == 1e3  # far below 20 rad/s × 50 / s
@@ -112,10 +127,10 @@ def test_limits_that_do_not_exist_bound_nothing():
 def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm):
     q, v = np.array([0.3, 2.8]), np.zeros(2)
     bias = rd.bias_forces(arm, q, v)
-    p, _ = limited(arm)
+    p = limited(arm)
     assert limit(put(p, q=q, v=v, effort=bias * (1 + 1e-12))) == DONE
     assert list(p.near) == [0, 1] and not p.cut[0]
-    p, _ = limited(arm, idle=np.array([1]))
+    p = limited(arm, idle=np.array([1]))
     assert limit(put(p, q=q, v=v, effort=bias + 9.0)) == DONE
     assert not any(p.near)
     np.testing.assert_array_equal(p.effort, bias + 9.0)
@@ -123,7 +138,7 @@ def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm)
 
 def test_driving_into_a_position_limit_is_stopped(arm):
     """A law that pushes the elbow with full effort against its limit: the limits bring it to rest inside."""
-    p, _ = limited(arm)
+    p = limited(arm)
     q, v, dt, hits = np.array([0.0, 2.0]), np.zeros(2), 1e-3, 0
     for _ in range(2000):
         assert limit(put(p, q=q, v=v, effort=[rd.bias_forces(arm, q, v)[0], 25.0])) == DONE
@@ -136,7 +151,7 @@ def test_driving_into_a_position_limit_is_stopped(arm):
 
 
 def test_a_speed_above_the_limit_is_braked(arm):
-    p, _ = limited(arm, rd.GuardSettings(velocity_scale=0.25))
+    p = limited(arm, rd.GuardSettings(velocity_scale=0.25))
     q, v, dt, top, hits = np.zeros(2), np.array([0.0, 1.0]), 1e-3, 0.0, 0
     for _ in range(600):
         assert limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0]))) == DONE
@@ -178,7 +193,7 @@ def arrivals(p, *stamps):
 
 
 def test_arrivals_tell_what_a_stamp_means(arm):
-    p, _ = limited(arm)
+    p = limited(arm)
     put(p, timeout=[100], largest_jump=[np.inf])
     assert arrivals(p, 1000, 1050, 1050, 1049, 1100) == [FIRST, DONE, STILL, LATE, DONE]
     assert arrivals(p, 1200) == [DONE]
@@ -201,7 +216,7 @@ def test_a_time_out_must_be_positive(arm):
 
 
 def test_the_integral_stops_at_its_clamp_and_does_not_wind_up():
-    p, _ = limited(rd.load_robot("three_link"))
+    p = limited(rd.load_robot("three_link"))
     put(p, integrates=[1], integral_bound=[2.0, np.inf, 0.0], dt=[0.1])  # 4 and ∞ over a gain of 2; no gain
     for _ in range(100):
         integrate(put(p, error=[[1.0, 1.0, 1.0]], saturated=[0.0, 1.0, 0.0]))
@@ -210,8 +225,19 @@ def test_the_integral_stops_at_its_clamp_and_does_not_wind_up():
     np.testing.assert_allclose(p.z, [1.9, -0.1, 0.0])  # unwinding is always allowed
 
 
+def test_the_integral_effort_goes_on_where_it_was_with_other_gains():
+    p = limited(rd.load_robot("three_link"))
+    put(p, z=[2.0, 3.0, 4.0], integral_gain=[5.0, 5.0, 5.0], integral_clamp=[np.inf, 6.0, np.inf])
+    take_integral_gain(p, np.array([10.0, 2.0, 0.0]))
+    np.testing.assert_array_equal(p.z, [1.0, 7.5, 0.0])
+    np.testing.assert_array_equal(p.integral_bound, [np.inf, 3.0, 0.0])
+    assert p.integrates[0] == 1
+    take_integral_gain(p, np.zeros(3))
+    assert p.integrates[0] == 0 and list(p.z) == [0.0, 0.0, 0.0]
+
+
 def test_a_blend_starts_at_the_old_effort_and_ends_at_the_new():
-    p, _ = limited(rd.load_robot("pendulum"))
+    p = limited(rd.load_robot("pendulum"))
     put(p, blending=[1], blend_duration=[1000], previous=[3.0])
     seen = []
     for t in range(500, 1700, 100):

@@ -7,6 +7,7 @@ from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Mode
+from robot_dynamics_ros.control.reference.tour import plan_motion
 
 PERIOD = 0.002
 
@@ -101,3 +102,23 @@ def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_s
         data.qfrc_applied[:] = controller.update(round(t * 1e9), data.qpos.copy(), data.qvel.copy())
     assert fastest < 0.5  # the plan itself needs less than 0.2
     assert not controller.fault
+
+
+def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
+    """Friction of 0.3 of the limits, which nobody planned for: one joint cannot follow, and throws the other."""
+    arm = rd.load_robot("two_link")
+    arm = arm.replace(
+        description=arm.description.with_joints(
+            friction=dict(zip(arm.joint_names, 0.3 * arm.effort_limit, strict=True))
+        )
+    )
+    plant, control = rd.Plant(arm, dt=2e-3), rd.JointController(arm)
+    motion = plan_motion(arm, arm.initial_configuration(), duration=3.0, seed=1)
+    plant.reset(motion.waypoints[0])
+    t = 1_000_000_000
+    control.activate(t, plant.q, plant.v)
+    control.accept_trajectory(motion.trajectory(), t)
+    while not control.fault and t < 4_000_000_000:
+        plant.step(control.update(t, plant.q, plant.v))
+        t += 2_000_000
+    assert "runs away" in control.fault and "the motion needs more effort than the limits allow" in control.fault

@@ -66,11 +66,11 @@ def test_a_light_joint_with_friction_starts_while_another_is_at_its_speed_limit(
 
 
 def test_a_joint_at_rest_may_always_have_the_effort_that_starts_it(z1):
-    (p, guards), q, v = limited(z1), 0.5 * (z1.lower + z1.upper), np.zeros(7)
+    p, q, v = limited(z1), 0.5 * (z1.lower + z1.upper), np.zeros(7)
     v[0] = 0.99 * z1.velocity_limit[0]
     limit(put(p, q=q, v=v))
     assert list(p.near) == [1] + [0] * 6
-    zone = z1.upper - 0.5 * guards.margin  # at rest, in the soft zone of every joint
+    zone = z1.upper - 0.5 * np.array(p.margin)  # at rest, in the soft zone of every joint
     bias = rd.bias_forces(z1, zone, np.zeros(7))
     for sign in (1.0, -1.0):
         asked = bias + sign * 1.001 * z1.friction
@@ -81,7 +81,7 @@ def test_a_joint_at_rest_may_always_have_the_effort_that_starts_it(z1):
 
 def test_friction_that_is_not_there_does_not_carry_a_joint_far_beyond_its_speed_limit():
     """The model's friction is 1 N m, the plant has none, the law asks for all the effort there is."""
-    p, _ = limited(rd.load_robot("pendulum"))
+    p = limited(rd.load_robot("pendulum"))
     put(p, inertia=[[3e-4]], braking_rate=[50.0], dry=[1.0], viscous=[1.0], creep=[0.005])
     v = 0.0
     for _ in range(2000):

@@ -39,12 +39,35 @@ FAULTS = {
     "an hour early": lambda k, t, q, v: [(t + 3600 * SECOND, q, v)],
     "stamps in pairs, the older one last": lambda k, t, q, v: [(t, q, v), (t - 1_000_000, q, v)],
     "each state twice": lambda k, t, q, v: [(t, q, v)] * 2,
+    "another robot with another clock": lambda k, t, q, v: [(t, q, v), (t - 3600 * SECOND, -q, 0.0 * v)],
+    "a recording is played back beside it": lambda k, t, q, v: [
+        (t, q, v),
+        (t - 3600 * SECOND, q + 0.7 * np.sin(0.02 * k), np.full(6, 7.0 * np.cos(0.02 * k))),
+    ],
     "only every fortieth state": lambda k, t, q, v: [(t, q, v)] if k % 40 == 0 else [],
     "no velocity": lambda k, t, q, v: [(t, q, 0.0 * v)],
     "velocities of the neighbours": lambda k, t, q, v: [(t, q, np.roll(v, 1))],
     "positions of the neighbours": lambda k, t, q, v: [(t, np.roll(q, 1), v)],
     "a position slips by 0.05 rad": lambda k, t, q, v: [(t, one(q, 1, q[1] + 0.05), v)],
 }
+
+
+class Frozen:
+    """What a dead encoder says of a joint from the first cycle of the fault on; its velocity is right.
+
+    Args:
+        joint: its number.
+    """
+
+    def __init__(self, joint):
+        self.joint, self.position, self.cycle = joint, None, -1
+
+    def __call__(self, k, t, q, v):
+        if self.position is None or k < self.cycle:
+            self.position = q[self.joint]
+        self.cycle = k
+        return [(t, one(q, self.joint, self.position), v)]
+
 
 #: another unit or sign
 UNITS = {
@@ -102,6 +125,22 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
 def test_no_joint_is_faster_than_one_and_a_half_times_its_limit(arm, fault):
     _, fastest = moved_by_mujoco(arm, FAULTS[fault])
     assert fastest <= 1.5
+
+
+@pytest.mark.parametrize("fault", ["another robot with another clock", "a recording is played back beside it"])
+def test_two_clocks_on_one_topic_are_a_fault_that_is_named(arm, fault):
+    """States of the other clock say that time was set, and would be a new start each: nothing would hold the arm."""
+    controller, _ = moved_by_mujoco(arm, FAULTS[fault])
+    assert "clocks that differ" in controller.fault and controller.mode is Mode.SAFE
+
+
+@pytest.mark.parametrize("rate", [250, 500, 1000])
+@pytest.mark.parametrize("joint", range(6))
+def test_a_dead_encoder_is_a_fault_before_the_joint_is_fast(arm, joint, rate):
+    controller, fastest = moved_by_mujoco(arm, Frozen(joint), span=(0.3, 9.0), rate=rate)
+    assert fastest <= 1.5
+    assert "stands still" in controller.fault and arm.joint_names[joint] in controller.fault
+    assert controller.mode is Mode.SAFE
 
 
 @pytest.mark.parametrize("fault", UNITS)

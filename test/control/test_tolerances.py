@@ -62,7 +62,7 @@ def test_invalid_defaults_are_refused(bad):
 
 
 def test_the_worst_joint_is_named_and_zero_is_not_watched():
-    p, _ = limited(rd.load_robot("three_link"))
+    p = limited(rd.load_robot("three_link"))
     put(p, path_tolerance=[[0.1, 0.0, 0.1], [0.0, 0.0, 0.0]], error=[[0.05, 9.0, -0.1], [0.0, 0.0, 0.0]])
     assert not violates(p, p.path_tolerance)
     assert violates(put(p, error=[[-0.2, 9.0, 0.3]]), p.path_tolerance)

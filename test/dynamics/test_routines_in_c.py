@@ -125,7 +125,7 @@ def test_routines_of_the_plant(seed, tmp_path):
     def fill(memory, rng):
         n = model.nv
         dq = 0.3 * rng.standard_normal(n)
-        for name in ("q", "at"):
+        for name in ("q", "q_forces"):
             memory[name][:] = rd.integrate(model, q0, dq)
         for name, scale in {
             "v": 1.0,

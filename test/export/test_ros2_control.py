@@ -242,6 +242,7 @@ class Scenario:
             c.set_gains(**self.draw_gains())
             self.log.changed()
         elif what < 0.95 and self.changes_law:
+            self.friction_at = rng.choice(["none", "reference", "measured"])
             c.set_law(self.draw_law(self.rng.choice([*LAW_NAMES])))
             self.log.changed()
         elif what < 1.0 and not self.changes_law:

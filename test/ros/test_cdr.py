@@ -176,6 +176,16 @@ def test_garbage_is_refused(garbage):
     assert caught.value.cause == "malformed"
 
 
+@pytest.mark.parametrize("seconds", [2**31 - 1, 2**31, 2**32 - 1, -1, -(2**31)])
+def test_a_stamp_of_any_second_is_written(seconds):
+    """A safe command must go out whatever the joint state's stamp was."""
+    effort = marks(2)
+    template = Template(JointState(name=["a", "b"], effort=effort), effort)
+    template.stamp(seconds * 10**9 + 4)
+    stamp = deserialize_message(template.bytes(), JointState).header.stamp
+    assert (stamp.sec - seconds) % 2**32 == 0 and stamp.nanosec == 4
+
+
 def test_templates_write_what_the_middleware_reads():
     message, numbers = WrenchStamped(), marks(6)
     message.header.frame_id = "a link"

@@ -9,11 +9,15 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from support.peer import CONTROLLER, SIMULATOR
+from support.peer import CONTROLLER, SIMULATOR, Peer
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
 
@@ -75,3 +79,49 @@ def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_p
     states.clear()
     peer.wait(lambda: len(states) > 20, "joint states")
     assert np.abs([list(m.velocity) for m in states]).max() < 1e-3
+
+
+def test_states_that_nobody_reads_do_not_fill_the_memory(peer):
+    arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array")
+    message = JointState(name=["shoulder", "elbow"], position=[0.0] * 2, velocity=[0.0] * 2)
+    for k in range(5000):
+        message.header.stamp.sec = k
+        arm._on_state(serialize_message(message))
+    kept = []
+    while (state := arm.read()) is not None:
+        kept.append(round(state.t))
+    assert kept == list(range(5000 - len(kept), 5000)) and 1000 < len(kept) <= 2000
+
+
+def test_a_report_that_cannot_be_written_is_said_in_the_answer(peer, start):
+    start(NODE, robot_description_file="two_link", output="/proc/nowhere", measured_effort="none")
+    answer = peer.call(Trigger, f"{NODE}/weigh", Trigger.Request())
+    assert "nothing is written to /proc/nowhere" in answer.message
+
+
+def test_an_arm_that_another_node_commands_gets_no_command_and_no_publisher(peer, domain):
+    """A second publisher, even a silent one, makes a gate stop the arm, and a controller let go of it."""
+    arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array")
+    with Peer(domain) as controller:
+        controller.publisher(Float64MultiArray, "effort_controller/commands")
+        peer.wait(lambda: peer.node.count_publishers("effort_controller/commands"), "the other node")
+        peer.spin_for(0.5)
+        for _ in range(2):
+            with pytest.raises(ArgumentError, match="only one node may command"):
+                arm.send(np.ones(2))
+        assert peer.node.count_publishers("effort_controller/commands") == 1
+
+
+def test_a_driver_that_does_not_stamp_gets_times_of_arrival_and_repeated_states_are_none(peer):
+    arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array", state_timeout=0.05)
+    message = JointState(name=["shoulder", "elbow"], position=[0.0] * 2, velocity=[0.0] * 2)
+    for _ in range(3):
+        arm._on_state(serialize_message(message))
+    times = [arm.read().t for _ in range(3)]
+    assert times == sorted(set(times)) and times[0] > 1e9
+    message.header.stamp.sec = 5
+    for _ in range(3):
+        arm._on_state(serialize_message(message))
+    assert arm.read().t == 5.0 and arm.read() is None and "stamp" in arm.refused
+    with pytest.raises(ArgumentError, match="stamp is not newer"):
+        rd.commissioning.Commissioning(rd.load_robot("two_link"), arm).run("listen")

@@ -17,7 +17,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, SetParameters
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.peer import CONTROLLER
@@ -160,6 +160,51 @@ def test_lifecycle_by_hand(robot, start, model):
     assert change(robot.peer, Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert state(robot.peer) == State.PRIMARY_STATE_FINALIZED
     assert controller.stop() == 0
+
+
+def test_after_a_cleanup_no_description_starts_the_arm_again(robot, start, model):
+    """Somebody has taken the controller down: a robot_state_publisher that starts anew must not activate it."""
+    controller = start("controller")
+    latched = robot.peer.publisher(String, "robot_description", LATCHED)
+    text = robot_path(ROBOT).read_text()
+    latched.publish(String(data=text))
+    robot.effort()
+    assert change(robot.peer, Transition.TRANSITION_DEACTIVATE) and change(robot.peer, Transition.TRANSITION_CLEANUP)
+    robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command")
+    latched.publish(String(data=text + "<!-- another -->"))
+    assert controller.wait_for_output("it is used when the node is configured", 60.0)
+    assert state(robot.peer) == State.PRIMARY_STATE_UNCONFIGURED
+    assert change(robot.peer, Transition.TRANSITION_CONFIGURE) and change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    np.testing.assert_allclose(robot.effort(), rd.gravity_forces(model, Q), atol=1e-9)
+
+
+def test_a_configuration_that_has_failed_leaves_no_second_publisher_of_commands(robot, start):
+    controller = start("controller", autostart=False, wrench_parts__joints=["nobody"])
+    latched = robot.peer.publisher(String, "robot_description", LATCHED)
+    latched.publish(String(data=robot_path(ROBOT).read_text()))
+    assert controller.wait_for_output("a robot_description has arrived", 60.0)
+    assert not change(robot.peer, Transition.TRANSITION_CONFIGURE)
+    assert "nobody" in controller.output()
+    nothing = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY)
+    request = SetParameters.Request(parameters=[Parameter(name="wrench_parts.joints", value=nothing)])
+    assert robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request).results[0].successful
+    assert change(robot.peer, Transition.TRANSITION_CONFIGURE) and change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    robot.effort()
+    assert len(robot.peer.node.get_publishers_info_by_topic("/effort_controller/commands")) == 1
+
+
+def test_a_rotor_of_another_description_is_taken_over_and_one_that_was_set_stays(robot, start):
+    start("controller", autostart=False, armature__elbow=0.3)
+    latched = robot.peer.publisher(String, "robot_description", LATCHED)
+    for inertia in (0.1, 0.2):
+        described = rd.load_robot(ROBOT).description.with_joints({"shoulder": inertia, "elbow": inertia})
+        latched.publish(String(data=rd.to_urdf(rd.load_robot(ROBOT).replace(description=described))))
+        robot.peer.spin_for(0.5)
+        robot.peer.wait(lambda: change(robot.peer, Transition.TRANSITION_CONFIGURE), "the description")
+        request = GetParameters.Request(names=["armature.shoulder", "armature.elbow"])
+        values = robot.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", request).values
+        assert [x.double_value for x in values] == [inertia, 0.3]
+        assert change(robot.peer, Transition.TRANSITION_CLEANUP)
 
 
 def test_gains_change_while_running_and_nonsense_is_refused_with_a_reason(robot, start, model):
@@ -316,6 +361,7 @@ def test_hold_is_refused_while_there_is_nothing_to_hold(peer, start):
         ({"robot_description_file": ROBOT, "state_timeout": -1.0}, "state_timeout"),
         ({"robot_description_file": ROBOT, "joints": ["nobody"]}, "nobody"),
         ({"robot_description_file": ROBOT, "command_format": "telepathy"}, "multi_array"),
+        ({"robot_description_file": ROBOT, "cpu_affinity": [2**40]}, "cpu_affinity"),
     ],
 )
 def test_a_start_that_cannot_succeed_says_why_and_fails(start, parameters, words):

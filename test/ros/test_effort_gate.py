@@ -127,6 +127,31 @@ def test_commands_past_the_gate_are_reported(gate, peer):
     assert "remap them to /effort_gate/commands" in process.log.read_text()
 
 
+def test_a_gate_that_sees_no_speed_says_so(gate, peer):
+    _, publisher, heard = gate
+    reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
+    keep_sending(
+        peer, publisher, [1.0] * 6, lambda: said(reports, "no speed is watched", "speed_unknown"), "a report of it"
+    )
+    assert last(heard) == [1.0] * 6
+
+
+def test_it_does_not_brake_for_ever_by_a_state_that_is_repeated(start, peer):
+    """A driver whose sensor has died says the same again and again."""
+    heard = peer.listen(Float64MultiArray, OUT, 100)
+    start("effort_gate", robot_description_file="two_link", state_timeout=0.2, limits__shoulder__braking=5.0)
+    states = peer.publisher(JointState, "joint_states", 1)
+    peer.subscribed(states)
+    message = JointState(name=["shoulder", "elbow"], position=[0.0] * 2, velocity=[0.4, 0.0], effort=[0.0] * 2)
+    message.header.stamp.sec = 5
+    timer = peer.node.create_timer(0.01, lambda: states.publish(message))
+    peer.wait(lambda: last(heard) == [-2.0, 0.0], "braking")
+    peer.wait(lambda: last(heard) == [0.0, 0.0], "the end of braking", timeout=20.0)
+    peer.spin_for(0.5)
+    assert last(heard) == [0.0, 0.0]
+    peer.node.destroy_timer(timer)
+
+
 def test_it_ends_with_zero_effort_and_exit_code_zero(gate, peer):
     process, publisher, heard = gate
     keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")

@@ -486,6 +486,26 @@ MORE_CONTROLLER_FAULTS = (
         "activate",
     ),
     Fault(
+        STATE + "a recording of an hour ago is played back on the topic",
+        lambda s: s.played_back(0.6),
+        "safe command, deactivates itself",
+        "fault",
+        "activate",
+    ),
+    Fault(
+        STATE + "none, while the process is halted again and again",
+        lambda s: s.silent_and_halted(0.08, 12),
+        "safe command",
+        "stale_state",
+    ),
+    Fault(
+        "life cycle: shut down while active",
+        lambda s: s.shut_down(),
+        "safe command as the last message",
+        "",
+        "a new process",
+    ),
+    Fault(
         "set-point: an acceleration is NaN",
         lambda s: s.stream(point(Q, 0.0, [0.0, 0.0], [NAN, 0.0])),
         NO_MOTION,

@@ -97,6 +97,14 @@ def test_a_parameter_file_for_another_node_is_named(start, tmp_path):
     assert process.wait_for_output(f"{file} has nothing for /robot_simulator, only for /simulator", 60.0)
 
 
+@pytest.mark.middleware
+def test_a_string_that_looks_like_a_date_ends_no_node(start, tmp_path):
+    file = tmp_path / "given.yaml"
+    file.write_text("/**:\n  ros__parameters:\n    made: 2024-13-45\n")  # no date; PyYAML would make one of it
+    process = start("effort_gate", robot_description_file=ROBOT, params_file=file)
+    assert process.wait_for_output("waiting for commands", 60.0), process.output()
+
+
 @pytest.mark.parametrize(
     ("address", "node", "reached"),
     [

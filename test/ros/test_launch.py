@@ -226,6 +226,17 @@ def test_wrong_arguments_are_refused(installed, argument):
         decide(robot="sim", **{argument: "/no_such_file"})
 
 
+def test_a_misspelt_argument_is_refused_with_the_nearest(installed, monkeypatch):
+    """``ros2 launch`` passes over it: the gate would not be there, and nobody would know."""
+    monkeypatch.setattr(
+        "sys.argv", ["ros2", "launch", "robot_dynamics_ros", LAUNCH_FILE.name, "robot:=none", "gaet:=true"]
+    )
+    with pytest.raises(RobotDynamicsError, match=r"gaet.*'gate'"):
+        decide(robot="none")
+    monkeypatch.setattr("sys.argv", ["ros2", "launch", "mine", "mine.launch.py", "gaet:=true"])
+    assert decide(robot="none")  # an argument of the file that includes this one
+
+
 @pytest.mark.middleware
 def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path, monkeypatch):
     temporary = tmp_path / "temporary"

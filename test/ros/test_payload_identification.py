@@ -6,16 +6,34 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from rcl_interfaces.srv import GetParameters
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from support.peer import CONTROLLER
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
+from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 
 ROBOT, NODE = "six_axis", "payload_identification"
+
+
+def test_another_description_is_not_mixed_with_the_one_in_use(peer, start):
+    node = start(NODE)
+    descriptions = peer.publisher(String, "robot_description", LATCHED)
+    descriptions.publish(String(data=robot_path("two_link").read_text()))
+    peer.subscribed(descriptions)
+    names = ["armature.shoulder", "measured_effort_factor.shoulder"]
+    request = GetParameters.Request(names=names)
+
+    def known():
+        return all(v.type for v in peer.call(GetParameters, f"{NODE}/get_parameters", request).values)
+
+    peer.wait(known, "the first description to be used")
+    other = String(data=robot_path("three_link").read_text())
+    words = "another robot_description has arrived; it is not used"
+    peer.insist(descriptions, other, lambda: words in node.output(), "a report of the other description")
 
 
 @pytest.mark.parametrize("method", ["motion", "rest"])

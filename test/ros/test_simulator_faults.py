@@ -88,6 +88,16 @@ def test_a_clock_that_jumps_moves_the_stamps_and_not_the_robot(peer, start):
     assert np.abs(v).max() < 50.0
 
 
+def test_without_the_clock_that_it_is_to_have_its_stamps_go_on(peer, start):
+    """use_sim_time on this node only: stamps that begin again every 50 ms would be states that are too late."""
+    simulator = start("simulator", robot_description_file=ROBOT, use_sim_time=True)
+    states = peer.listen(JointState, "joint_states", 1000)
+    peer.wait(lambda: len(states) > 300, "joint states")
+    stamps = [stamp(m) for m in states]
+    assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
+    assert simulator.wait_for_output("no /clock arrives", 20.0)
+
+
 def test_a_halted_simulator_gives_up_the_lost_time_and_goes_on(peer, start):
     simulator = start("simulator", robot_description_file=ROBOT, holding_brakes=True)
     bench = Bench(peer)

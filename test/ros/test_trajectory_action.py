@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 import numpy as np
@@ -133,6 +134,19 @@ def test_cancelling_brings_the_arm_to_a_stop_and_holds(arm):
     arm.peer.wait(lambda: not arm.controller.reference[1].any(), "rest")
     assert START[0] < arm.controller.reference[0][0] < 1.5
     assert not FakeServer.latest.cancel(handle)
+
+
+def test_a_goal_that_is_still_being_prepared_can_be_cancelled(arm):
+    under_way = threading.Event()
+    arm.controller.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
+    handle = FakeServer.latest.send(arm.goal((6.0, [1.5, 0.5])))
+    arm.peer.spin_for(0.2)
+    assert FakeServer.latest.cancel(handle)
+    under_way.set()
+    assert arm.end(handle)[0] == "canceled"
+    arm.peer.spin_for(0.3)
+    np.testing.assert_allclose(arm.controller.reference[0], START)
+    assert arm.controller.goal is None
 
 
 def test_a_newer_goal_a_topic_and_a_hold_end_the_older_goal(arm):

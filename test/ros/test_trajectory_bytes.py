@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -61,6 +62,20 @@ def same(a, b):
     assert (a.effort is None) == (b.effort is None)
     if a.effort is not None:
         np.testing.assert_array_equal(a.effort, b.effort)
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_a_small_message_does_not_take_all_memory(extra):
+    """Room for 4000 points of 4000 joints is half a gigabyte; there is nothing to put into it."""
+    m = JointTrajectory(joint_names=[f"j{k}" for k in range(4000)], points=[JointTrajectoryPoint()] * 4000)
+    m.points[0] = JointTrajectoryPoint(positions=[0.0] * 4000 * extra)
+    raw = serialize_message(m)
+    tracemalloc.start()
+    with pytest.raises(rd.TrajectoryRejected, match="positions"):
+        trajectory_from_bytes(raw)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20 * len(raw)
 
 
 @settings(max_examples=60)

@@ -64,6 +64,12 @@ def test_a_state_is_passed_on_in_the_order_of_the_model():
     assert message.header.stamp == came.header.stamp
 
 
+def test_velocities_and_efforts_that_are_no_measurements_are_not_known():
+    live = LiveState(rd.load_robot("two_link"))
+    live.take(state(["shoulder", "elbow"], [0.1, 0.2], [1e200, 1.0], [1.0, 1e200]), 0.0)
+    assert live.v.tolist() == [0.0, 1.0] and live.efforts is None
+
+
 def test_velocities_give_the_acceleration():
     live = LiveState(rd.load_robot("two_link"))
     for k in range(30):
@@ -77,10 +83,11 @@ def test_velocities_give_the_acceleration():
     [
         state(["other"], [1.0]),
         state(["shoulder"], [float("nan")]),
+        state(["shoulder"], [1e300]),
         state(["shoulder", "elbow"], [1.0]),
         state(["shoulder"], [1.0], [1.0, 2.0]),
     ],
-    ids=["unrelated", "nan", "short", "long"],
+    ids=["unrelated", "nan", "absurd", "short", "long"],
 )
 def test_what_cannot_be_shown_leaves_the_last_state(message):
     live = LiveState(rd.load_robot("two_link"))
@@ -172,6 +179,49 @@ def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_b
 
 
 @pytest.mark.middleware
+def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_is_in_the_status(peer):
+    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+
+    from robot_dynamics_ros.ros.transport.reports import Rejections
+    from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
+
+    model, names = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant"}
+    link = model.link_names[-1]
+    robot = LiveRobot(peer.node, model, "", names, "computed", Rejections(peer.node.get_logger()))
+    topics = {
+        "plant/external_wrench": 3.0, f"plant/contact_wrenches/{link}": 5.0, "law/external_wrench_estimate": 7.0,
+    }  # fmt: skip
+    pushes = [(peer.publisher(WrenchStamped, topic), force) for topic, force in topics.items()]
+    states, reports = peer.publisher(JointState, "joint_states"), peer.publisher(DiagnosticArray, "/diagnostics")
+    collision = DiagnosticStatus(level=DiagnosticStatus.WARN, name="law: status", message="collision: holding")
+
+    def shown(known: float, estimated: float | None) -> bool:
+        """Publish everything; whether these forces are what a page shows."""
+        for publisher, force in pushes:
+            message = WrenchStamped()
+            message.header.frame_id, message.wrench.force.z = link, force
+            publisher.publish(message)
+        states.publish(state(model.joint_names, [0.1, 0.2], t=peer.node.get_clock().now().nanoseconds * 1e-9))
+        reports.publish(DiagnosticArray(status=[collision]))
+        robot.tick()
+        now = robot.state()
+        if now is None:
+            return False
+        found = [wrenches.get(link) for wrenches in (now.external, now.estimated)]
+        return [None if wrench is None else float(wrench[5]) for wrench in found] == [known, estimated]
+
+    peer.wait(lambda: shown(3.0, None), "the known wrench alone")
+    for what in ("contacts", "estimated"):
+        robot.want(what, True)
+    peer.wait(lambda: shown(8.0, 7.0), "the known wrench with the contact, and the estimate")
+    peer.wait(lambda: shown(8.0, 7.0) and "controller: collision: holding ⚠" in robot.status(), "the collision")
+    for what in ("contacts", "estimated"):
+        robot.want(what, False)
+    peer.wait(lambda: shown(3.0, None), "the known wrench alone, once nobody looks")
+    robot.close()
+
+
+@pytest.mark.middleware
 def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     """Hold, go there, a gain within the controller's limits and one beyond, a payload, pause, step, reset."""
     from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -202,7 +252,8 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     assert gain.value < gain.upper <= 4.0 * gain.value
     assert not any(name.startswith("gains.") for name in found)  # this law does not use them
     assert "robustness.friction_trust" not in found  # would change nothing now
-    assert "payload.mass" in found
+    units = {name: found[name].unit for name in (gain.name, "robustness.rejected_effort", "payload.mass")}
+    assert units == {gain.name: "rad/s", "robustness.rejected_effort": "", "payload.mass": "kg"}
 
     def ask(work, answer: str) -> None:
         """Ask until it is answered so: the other side may not be ready yet, and an answer may be lost."""

@@ -1,11 +1,14 @@
 """Pacing against a clock that the test owns."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation import Lockstep, RealTimePacer
+from robot_dynamics_ros.simulation.pacing import StampOrigin
 
 MS = 1_000_000
 
@@ -164,3 +167,30 @@ def test_lag_is_what_is_still_to_be_made_up_for():
     assert pacer.lag(now + 10_000_000_000) <= 100_000_000
     pacer.pause(now + 10_000_000_000)
     assert pacer.lag(now + 20_000_000_000) == 0
+
+
+def test_stamps_do_not_go_back_when_the_process_stands_still_between_two_clocks():
+    """Whatever moment it stands still in, and for how long; a clock that is set is followed."""
+    pacer, origin, rng = RealTimePacer(0.002, max_catch_up=0.1, max_burst=20), StampOrigin(), random.Random(3)
+    now, offset, steps, stamps = 0, 1_700_000_000_000_000_000, 0, []
+
+    def steady() -> int:
+        nonlocal now
+        now += 100 if rng.random() < 0.9 else rng.randrange(400_000_000)  # the process stood still before it read
+        return now
+
+    def clock() -> int:
+        return steady() + offset
+
+    pacer.start(now)
+    for cycle in range(3000):
+        now += 2_000_000
+        steps += pacer.poll(steady()).steps
+        if cycle == 1500:
+            offset -= 3_600_000_000_000
+            before, stamps = stamps, []
+            assert before == sorted(before)
+        stamp = steps * 2_000_000 + origin.follow(steps * 2_000_000, pacer, steady, clock)
+        if cycle < 1500 or abs(stamp - now - offset) < 1_000_000_000:
+            stamps.append(stamp)
+    assert stamps == sorted(stamps) and len(stamps) > 1000

@@ -5,13 +5,12 @@ from robot_dynamics_ros.control.guards import Guards
 
 
 def limited(model, settings=None, idle=None):
-    """The memory of a cycle with the limits of a robot, as Python sees it, and the limits."""
+    """The memory of a cycle with the limits of a robot, as Python sees it."""
     memory, _ = cycle_memory(model)
-    guards = Guards(model, settings, idle)
-    guards.load(memory)
     if idle is not None:
         memory["commanded"][idle] = 0
-    return memory.python, guards
+    Guards(model, settings).load(memory)
+    return memory.python
 
 
 def put(p, **rows):

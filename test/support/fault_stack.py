@@ -223,9 +223,9 @@ class ControllerStack(Stack):
             self._states.publish(message)
             self.peer.spin_for(0.005)
 
-    def shifted(self, seconds: float) -> JointState:
-        """A good state whose stamp is off by so much."""
-        message = self.state()
+    def shifted(self, seconds: float, **changes: Any) -> JointState:
+        """A good state, or one with changes, whose stamp is off by so much."""
+        message = self.state(**changes)
         message.header.stamp.sec += int(seconds)
         return message
 
@@ -274,6 +274,33 @@ class ControllerStack(Stack):
         self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
         self.peer.node.destroy_publisher(other)
+
+    def played_back(self, seconds: float) -> None:
+        """A recording of an hour ago is played back on the same topic, which ends in a fault.  Ends with an activation."""
+        other = self.peer.publisher(JointState, "joint_states", 1)
+        old = {"position": -Q, "velocity": [1.0, -1.0]}
+        timer = self.peer.node.create_timer(0.007, lambda: other.publish(self.shifted(-3600, **old)))
+        self.peer.spin_for(seconds)
+        self.peer.node.destroy_timer(timer)
+        self.peer.node.destroy_publisher(other)
+        self.peer.spin_for(0.5)
+        assert self.at_the_end(), "the safe command stands"
+        assert self.change(Transition.TRANSITION_ACTIVATE)
+
+    def silent_and_halted(self, seconds: float, times: int) -> None:
+        """No joint states, while the process stops again and again, and never runs for long."""
+        self._timer.cancel()
+        for _ in range(times):
+            self.freeze(seconds)
+            self.peer.spin_for(0.01)
+        assert self.at_the_end(), "the safe command stands"
+        self._timer.reset()
+
+    def shut_down(self) -> None:
+        """The last transition of the life cycle, while the arm is held; then another process."""
+        assert self.change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+        self.peer.wait(self.at_the_end, "the safe command")
+        self.end(signal.SIGTERM)
 
     def elsewhere(self, seconds: float) -> None:
         """From one state to the next the arm is in another place, and stays there."""

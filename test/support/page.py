@@ -117,20 +117,27 @@ def pixels(browser: Any) -> Any:
     return picture[y : y + height, x : x + width], (x, y)
 
 
+def _mouse(browser: Any, kind: str, point: tuple[float, float], **more: Any) -> None:
+    browser.call("Input.dispatchMouseEvent", type=kind, x=float(point[0]), y=float(point[1]), **more)
+
+
+def click(browser: Any, point: tuple[float, float]) -> None:
+    """Click a pixel of a page with the left button."""
+    _mouse(browser, "mouseMoved", point)
+    _mouse(browser, "mousePressed", point, button="left", buttons=1, clickCount=1)
+    _mouse(browser, "mouseReleased", point, button="left", buttons=0, clickCount=1)
+
+
 def drag(browser: Any, start: tuple[float, float], end: tuple[float, float], until: Any, seconds: float) -> None:
     """Press the left button at one pixel of a page, move to another, wait until something holds, release.
 
     Args:
         seconds: that are waited at most.
     """
-
-    def mouse(kind: str, point: tuple[float, float], **more: Any) -> None:
-        browser.call("Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], **more)
-
-    mouse("mouseMoved", start)
-    mouse("mousePressed", start, button="left", buttons=1, clickCount=1)
+    _mouse(browser, "mouseMoved", start)
+    _mouse(browser, "mousePressed", start, button="left", buttons=1, clickCount=1)
     for k in range(1, 9):
         point = tuple(a + (b - a) * k / 8.0 for a, b in zip(start, end, strict=True))
-        mouse("mouseMoved", point, button="left", buttons=1)  # type: ignore[arg-type]
+        _mouse(browser, "mouseMoved", point, button="left", buttons=1)  # type: ignore[arg-type]
     browser.wait(until, seconds)
-    mouse("mouseReleased", end, button="left", buttons=0, clickCount=1)
+    _mouse(browser, "mouseReleased", end, button="left", buttons=0, clickCount=1)

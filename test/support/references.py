@@ -26,7 +26,9 @@ class Reference:
     def copy(self, table=None, deceleration=None, **options):
         """The same, with other settings from now on."""
         old = self.generator
-        new = Reference(table or self.table, old.deceleration if deceleration is None else deceleration, **options)
+        new = Reference(
+            table or self.table, old.memory["deceleration"] if deceleration is None else deceleration, **options
+        )
         made = new.generator
         settings = {name: made.memory[name].copy() for name in ("lower", "upper", "continuous", "velocity_limit")}
         settings |= {name: made.memory[name].copy() for name in ("max_step", "stream_timeout", "deceleration")}

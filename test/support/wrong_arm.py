@@ -42,13 +42,14 @@ class WrongArm:
         frozen: number of a joint whose encoder does not move; -1: none.
         loose: number of a joint without brake.
         lifts: the driver adds gravity to commands.
-        silent_after, nan_after: number of readings after which none comes, or NaN.
+        silent_after, nan_after, hung_after, clock_after: number of readings after which none comes, NaN, the same one again and
+            again, or those of a clock that was set back.
         seed: of the noise.
         home: (3,) rad, where it stands.
     """
 
     def __init__(self, truth, *, signs=1.0, order=slice(None), delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
-                 nan_after=10**9, noise=NOISE, seed=0, home=HOME):  # fmt: skip
+                 nan_after=10**9, hung_after=10**9, clock_after=10**9, noise=NOISE, seed=0, home=HOME):  # fmt: skip
         self.model, self.signs, self.play, self.frozen, self.lifts = (
             truth,
             signs * np.ones(truth.nv),
@@ -63,6 +64,7 @@ class WrongArm:
         self.under_way = deque([None] * delay)
         self.command, self.silence, self.readings = None, 10**9, 0
         self.silent_after, self.nan_after = silent_after, nan_after
+        self.hung_after, self.clock_after, self.last = hung_after, clock_after, None
         self.shown, self.start = home.copy(), home.copy()
         self.way, self.speed = [], []
 
@@ -100,7 +102,9 @@ class WrongArm:
             v[self.frozen] = 0.0
         if self.readings > self.nan_after:
             q[0] = np.nan
-        return ArmState(self.readings * PERIOD, q, v, effort)
+        if self.readings <= self.hung_after:
+            self.last = ArmState(self.readings * PERIOD - 3600.0 * (self.readings > self.clock_after), q, v, effort)
+        return self.last
 
     def farthest(self):
         """rad, from where it stood."""

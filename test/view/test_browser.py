@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.bags import write_bag
 from support.example_robots import example_urdfs, name_of
-from support.page import PATIENCE, camera_message, pixels, robot_on, wait_for
+from support.page import PATIENCE, camera_message, click, pixels, robot_on, wait_for
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -23,7 +23,7 @@ pytest.importorskip("viser")
 pytest.importorskip("PIL")
 
 from robot_dynamics_ros.view.bodies import Bodies
-from robot_dynamics_ros.view.film import open_page
+from robot_dynamics_ros.view.film import open_page, painter, settled
 from robot_dynamics_ros.view.headless import Browser, find_browser
 from robot_dynamics_ros.view.motion import Motion
 from robot_dynamics_ros.view.nodes import RobotNodes
@@ -125,6 +125,17 @@ def change(handle, value) -> bytes:
     return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": value}})
 
 
+def pixel(camera, shape: tuple[int, int], point: np.ndarray) -> tuple[int, int]:
+    """Column and row where a pinhole camera with a picture of (height, width) sees a point."""
+    height, width = shape
+    w, *v = camera.wxyz
+    u = np.array(v)
+    out = point - camera.position
+    x, y, z = out + 2.0 * np.cross(-u, np.cross(-u, out) + w * out)
+    f = 0.5 * height / np.tan(0.5 * camera.fov)
+    return round(0.5 * width + f * x / z), round(0.5 * height + f * y / z)
+
+
 def magenta(picture: np.ndarray) -> np.ndarray:
     r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
     return (r > g + 60) & (b > g + 20)
@@ -150,24 +161,15 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
             layers._boxes[name].value = False
         layers._boxes["forces"].value = True
         viewer.update()
-        client = next(iter(viewer.window.server.get_clients().values()))
-        camera = client.camera
-        height, width = still.shape[:2]
+        camera = next(iter(viewer.window.server.get_clients().values())).camera
+        shape = still.shape[:2]
         arrows, scale = viewer.robots[0].source.state().wrenches, layers.scale()
         segments = arrows.segments("forces", scale.force)
-
-        def seen(point: np.ndarray) -> tuple[int, int]:
-            w, *v = camera.wxyz
-            u = np.array(v)
-            out = point - camera.position
-            local_ = out + 2.0 * np.cross(-u, np.cross(-u, out) + w * out)
-            f = 0.5 * height / np.tan(0.5 * camera.fov)
-            return round(0.5 * width + f * local_[0] / local_[2]), round(0.5 * height + f * local_[1] / local_[2])
 
         def seen_along() -> bool:
             picture, _ = pixels(browser)
             for start, end in segments:
-                u, v = seen(0.5 * (start + end))
+                u, v = pixel(camera, shape, 0.5 * (start + end))
                 if not magenta(picture[v - 4 : v + 5, u - 4 : u + 5]).any():
                     return False
             return True
@@ -187,6 +189,42 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         assert browser.wait(lambda: not seen_along(), PATIENCE)
         assert not browser.errors
         assert all(map(local, browser.requests)), [a[:80] for a in browser.requests]
+
+
+def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_large():
+    """In a window that has room for the panels: the link's numbers, the replay's time, the field's number as it was."""
+    arm = rd.load_robot("six_axis")
+    text = "document.body.innerText"
+    with (
+        Browser(1100, 800, pause=0.1) as browser,
+        rd.view(arm, rd.simulate(arm, duration=0.5, q0=[0.3, -1.2, 1.0, 0.1, 0.5, 0.0]), port=0) as viewer,
+    ):
+        page = open_page(viewer.address, browser, lambda: viewer.pages)
+        view = page.views[0]
+        view.player.pause()
+        view.layers._boxes["centres"].value = False
+        assert browser.drawn(PATIENCE)
+        picture, place = pixels(browser)
+        middle = view.nodes.poses[arm.link_index("upper_arm_link")] @ [*arm.link("upper_arm_link").inertia.com, 1.0]
+        click(browser, np.add(place, pixel(page.client.camera, picture.shape[:2], middle[:3])))
+        assert browser.wait(f"{text}.includes('link upper_arm_link: 8.06 kg')", PATIENCE)
+        assert browser.wait(f"{text}.includes('joint shoulder_lift_joint, in its axes x, y, z:')", PATIENCE)
+
+        browser.run("[...document.querySelectorAll('*')].findLast((part) => part.textContent === 'Plot').click()")
+        over = "document.querySelector('.u-over').getBoundingClientRect()"
+        assert browser.wait(f"document.querySelector('.u-over') && {over}.width > 50", PATIENCE)
+        browser.run("document.querySelector('.u-over').scrollIntoView({block: 'center'})")
+        assert browser.drawn(PATIENCE)
+        x, y, width, height = browser.run(f"(({{x, y, width, height}}) => [x, y, width, height])({over})")
+        click(browser, (x + 0.25 * width, y + 0.5 * height))
+        assert wait_for(lambda: abs(view.player._time.value - 0.125) < 0.01, PATIENCE)
+
+        field = f"document.getElementById('{view.layers._force._impl.uuid}').parentElement.querySelector('input:not([type=hidden])')"
+        browser.run(f"{field}.select()")
+        browser.call("Input.insertText", text="500")
+        assert wait_for(lambda: viewer.window.guard.refused["bad_value"], PATIENCE)
+        assert browser.wait(f"{field}.value === '1'", PATIENCE)
+        assert not browser.errors
 
 
 SLIDER = """<robot name="slider"><link name="rail"/>
@@ -394,6 +432,27 @@ def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):
         assert all(a.startswith(("data:", "blob:", "file:")) for a in browser.requests)
     finally:
         browser.call("Network.emulateNetworkConditions", offline=False, **network)
+
+
+def test_a_picture_waits_for_its_letters(browser):
+    """They are made one a picture where making one takes long; until all are there, none is drawn."""
+    slow = """const fill = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (...what) {
+            for (const end = performance.now() + 10; performance.now() < end;);
+            return fill.apply(this, what);
+        };"""
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {slow} }}")
+    try:
+        with rd.view(rd.load_robot("two_link"), port=0) as viewer:
+            page = open_page(viewer.address, browser, lambda: viewer.pages)
+            paint = painter(page.client, 320, 240, page.view_point(320 / 240))
+            picture = settled(paint, browser).astype(int)
+            for label in page.views[0].nodes._labels.values():
+                label.visible = False
+            page.client.flush()
+            assert (np.abs(picture - settled(paint, browser)).sum(axis=2) > 200).sum() > 100
+    finally:
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
 
 
 def test_a_recording_becomes_a_film_and_a_view_a_picture(tmp_path):

@@ -145,7 +145,7 @@ def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
     with controlled(arm, controls) as viewer, Page(viewer.address) as page:
         panel = robot_on(viewer).panel
         assert wait_for(lambda: len(panel._adjusted) == 2)
-        assert panel._adjusted["gains.elbow.p"][0].label == "p [1/s^2]"
+        assert panel._adjusted["gains.elbow.p"].label == "p [1/s^2]"
         assert panel._groups["elbow"].label == "elbow"
         page.set(labelled(viewer)["payload on"], "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1])
         assert wait_for(lambda: chosen)
@@ -174,6 +174,26 @@ def test_a_link_that_was_clicked_is_hidden_until_all_are_shown():
         assert sum(seen()) == len(arm.link_names) - 1
         page.set(buttons, "show all")
         assert wait_for(lambda: all(seen()))
+
+
+def test_a_picture_that_fails_once_is_not_the_last():
+    limb = rd.limb(2)
+    with rd.view(limb, [0.0, 0.0], port=0) as viewer, Page(viewer.address):
+        view = robot_on(viewer)
+        draw, failed = view._draw, []
+
+        def fails_once(shown) -> None:
+            if not failed:
+                failed.append(shown)
+                raise RuntimeError("deque mutated during iteration")
+            draw(shown)
+
+        view._draw = fails_once
+        viewer.show([0.5, 0.0])
+        assert wait_for(lambda: failed)
+        viewer.show([1.0, 0.0])
+        expected = rd.link_poses(limb, [1.0, 0.0])
+        assert wait_for(lambda: np.abs(view.nodes.poses - expected).max() < 1e-9)
 
 
 def test_a_person_turns_the_camera_of_the_own_page_only():
@@ -228,6 +248,24 @@ def test_a_camera_follows_a_link_and_no_other_page_does():
         np.testing.assert_allclose(one.client.camera.look_at, end, atol=1e-3)
         page.set(views, "fit")
         assert wait_for(lambda: not one._followed)
+
+
+def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebody_else_has_changed_it(monkeypatch):
+    arm, controls = rd.load_robot("two_link"), Recorder()
+    values = [25.0]
+    controls.adjustables = lambda: (Adjustable("gains.elbow.p", "p", 0.0, 100.0, values[-1], "1/s^2"),)
+    controls.adjust = lambda name, value: "refused" if value > 40.0 else values.append(value) or "changed"
+    with controlled(arm, controls) as viewer, Page(viewer.address) as page, Page(viewer.address):
+        panels = [robot_on(viewer, k).panel for k in (0, 1)]
+        assert wait_for(lambda: all(panel._adjusted for panel in panels))
+        sliders = [panel._adjusted["gains.elbow.p"] for panel in panels]
+        monkeypatch.setattr(panels[0], "PATIENCE", 0.5)
+        page.set(sliders[0], 30.0)
+        assert wait_for(lambda: sliders[1].value == 30.0)
+        page.set(sliders[0], 50.0)
+        assert wait_for(lambda: "refused" in panels[0]._answer.content)
+        assert wait_for(lambda: sliders[0].value == 30.0)
+        assert values == [25.0, 30.0]
 
 
 def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(monkeypatch):

@@ -87,6 +87,22 @@ def test_the_figure_of_a_run_has_degrees_and_no_noise(tmp_path):
         rd.plot_run(run, reference=run.q[:5])
 
 
+def test_curves_that_lie_on_one_another_are_all_seen():
+    """The first two joints of this arm lie on one point: their moments are alike."""
+    from matplotlib.colors import to_rgb
+
+    figure = rd.plot_run(rd.simulate(rd.load_robot("six_axis"), duration=0.1, record_wrenches=True))
+    figure.canvas.draw()
+    axis = next(axis for axis in figure.axes if "moment" in axis.get_title(loc="left"))
+    left, bottom, right, top = (round(x) for x in axis.get_window_extent().extents)
+    picture = np.asarray(figure.canvas.buffer_rgba())[::-1][bottom:top, left:right, :3].astype(int)
+    assert np.abs(axis.lines[0].get_ydata() - axis.lines[1].get_ydata()).max() < 0.5
+    for line in axis.lines[:2]:
+        colour = np.round(255 * np.array(to_rgb(line.get_color())))
+        columns = (np.abs(picture - colour).sum(axis=2) < 30).any(axis=0)
+        assert columns.sum() > 0.2 * len(columns)
+
+
 def test_angles_and_lengths_are_not_mixed():
     text = """<robot name="r"><link name="a"/>{}</robot>""".format(
         "".join(

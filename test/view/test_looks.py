@@ -147,13 +147,54 @@ def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does_unl
     mesh = next(s for s in read_looks(model).visuals if s.kind == "mesh")
     (part,) = triangles(mesh)
     with rd.view(model, port=0) as viewer, Page(viewer.address):
-        drawn = [piece.handle.color for piece in robot_on(viewer).nodes.bodies.layers["visuals"]]
+        bodies = robot_on(viewer).nodes.bodies
+        bodies.clear(False)
+        drawn = [piece.handle.color for piece in bodies.layers["visuals"]]
     assert drawn[1] == (255, 0, 0)
     assert mesh.colour == (0.0, 0.0, 1.0, 1.0)
     assert own_colour(part) == (1.0, 0.0, 0.0, 1.0)
     np.testing.assert_allclose(part.vertices.sum(axis=0), (1.0, 0.0, 2.0), atol=1e-6)
     mesh = next(s for s in read_looks(model, up_axis=True).visuals if s.kind == "mesh")
     np.testing.assert_allclose(triangles(mesh)[0].vertices.sum(axis=0), upright, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["texture", "colours"])
+def test_a_mesh_with_many_colours_is_see_through_and_painted_as_others_are(tmp_path, kind):
+    """As another program reads back what the page is sent."""
+    import io
+
+    from PIL import Image
+
+    box = trimesh.creation.box()
+    if kind == "texture":
+        image = Image.fromarray(np.arange(192, dtype=np.uint8).reshape(8, 8, 3))
+        box.visual = trimesh.visual.TextureVisuals(uv=box.vertices[:, :2] + 0.5, image=image)
+    else:
+        box.visual.vertex_colors = [(30 * k, 255 - 30 * k, 0, 255) for k in range(8)]
+    box.export(tmp_path / "part.glb")
+    (tmp_path / "robot.urdf").write_text(URDF.format(mesh='<mesh filename="part.glb"/>'))
+    with rd.view(rd.load_urdf(tmp_path / "robot.urdf"), port=0) as viewer, Page(viewer.address):
+        bodies = robot_on(viewer).nodes.bodies
+        (piece,) = (piece for piece in bodies.layers["visuals"] if piece.part is not None)
+
+        def sent():
+            (part,) = trimesh.load_scene(io.BytesIO(piece.handle.glb_data), file_type="glb").geometry.values()
+            return part.visual
+
+        see_through = sent().material
+        bodies.tint({"base": 1.0})
+        painted = sent().material
+        bodies.clear(False)
+        solid = sent().material
+        bodies.tint(None)
+        described = sent()
+    assert [m.alphaMode for m in (see_through, painted, solid)] == ["BLEND", "BLEND", "OPAQUE"]
+    assert [m.baseColorFactor[3] for m in (see_through, painted, solid)] == [76, 76, 255]
+    assert see_through.baseColorTexture is not None
+    yellow = 255.0 * (np.array([0.993, 0.906, 0.144]) ** 2.2)  # the brightest of viridis, linear
+    np.testing.assert_allclose(painted.baseColorFactor[:3], yellow, atol=1.5)
+    assert painted.baseColorTexture is None
+    assert described.kind == ("texture" if kind == "texture" else "vertex")
 
 
 def test_a_mesh_without_triangles_tells_the_first_fault_of_its_file(tmp_path):

@@ -142,7 +142,7 @@ def test_patterns():
 def test_the_delay_of_the_differentiated_velocity_is_the_stated_one(cutoff):
     """1 / (2 π cutoff) and half a period, for motions slower than the filter."""
     dt, w = 0.001, 2.0
-    p, _ = limited(rd.load_robot("pendulum"))
+    p = limited(rd.load_robot("pendulum"))
     t = np.arange(5000) * dt
     out = []
     for x in t:

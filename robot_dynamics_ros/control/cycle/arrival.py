@@ -28,6 +28,8 @@ DIVERGENCE = 30.0
 RUNAWAY_SPEED = 0.36
 """Share of its velocity limit by which it is then faster than its reference, if its acceleration has grown e-fold; a state
 counts for 0.5 at most of the logarithm, all for 1.5."""
+RETURNS = 5.5
+"""Times that the stamps may run back, one of them forgotten each second: resets of a simulation are rarer."""
 ROOM = 2.0
 """How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
 
@@ -35,7 +37,7 @@ ROOM = 2.0
 def arrive(p: CycleMemory) -> int:
     """Judge the state in ``arrived``, ``time``.
 
-    NOT_FINITE, JUMP, STILL and LATE drop it.  ELSEWHERE, CONTRADICTED, TOO_FAST, RUNAWAY and LOST are faults.  FIRST,
+    NOT_FINITE, JUMP, STILL and LATE drop it.  ELSEWHERE, CONTRADICTED, TOO_FAST, RUNAWAY, FROZEN, LOST and CLOCKS are faults.  FIRST,
     BACKWARDS, RECOVERED and RESUMED take it as a new start.
     """
     for i in range(p.nv):
@@ -64,12 +66,16 @@ def arrive(p: CycleMemory) -> int:
     if was_started == 0:
         return verdicts.FIRST
     if since < 0:
+        p.returns[0] = p.returns[0] + 1.0
+        if p.returns[0] > RETURNS:
+            return verdicts.CLOCKS
         return verdicts.BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
         if p.adrift[0] == 1:
             return verdicts.LOST
         return verdicts.RECOVERED
     p.adrift[0] = 0
+    p.returns[0] = max(p.returns[0] - p.dt[0], 0.0)
     if p.mode[0] == SAFE:
         return verdicts.RESUMED
     if p.fresh[0] == 1:
@@ -145,7 +151,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
 
     Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
     RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
-    that: the law drives it the wrong way.
+    that: the law drives it the wrong way.  FROZEN: see :func:`is_frozen`.
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
@@ -156,8 +162,10 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.agreement[i] = keep * p.agreement[i] + gone * told
         p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
         agreement = p.agreement[i] / max(p.travel[i], least)
-        if p.travel[i] > least and (agreement < -0.5 or differs_as_degrees(agreement)):
+        if p.travel[i] > least and (agreement < -0.5 or (gone != 0.0 and differs_as_degrees(agreement))):
             return verdicts.CONTRADICTED
+        if p.commanded[i] == 1 and is_frozen(p, i, gone, told, keep):
+            return verdicts.FROZEN
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
@@ -180,6 +188,14 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
     return verdicts.DONE
 
 
+def is_frozen(p: CycleMemory, i: int, gone: float, told: float, keep: float) -> bool:
+    """Whether the position of joint ``i`` has not changed in any digit, although its velocity says that it moves: a dead encoder."""
+    p.hidden[i] = keep * (p.hidden[i] + told)
+    if gone != 0.0:
+        p.hidden[i] = 0.0
+    return abs(p.hidden[i]) > LEAST_WAY
+
+
 def take_state(p: CycleMemory) -> None:
     """Go on from this state."""
     for i in range(p.nv):
@@ -196,7 +212,7 @@ def begin_afresh(p: CycleMemory) -> None:
         p.q[i] = p.arrived[0, i]
         p.v[i] = p.arrived[1, i]
         p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.change[i] = 0.0, 0.0, 0.0, 0.0, 0.0
-        p.fast[i], p.astray[i] = 0, 0.0
+        p.fast[i], p.astray[i], p.hidden[i] = 0, 0.0, 0.0
     p.blending[0] = 0
     p.adrift[0] = 0
     p.differentiates[0] = 0

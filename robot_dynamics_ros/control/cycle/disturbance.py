@@ -75,6 +75,13 @@ MOST_PULSE = 0.25
 """Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
 
 
+def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
+    """Assume this share of the rotors in ``assumed_rotor``, and reject this share of the effort at most."""
+    for i in range(p.nv):
+        p.assumed_rotor[i] = rotor_share * p.assumed_rotor[i]
+        p.largest_rejected[i] = rejected_effort * p.effort_size[i]
+
+
 def reject_disturbances(p: CycleMemory) -> None:
     """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback."""
     dt = p.dt[0]
@@ -123,7 +130,12 @@ def reject_disturbances(p: CycleMemory) -> None:
             p.moving[0, i] = p.moving[0, i] + dt
             p.moving[1, i] = p.moving[1, i] + dt * abs(p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i])
             p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
-        p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * p.claimed[i]
+        described = p.claimed[i]
+        if pulse > 0.0:  # a joint that stands has its friction against the pulse
+            described = described + p.dry[i]
+        elif pulse < 0.0:
+            described = described - p.dry[i]
+        p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * described
 
 
 def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
@@ -278,7 +290,8 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """h: pulses move a joint that is stuck at rest beyond the band.
 
     What breaks a joint free is more than what its friction then takes.  The loop is late, so the joint would slip far;
-    a pulse is over before.  Between pulses the loop sees what the last one did.  A joint that turns back slowly looks stuck
+    a pulse is over before.  Between pulses the loop sees what the last one did.  The friction of the description that motion
+    has confirmed is added to it.  A joint that turns back slowly looks stuck
     too: if friction F is all that stops it, a step goes on by SLIP step / (2 F) after its pulse, and may not pass the band.
     """
     scale, beyond = p.scale[i], p.held_back[i]
@@ -299,7 +312,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
         slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
-        friction = max(p.stiction[i] + p.trust[i] * p.dry[i], p.pulse[i])  # in motion, or withstood since
+        friction = max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]  # in motion, or withstood since
         if friction < SLIP / (2.0 * BAND) * step:
             rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
             step = min(step, slip * rate * rate)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import cos, pi
 
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
+from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 
 def integrate(p: CycleMemory) -> None:
@@ -22,6 +23,18 @@ def integrate(p: CycleMemory) -> None:
             if not p.saturated[i] * p.error[0, i] > 0.0:
                 z = z + p.error[0, i] * p.dt[0]
             p.z[i] = max(min(z, p.integral_bound[i]), -p.integral_bound[i])
+
+
+def take_integral_gain(p: CycleMemory, gain: Vector) -> None:
+    """Ki z goes on where it was."""
+    p.integrates[0] = 0
+    for i in range(p.nv):
+        share, bound = 0.0, 0.0
+        if gain[i] > 0.0:
+            p.integrates[0] = 1
+            share, bound = p.integral_gain[i] / gain[i], p.integral_clamp[i] / gain[i]
+        p.z[i] = share * p.z[i]
+        p.integral_gain[i], p.integral_bound[i] = gain[i], bound
 
 
 def evaluate_law(p: CycleMemory) -> None:

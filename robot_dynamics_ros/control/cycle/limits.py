@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 
 from robot_dynamics_ros.control.cycle.law import effort_is_finite, silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
+from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
@@ -22,6 +23,35 @@ FADE = 0.1
 ROUNDING = 1e-6
 """Share of an effort that is no violation: a change of law begins with the command before, which may be the limit itself."""
 TINY = 1e-9
+STOP_TIME = 0.25
+"""A speed limit is given up within this time where no deceleration is configured, s."""
+PLAIN_DECELERATION = 5.0
+"""Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²."""
+
+
+def narrow_limits(
+    p: CycleMemory, largest_effort: Vector, effort_scale: float, velocity_scale: float, position_margin: float
+) -> None:
+    """Narrow the limits of the description, which are in the memory; motion of joints that are not commanded has none.
+
+    A ``deceleration`` of 0 stands for one that takes the joint from its velocity limit to rest.
+    """
+    for i in range(p.nv):
+        p.effort_limit[i] = min(p.effort_limit[i], largest_effort[i]) * effort_scale
+        p.velocity_limit[i] = p.velocity_limit[i] * velocity_scale
+        if p.deceleration[i] == 0.0:
+            p.deceleration[i] = usual_deceleration(p.velocity_limit[i])
+        if p.commanded[i] == 0:
+            p.lower[i], p.upper[i], p.velocity_limit[i] = -inf, inf, inf
+        p.margin[i] = min(position_margin, 0.25 * (p.upper[i] - p.lower[i]))
+        p.creep[i] = LAST * p.zone_rate[0] * p.margin[i]
+
+
+def usual_deceleration(velocity_limit: float) -> float:
+    """From a velocity limit to rest in STOP_TIME; without a limit, PLAIN_DECELERATION."""
+    if isfinite(velocity_limit) and velocity_limit > 0.0:
+        return velocity_limit / STOP_TIME
+    return PLAIN_DECELERATION
 
 
 def limit(p: CycleMemory) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.memory import ROBOT_FUNCTIONS, CycleMemory
-from robot_dynamics_ros.control.cycle.reactions import choose_rejection
+from robot_dynamics_ros.control.cycle.reactions import begin_law
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
-from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.result import Goal
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -27,13 +27,9 @@ UNLIMITED = 100.0
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
     """Evaluate this law, with its gains; without code it is called in Python."""
-    memory["own_law"][0], memory["inverts"][0] = code is None, law.inverts_dynamics
-    choose_rejection(memory.python)
-    memory["tracks"][0], memory["integrates"][0] = law.tracks, law.integrates
-    if law.integrates:
-        ki, clamp = law.ki, law.i_clamp  # type: ignore[attr-defined]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            memory["integral_bound"][:] = np.where(ki > 0.0, clamp / ki, 0.0)
+    memory["own_law"][0], memory["inverts"][0], memory["tracks"][0] = code is None, law.inverts_dynamics, law.tracks
+    ki, memory["integral_clamp"][:] = (law.ki, law.i_clamp) if law.integrates else (0.0, np.inf)  # type: ignore[attr-defined]
+    begin_law(memory.python, np.broadcast_to(ki, memory["z"].shape))
     if code is None:
         return
     memory.exchange("law_after", code.after)
@@ -53,8 +49,8 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, m
     sizes = joint_sizes(model)
     for name in ("effort_size", "scale", "largest_rotor"):
         memory[name][:] = sizes[name]
-    memory["assumed_rotor"][:] = robustness.rotor_share * sizes["unknown_rotor"]
-    memory["largest_rejected"][:] = robustness.rejected_effort * sizes["effort_size"]
+    memory["assumed_rotor"][:] = sizes["unknown_rotor"]
+    scale_rejection(memory.python, robustness.rotor_share, robustness.rejected_effort)
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
     memory["first_trust"][0] = robustness.friction_trust
 
@@ -88,19 +84,11 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
         memory.exchange(name, function)
 
 
-def load_reference(memory: Memory[CycleMemory], reference: ReferenceGenerator, t: int, *, add_efforts: bool) -> None:
-    """Follow the reference from ``t``, ns, on, and watch over the active goal."""
-    coefficients, memory["due"][0] = reference.load(t)
-    memory["knot"][0], memory["piece"][:], memory["piece_effort"][:] = t, coefficients[:6], coefficients[6:]
-    memory["adds_feedforward"][0] = add_efforts and reference.with_effort
-    _load_goal(memory, reference.active_goal)
-
-
-def _load_goal(memory: Memory[CycleMemory], goal: Goal | None) -> None:
-    memory["goal_open"][0] = goal is not None
+def load_tolerances(memory: Memory[CycleMemory], goal: Goal | None) -> None:
+    """Watch over the active goal."""
     if goal is None:
         return
     tolerances = goal.tolerances
-    memory["goal_end"][0], memory["goal_time"][0] = goal.end, nanoseconds(tolerances.goal_time)
+    memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
     memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
     memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity

@@ -113,6 +113,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     last: Integers = integers(1, unit="ns", meaning="newest stamp")
     started: Integers = integers(1, meaning="1 once a state has arrived")
     stale: Integers = integers(1, meaning="1 after a gap that the watch has seen")
+    returns: Vector = numbers(1, meaning="times that the stamps ran back, less one for each second")
     timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
     largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
     adrift: Integers = integers(
@@ -124,6 +125,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     fast: Integers = integers("nv", meaning="2 for each state far above it, less 1 for each other one")
     change: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the velocity from the state before")
     astray: Vector = numbers("nv", meaning="logarithm of its growth, away from the reference, since it began to grow")
+    hidden: Vector = numbers("nv", unit="rad or m", meaning="way said since the position has changed, over some 0.2 s")
     fresh: Integers = integers(1, meaning="1 in the first cycle after a start")
     dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
     # reference
@@ -141,6 +143,8 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     # law
     integrates: Integers = integers(1, meaning="1 if the law uses z")
     z: Vector = numbers("nv", unit="rad s or m s", meaning="integral of the position error")
+    integral_gain: Vector = numbers("nv", meaning="Ki, or 0")
+    integral_clamp: Vector = numbers("nv", meaning="largest |Ki z|")
     integral_bound: Vector = numbers("nv", unit="rad s or m s", meaning="largest |z|")
     own_law: Integers = integers(1, meaning="1 if the law is called in Python")
     gains: Matrix = numbers(GAINS, "nv", meaning="the law's gains, in the order of its fields")
@@ -167,6 +171,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     velocity_before: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that was differentiated last")
     differentiates: Integers = integers(1, meaning="1 if that was in the cycle before")
     # added efforts
+    takes_efforts: Integers = integers(1, meaning="1 if efforts of a path are to be added")
     adds_feedforward: Integers = integers(1, meaning="1 if the path has efforts to add")
     pushed: Integers = integers(1, meaning="1 if there are known external wrenches")
     wrench_due: Integers = integers(1, unit="ns", meaning="when the oldest of them is forgotten")

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.arrival import begin_afresh
+from robot_dynamics_ros.control.cycle.law import take_integral_gain
 from robot_dynamics_ros.control.cycle.limits import find_safe_command
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
+from robot_dynamics_ros.control.cycle.reference import take_piece
 from robot_dynamics_ros.control.mode import FREE, HOLD, INACTIVE, SAFE
 from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, SUCCEEDED
+from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 AT_ONCE = -(2**62)
 """ns; a piece of the path that was due then is read anew in the next cycle."""
@@ -102,6 +105,10 @@ def fail(p: CycleMemory, verdict: int) -> None:
         p.fault[0] = Reason.BEYOND_RANGE
     elif verdict == verdicts.LOST:
         p.fault[0] = Reason.LOST
+    elif verdict == verdicts.FROZEN:
+        p.fault[0] = Reason.FROZEN
+    elif verdict == verdicts.CLOCKS:
+        p.fault[0] = Reason.CLOCKS
     stop(p, ABORTED, p.fault[0])
     send_safe(p)
 
@@ -120,7 +127,7 @@ def send_safe(p: CycleMemory) -> None:
 
 def activate(p: CycleMemory) -> None:
     """Start, or start afresh, from the state in ``arrived``, ``time``."""
-    p.fault[0], p.started[0], p.stale[0] = Reason.NONE, 1, 0
+    p.fault[0], p.started[0], p.stale[0], p.returns[0] = Reason.NONE, 1, 0, 0.0
     p.last[0] = p.time[0] - 1
     restart(p, Reason.RESTARTED)
 
@@ -145,6 +152,13 @@ def watch_state(p: CycleMemory, t: int) -> bool:
         stop(p, ABORTED, Reason.STALE)
     send_safe(p)
     return True
+
+
+def begin_law(p: CycleMemory, integral_gain: Vector) -> None:
+    """Another law is in the memory, or other gains."""
+    take_integral_gain(p, integral_gain)
+    choose_rejection(p)
+    p.due[0] = AT_ONCE
 
 
 def change_law(p: CycleMemory, tracked: int) -> None:
@@ -176,10 +190,9 @@ BETWEEN_CYCLES = (
     deactivate,
     watch_state,
     change_law,
-    choose_rejection,
     collide,
+    take_piece,
     start_blend,
-    rest,
     find_safe_command,
 )
 """Those that are called from outside."""

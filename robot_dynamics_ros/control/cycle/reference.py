@@ -8,7 +8,28 @@ from __future__ import annotations
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory, PathPiece
 from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
+from robot_dynamics_ros.control.mode import FREE
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
+
+
+def take_piece(
+    p: CycleMemory, polynomials: Matrix, due: int, mode: int, with_effort: int, goal_open: int, goal_end: int
+) -> None:
+    """Follow these polynomials from ``time`` until ``due``, and watch over the goal if one is open.
+
+    Args:
+        polynomials: (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of effort.
+        mode: number of the mode in which the reference is.
+        with_effort: 1 if it has efforts.
+    """
+    p.knot[0], p.due[0] = p.time[0], due
+    p.goal_open[0], p.goal_end[0] = goal_open, goal_end
+    p.adds_feedforward[0] = with_effort * p.takes_efforts[0]
+    p.mode[0] = mode if p.tracks[0] == 1 else FREE
+    for i in range(p.nv):
+        for k in range(6):
+            p.piece[k, i] = polynomials[k, i]
+        p.piece_effort[0, i], p.piece_effort[1, i] = polynomials[6, i], polynomials[7, i]
 
 
 def follow_reference(p: CycleMemory) -> int:

@@ -11,11 +11,11 @@ from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.execution import Execution
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import LIMITS
-from robot_dynamics_ros.control.cycle.loading import load_law, load_reference, load_rejection
+from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_tolerances
 from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, start_blend
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.laws import Law
-from robot_dynamics_ros.control.mode import FREE, MODES, Mode
+from robot_dynamics_ros.control.mode import MODES, Mode
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
 from robot_dynamics_ros.control.reference.motion import JointTable
 from robot_dynamics_ros.control.reference.reasons import REASONS, Reason
@@ -52,7 +52,6 @@ class CycleRunner:
         jump: why the last state was dropped because it cannot follow from the one before, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by a safe command).
         want_wrenches: whether wrenches are computed.
-        idle: (k,) indices of the joints that are not commanded, or ``None``.
     """
 
     def __init__(
@@ -66,20 +65,20 @@ class CycleRunner:
         self.p, self.want_wrenches = memory.python, True
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
-        self.idle = None if table.commanded.all() else np.flatnonzero(~table.commanded)
-        self.guards = Guards(model, guards, self.idle)
-        self.guards.load(memory)
         memory["commanded"][:] = table.commanded
+        self.guards = Guards(model, guards)
+        self.guards.load(memory)
         memory["rated_speed"][:] = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
         memory["timeout"][0] = nanoseconds(options.state_timeout)
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
+        memory["takes_efforts"][0] = options.trajectory_effort == "add"
         memory["safe_holds"][0] = options.safe_command == "gravity"
         memory["wrench_source"][0] = CHOICES["wrench_acceleration"].index(options.wrench_acceleration)
         memory["wrench_cutoff"][0] = options.differentiation_cutoff
         memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(options.gravity_compensated_by)
         self.motion = ReferenceGenerator(
-            table, options, self.guards.deceleration, self._reference_changed, compiled=self.work.compiled
+            table, options, memory["deceleration"], self._reference_changed, compiled=self.work.compiled
         )
         self.external_wrenches: dict[str, Array] = {}
         self._wrench_since: dict[str, int] = {}
@@ -113,9 +112,9 @@ class CycleRunner:
         Raises:
             ArgumentError: settings that do not fit the model; the ones of before stay.
         """
-        self.guards = Guards(self.model, settings, self.idle)
+        self.guards = Guards(self.model, settings)
         self.guards.load(self.memory)
-        self.motion.deceleration = self.guards.deceleration
+        self.motion.memory["deceleration"][:] = self.memory["deceleration"]
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
@@ -215,10 +214,12 @@ class CycleRunner:
             self.end_goals(text)
 
     def _load_reference(self) -> None:
-        t, reference = self.p.time[0], self.motion
+        t, reference, p = self.p.time[0], self.motion, self.motion.memory.python
         reference.begin(t)
-        load_reference(self.memory, reference, t, add_efforts=self.options.trajectory_effort == "add")
-        self.p.mode[0] = reference.mode_at(t) if self.law.tracks else FREE
+        load_tolerances(self.memory, reference.active_goal)
+        polynomials, due = reference.load(t)
+        take_piece = self.execution.routines["take_piece"]
+        take_piece(self.memory, polynomials, due, reference.mode_at(t), p.with_effort[0], p.open[0], p.goal_end[0])
 
     def _evaluate_own_law(self) -> None:
         self.work.want_wrenches = bool(self.p.wrenches_with_law[0])
@@ -255,7 +256,8 @@ class CycleRunner:
             case verdict_of.CONTRADICTED:
                 return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
             case verdict_of.RUNAWAY:
-                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}"
+                cut = "; or the motion needs more effort than the limits allow" if any(self.memory["saturated"]) else ""
+                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}"
             case verdict_of.ELSEWHERE:
                 return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
             case verdict_of.TOO_FAST:
@@ -263,17 +265,16 @@ class CycleRunner:
             case verdict_of.LOST:
                 timeout = self.options.state_timeout
                 return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
+            case verdict_of.FROZEN:
+                return f"{joint} stands still at {position:.4g} with a velocity of {speed:.4g}: is its encoder dead?"
+            case verdict_of.CLOCKS:
+                return Reason.CLOCKS.words
         return ""
 
     def end_goals(self, text: str = "") -> None:
         """End goals as the cycle's memory says, with this text; without one the reason has the words."""
-        p, reference = self.p, self.motion
-        if p.ended[0]:
-            reference.end_goal(p.ended[0], REASONS[p.ended[1]], text)
-            text = ""
-        if p.stopped[0]:
-            reference.stop_from(p.last[0], self.work.q, self.work.v, p.stopped[0], REASONS[p.stopped[1]], text)
-        p.ended[0] = p.stopped[0] = 0
+        if self.p.ended[0] or self.p.stopped[0]:
+            self.motion.end_goals(self.memory, text)
 
     def between_cycles(self, name: str, *arguments: int, text: str = "") -> object:
         """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.reactions`; goals that it ends do so with this text."""

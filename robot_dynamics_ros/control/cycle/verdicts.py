@@ -35,6 +35,8 @@ TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``
 LOST = 20  # after a jump in motion the arm did not come back within the time-out
 RUNAWAY = 21  # a joint accelerates away from its reference, see ``bad_joint``
 ELSEWHERE = 22  # a joint is far beyond its position limits, see ``bad_joint``
+CLOCKS = 23  # the stamps run back again and again: two publishers with clocks that differ
+FROZEN = 24  # a position stands still although its joint must move, see ``bad_joint``
 
 COUNTED = {
     NOT_FINITE: "non_finite_state",
@@ -50,5 +52,7 @@ COUNTED = {
     RUNAWAY: "runaway",
     ELSEWHERE: "beyond_range",
     LOST: "state_jump",
+    FROZEN: "frozen_joint",
+    CLOCKS: "time_backwards",
 }
 """Verdict → the cause that it is counted as."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference import tracks
 from robot_dynamics_ros.control.reference.motion import JointTable, Motion, not_near
@@ -47,7 +48,7 @@ class ReferenceGenerator:
     ) -> None:
         self.table, self.options, self._changed, self._compiled = table, options, changed, compiled
         self.memory = self._new_memory()
-        self.deceleration = deceleration
+        self.memory["deceleration"][:] = deceleration
         self._routines = routines = make_routines(self.memory, ROUTINES, compiled=compiled)
         self._read_joint: Callable[..., int] = (
             routines.held("read_joint") if isinstance(routines, Routines) else tracks.read_joint
@@ -69,22 +70,13 @@ class ReferenceGenerator:
         memory["stream_timeout"][0] = nanoseconds(self.options.stream_timeout)
         return memory
 
-    @property
-    def deceleration(self) -> Array:
-        """(n,) of a stop, rad/s² or m/s²."""
-        return self.memory["deceleration"]
-
-    @deceleration.setter
-    def deceleration(self, value: Array) -> None:
-        self.memory["deceleration"][:] = value
-
     def _run(self, name: str, *arguments: Any) -> Any:
         return self._routines[name](self.memory, *arguments)
 
     # -- what is followed ----------------------------------------------------------------------------------------
 
     def _read(self, memory: Memory[TracksMemory], t: int) -> int:
-        """Fill ``now`` of all joints; returns when one of their polynomials is over."""
+        """Fill ``now`` of all joints; returns when one of their polynomials is over, or a motion begins."""
         p, due = memory.python, NEVER
         where: Any = memory.block.ctypes.data if self._compiled else p
         for i in range(len(self.table.names)):
@@ -98,9 +90,7 @@ class ReferenceGenerator:
 
     def load(self, t: int) -> tuple[Array, int]:
         """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on; and until when they hold, ns."""
-        due = self._read(self.memory, t)
-        p = self.memory.python
-        return self.memory["now"], min(due, p.start[p.queue[0]]) if p.waiting[0] else due
+        return self.memory["now"], self._read(self.memory, t)
 
     def sample(self, t: int) -> Array:
         """(3, n) position, velocity, acceleration at ``t``, as things stand now."""
@@ -118,11 +108,6 @@ class ReferenceGenerator:
         return mode
 
     @property
-    def with_effort(self) -> bool:
-        """Whether anything with efforts is followed."""
-        return bool(self.memory.python.with_effort[0])
-
-    @property
     def active_goal(self) -> Goal | None:
         """The goal that is followed now."""
         p = self.memory.python
@@ -136,6 +121,12 @@ class ReferenceGenerator:
             self._goals[p.goal[slot]] for slot in self.memory["queue"][: p.waiting[0]].tolist() if p.goal_waits[slot]
         ]
         return self.active_goal or (waiting[0] if waiting else None)
+
+    @property
+    def stops(self) -> int:
+        """How often everything that was followed has been stopped."""
+        stops: int = self.memory.python.stops[0]
+        return stops
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -228,8 +219,9 @@ class ReferenceGenerator:
 
     # -- goals ---------------------------------------------------------------------------------------------------
 
-    def _take_events(self, text: str = "") -> None:
-        """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a reason's words."""
+    def _take_events(self, text: str = "", *, first: bool = False) -> None:
+        """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a reason's words, of all goals that
+        end or of the ``first``."""
         p = self.memory.python
         for k in range(p.events[0]):
             number, status, reason = (
@@ -241,16 +233,19 @@ class ReferenceGenerator:
                 self._goals[number].status = status
             else:
                 self._goals.pop(number).finish(status, reason.code, text or reason.words)
+                text = "" if first else text
         p.events[0] = 0
         for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
             del self._motions[slot]
             p.state[slot] = tracks.FREE
         self._changed()
 
-    def end_goal(self, status: int, reason: Reason, text: str) -> None:
-        """The active goal ends."""
-        self._run("end_goal", status, int(reason))
-        self._take_events(text)
+    def end_goals(self, cycle: Memory[CycleMemory], text: str) -> None:
+        """End goals as a cycle has put down; ``text`` instead of a reason's words, of the active goal if a cycle ends that alone."""
+        active = bool(cycle["ended"][0])
+        told = (cycle[name] for name in ("ended", "stopped", "bad_joint", "bad_field", "bad_value"))
+        self._run("end_goals", *told, cycle.python.last[0], cycle["q"], cycle["v"])
+        self._take_events(text, first=active)
 
     def remark(self, e: Array) -> str:
         """About a goal that is reached with position errors ``e`` (n,): a joint that no tolerance watches and that is off by more

@@ -85,7 +85,8 @@ class MotionRequests(CycleRunner):
     ) -> None:
         """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
 
-        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.
+        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.  If the arm is stopped
+        meanwhile, by whomever, the trajectory is refused.
 
         Args:
             make: makes the trajectory, in that thread.
@@ -93,7 +94,7 @@ class MotionRequests(CycleRunner):
                 too), and the trajectory.
             tolerances: instead of the default ones.
         """
-        chosen = tolerances if tolerances is not None else self.tolerances
+        chosen, stops = tolerances if tolerances is not None else self.tolerances, self.motion.stops
 
         def refused(error: Exception) -> None:
             done(error, None)
@@ -106,6 +107,10 @@ class MotionRequests(CycleRunner):
         def take_over(trajectory: Trajectory, motion: Motion | None) -> None:
             outcome: Goal | Exception
             try:
+                if self.motion.stops != stops:
+                    raise TrajectoryRejected(
+                        "the arm was stopped while it was being prepared", where="trajectory", remedy="Send it again."
+                    )
                 outcome = self._follow(motion, self.p.last[0], chosen)
             except TrajectoryRejected as error:
                 outcome = error

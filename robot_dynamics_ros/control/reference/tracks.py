@@ -76,6 +76,7 @@ class TracksMemory(Declared):
     origin: Integers = integers(_SLOTS, unit="ns", meaning="when its times count from")
     start: Integers = integers(_SLOTS, unit="ns", meaning="when it is to be followed")
     first: Integers = integers(_SLOTS, meaning="first point that is not over then")
+    stops: Integers = integers(1, meaning="how often everything has been stopped")
     waiting: Integers = integers(1, meaning="number of those that wait")
     queue: Integers = integers(WAITING, meaning="their slots, the next one first")
     # the active goal
@@ -90,7 +91,6 @@ class TracksMemory(Declared):
     bad_field: Integers = integers(1, meaning="0 position, 1 velocity")
     bad_value: Vector = numbers(3, meaning="the value, the largest allowed, s after it was due")
     events: Integers = integers(1, meaning="number of events")
-    lost: Integers = integers(1, meaning="events for which there was no room")
     event: Integers = integers(5 * EVENTS, meaning="goal, status, reason, joint, field")
     event_value: Matrix = numbers(EVENTS, 3, meaning="as bad_value")
 
@@ -180,13 +180,13 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
 
 
 def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vector) -> int:
-    """``now`` of joint ``i`` at ``t``; returns when that polynomial is over.
+    """``now`` of joint ``i`` at ``t``; returns when that polynomial is over, or a trajectory that waits begins.
 
     Args:
         times, segments: of the trajectory in its slot; anything if it has none.
     """
     last = 4 * i + p.count[i] - 1
-    end = NEVER
+    end = p.start[p.queue[0]] if p.waiting[0] > 0 else NEVER
     slot = p.slot[i]
     if t < p.begin[last] and slot >= 0 and p.count[i] > 1:
         since = t - p.origin[slot]
@@ -204,8 +204,8 @@ def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vecto
                 p.now[m, i] = segments[first + m]
             p.now[0, i] = p.now[0, i] + p.turns[i]
             shift(p, i, (since - times[low]) / NANOSECONDS)
-            return p.origin[slot] + times[low + 1]
-        end = p.origin[slot] + times[low]
+            return min(end, p.origin[slot] + times[low + 1])
+        end = min(end, p.origin[slot] + times[low])
     k = last
     while k > 4 * i and t < p.begin[k]:
         k = k - 1
@@ -240,7 +240,6 @@ def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
     """An event; what ``bad_…`` say goes with it."""
     k = p.events[0]
     if k >= EVENTS:
-        p.lost[0] = p.lost[0] + 1
         return
     p.events[0] = k + 1
     first = 5 * k
@@ -310,6 +309,7 @@ def take_joints(p: TracksMemory, k: int, slot: int) -> None:
 
 def stop_all(p: TracksMemory, t: int, status: int, reason: int) -> None:
     """All joints brake from the positions and velocities in ``now``, and hold; open goals end with ``status``."""
+    p.stops[0] = p.stops[0] + 1
     close_goals(p, status, reason)
     while p.waiting[0] > 0:
         drop_waiting(p, p.waiting[0] - 1)
@@ -318,6 +318,36 @@ def stop_all(p: TracksMemory, t: int, status: int, reason: int) -> None:
         brake(p, i, t, p.now[0, i], p.now[1, i], 0.0)
     p.with_effort[0] = 0
     find_end(p, True)
+
+
+def end_goals(
+    p: TracksMemory,
+    ended: Integers,
+    stopped: Integers,
+    joint: Integers,
+    field: Integers,
+    value: Vector,
+    t: int,
+    q: Vector,
+    v: Vector,
+) -> None:
+    """End goals as a cycle has put down: the active one with status and reason ``ended``, then all with ``stopped``.
+
+    Where all end, the arm brakes from (``q``, ``v``) at ``t``.
+
+    Args:
+        joint, field, value: of the tolerance that is violated; see ``bad_…``.
+    """
+    if ended[0] != 0:
+        p.bad_joint[0], p.bad_field[0] = joint[0], field[0]
+        for m in range(3):
+            p.bad_value[m] = value[m]
+        end_goal(p, ended[0], ended[1])
+    if stopped[0] != 0:
+        for i in range(p.nv):
+            p.now[0, i], p.now[1, i] = q[i], v[i]
+        stop_all(p, t, stopped[0], stopped[1])
+    ended[0], stopped[0] = 0, 0
 
 
 # -- trajectories and set-points --------------------------------------------------------------------------------------
@@ -369,6 +399,9 @@ def check_points(
                 if abs(fields[f * size + place]) > largest:
                     refuse(p, m, i, fields[f * size + place], largest)
                     return f + 1
+            if not isfinite(fields[place]):
+                refuse(p, m, i, fields[place], 0.0)
+                return 1
             if p.continuous[i] == 0 and due and fields[place] > p.upper[i] + SLACK:
                 refuse(p, m, i, fields[place], p.upper[i])
                 return 1
@@ -578,7 +611,7 @@ ROUTINES = (
     begin_next,
     stream,
     stop_all,
-    end_goal,
+    end_goals,
     tell,
 )
 """Those that are called from outside."""

@@ -12,9 +12,11 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle import verdicts, wrench_pass
 from robot_dynamics_ros.control.cycle.cycle import cycle
+from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law_code import trace_law
+from robot_dynamics_ros.control.cycle.limits import narrow_limits
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
-from robot_dynamics_ros.control.cycle.reactions import BETWEEN_CYCLES
+from robot_dynamics_ros.control.cycle.reactions import BETWEEN_CYCLES, begin_law
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrench_pass import find_acceleration
 from robot_dynamics_ros.control.friction import Friction
@@ -24,6 +26,8 @@ from robot_dynamics_ros.control.observer import (
     CollisionMemory,
     MomentumObserver,
     ObserverMemory,
+    forget,
+    lower,
     observe,
     watch,
     without_friction,
@@ -103,22 +107,36 @@ def _routines(nv: int, nb: int, prefix: str) -> tuple[CText, ...]:
     return (
         routines_in_c(
             read_routines(
-                CycleMemory, {"nv": nv, "nb": nb}, (cycle, find_acceleration, possible_inertia, *BETWEEN_CYCLES)
+                CycleMemory,
+                {"nv": nv, "nb": nb},
+                (
+                    cycle,
+                    find_acceleration,
+                    possible_inertia,
+                    narrow_limits,
+                    scale_rejection,
+                    begin_law,
+                    *BETWEEN_CYCLES,
+                ),
             ),
             f"{prefix}_cycle",
             {name: f"{prefix}_cycle_{name}" for name in KERNELS},
             context=f"const {prefix}_robot",
         ),
-        routines_in_c(read_routines(ObserverMemory, {"nv": nv}, (observe, without_friction)), f"{prefix}_observer"),
-        routines_in_c(read_routines(CollisionMemory, {"nv": nv}, (watch,)), f"{prefix}_collision"),
+        routines_in_c(
+            read_routines(ObserverMemory, {"nv": nv}, (observe, without_friction, forget)), f"{prefix}_observer"
+        ),
+        routines_in_c(read_routines(CollisionMemory, {"nv": nv}, (watch, lower)), f"{prefix}_collision"),
         routines_in_c(read_routines(TracksMemory, {"nv": nv}, ROUTINES), f"{prefix}_tracks"),
     )
 
 
 def _memories(plan: Plan, friction: Friction) -> list[str]:
-    """The memories of a controller with default settings, before its first state, shares of a robustness being 1."""
+    """The memories of a controller with default settings, before its first state: limits as described, shares of a robustness 1."""
     options = ControllerOptions(robustness=Robustness(rotor_share=1.0, rejected_effort=1.0))
     runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None, estimates=False)
+    runner.guards.describe(runner.memory)
+    runner.memory["want_wrenches"][0] = 1
     observer = MomentumObserver(plan.model, friction=friction)
     return [
         *_initial(f"{plan.prefix}_cycle", runner.memory),
@@ -193,7 +211,7 @@ def cycle_header(plan: Plan, package: str) -> str:
             f"}} {prefix}_robot;",
             "",
             *(f"{text.declarations}\n" for text in texts),
-            "/* Memories to start from: those of a controller with default settings; rotor_share and rejected_effort are 1. */",
+            "/* Memories to start from: those of a controller with default settings; see narrow_limits and scale_rejection. */",
             *(f"extern const {prefix}_{x}_memory {prefix}_{x}_initial;" for x in ("cycle", "observer", "tracks")),
             "",
             "/* Attach a payload to a body; both are mass, centre of mass, and xx xy xz yy yz zz of the inertia about it.",
@@ -227,6 +245,8 @@ def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
         [
             f'#include "{package}/{plan.prefix}_cycle.h"',
             "",
+            "#include <string.h>",
+            "",
             *_kernels(plan),
             *(f"{text.definitions}\n" for text in texts),
             *_memories(plan, friction),
@@ -258,16 +278,12 @@ def _use_law(plan: Plan, rows: Sequence[str]) -> list[str]:
         "    p->law_before = laws[law][friction].before;",
         "    p->law_after = laws[law][friction].after;",
         *(f"    p->{x}[0] = laws[law][friction].{x};" for x in flags),
-        "    p->integrates[0] = 0;",
-        f"    for (int i = 0; i < {n}; ++i) {{",
-        "        for (int k = 0; k < 3; ++k) {",
-        "            if (rows[k] >= 0) {",
-        f"                p->gains[{n} * rows[k] + i] = gains[k][i];",
-        "            }",
+        "    for (int k = 0; k < 3; ++k) {",
+        "        if (rows[k] >= 0) {",
+        f"            memcpy(p->gains + {n} * rows[k], gains[k], {n} * sizeof(double));",
         "        }",
-        "        p->integrates[0] |= rows[1] >= 0 && gains[1][i] > 0.0;",
-        "        p->integral_bound[i] = gains[1][i] > 0.0 ? HUGE_VAL : 0.0;",
         "    }",
+        f"    {prefix}_cycle_begin_law(p, rows[1] >= 0 ? gains[1] : nothing);",
         "}",
         "",
     ]

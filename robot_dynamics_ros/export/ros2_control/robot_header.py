@@ -121,7 +121,6 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
         "constexpr double INFINITE = std::numeric_limits<double>::infinity();",
         "",
         "using Vector = std::array<double, N>;",
-        "using Wrenches = std::array<double, 6 * N>;          ///< a row [moment; force] a joint",
         f"using Parameters = {prefix}_parameters;",
         "",
         _HELPERS,

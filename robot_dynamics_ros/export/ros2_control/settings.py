@@ -85,7 +85,7 @@ SETTINGS = (
     _flag("allow_nonzero_end_velocity", "allow_nonzero_velocity_at_trajectory_end"),
     _choice("robot_holds", "gravity_compensated_by", "RobotHolds", "cycle.robot_holds"),
     _choice("safe_command", "safe_command", "SafeCommand", "cycle.safe_holds"),
-    _choice("trajectory_effort", "trajectory_effort", "TrajectoryEffort"),
+    _choice("trajectory_effort", "trajectory_effort", "TrajectoryEffort", "cycle.takes_efforts"),
     _number("state_timeout", "0.1", "state_timeout", "cycle.timeout ns"),
     _number("stream_timeout", "0.2", "cmd_timeout", "tracks.stream_timeout ns"),
     _number("wrench_timeout", "0.2", "wrench_timeout"),

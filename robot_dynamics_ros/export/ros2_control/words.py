@@ -12,10 +12,8 @@ from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.reference.reasons import STATUSES, Reason
 from robot_dynamics_ros.control.reference.result import ResultCode
 
-_CAUSES = """non_finite_state time_still time_late time_backwards stale_state fault non_finite_effort tolerance_violated
-external_wrench_expired collision reference_refused state_jump velocity_sign overspeed
-runaway beyond_range"""
-CAUSES = (*LIMITS, *_CAUSES.split())
+_OTHERS = ("stale_state", "fault", "external_wrench_expired", "collision", "reference_refused")
+CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS)
 """What is counted, under the names that ``JointController.counts`` has."""
 
 

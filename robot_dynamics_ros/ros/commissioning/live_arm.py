@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import rclpy
@@ -22,12 +22,14 @@ from robot_dynamics_ros.commissioning import ArmState, Commissioning
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher, command_topic
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LATE = 1_000_000_000  # ns; an older state was not overtaken: the clock was set
+_MOST = 2000  # states that wait for a step: some seconds; older ones are dropped
 
 
 class LiveArm:
@@ -50,7 +52,7 @@ class LiveArm:
         self._reader = JointStateReader(model.joint_names)
         self._format, self._names = command_format, model.joint_names
         self._commands: CommandPublisher | None = None
-        self._stamp, self.refused = 0, ""
+        self._stamp, self._newest, self.refused = 0, 0, ""
         self._subscription = node.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
 
     def _on_state(self, raw: bytes) -> None:
@@ -63,12 +65,22 @@ class LiveArm:
             self.refused = str(error)
             if error.cause == "not_finite":  # a step has to see it
                 nothing = np.full(self._nv, np.nan)
-                self._states.put(ArmState(reader.stamp * 1e-9, nothing, nothing, None, time.monotonic()))
+                self._keep(ArmState(reader.stamp * 1e-9, nothing, nothing, None, time.monotonic()))
             return
         self.refused = ""
+        stamp = reader.stamp or time.time_ns()  # of a driver that stamps nothing
+        if -_LATE < stamp - self._newest <= 0:
+            self.refused = "its stamp is not newer than that of the one before"
+            return  # the same again, or one that was overtaken
+        self._newest = stamp
         effort = reader.effort.copy() if reader.effort_known else None
-        state = ArmState(reader.stamp * 1e-9, reader.position.copy(), reader.velocity.copy(), effort, time.monotonic())
+        self._keep(ArmState(stamp * 1e-9, reader.position.copy(), reader.velocity.copy(), effort, time.monotonic()))
+
+    def _keep(self, state: ArmState) -> None:
         self._states.put(state)
+        with suppress(queue.Empty):  # a step has just taken them
+            while self._states.qsize() > _MOST:
+                self._states.get_nowait()
 
     def read(self) -> ArmState | None:
         """The next state, or the newest while commands are sent; ``None`` if there is none in time."""
@@ -87,17 +99,19 @@ class LiveArm:
         Raises:
             ArgumentError: another node publishes commands, too.
         """
-        if self._commands is None:
-            self._commands = CommandPublisher(self._node, self._format, self._names, range(self._nv))
         if not self._commanding:
-            self._commanding = True
-            topic = self._commands.publisher.topic_name
-            if others := competing_publishers(self._node, topic, own=True):
+            topic = self._node.resolve_topic_name(command_topic(self._format))
+            alone = self._commands is None
+            others = publishing_nodes(self._node, topic) if alone else competing_publishers(self._node, topic, own=True)
+            if others:  # not even a publisher: a controller or gate that sees one may let go of the arm
                 raise ArgumentError(
                     f"{', '.join(others)} publish on {topic}, too",
                     where="commands",
-                    remedy="Stop them: two would pull at the arm.",
+                    remedy="Stop them: only one node may command the arm.",
                 )
+        if self._commands is None:
+            self._commands = CommandPublisher(self._node, self._format, self._names, range(self._nv))
+        self._commanding = True
         self._commands.publish(effort, self._stamp)
 
     def begin(self) -> None:
@@ -120,7 +134,7 @@ class LiveArm:
 
 
 class SessionStatus:
-    """Publishes to ``/diagnostics``, once a second, what a session asks for and what it has found.
+    """Publishes to ``/diagnostics``, once a second, the step that runs, what it asks for, and the findings.
 
     Attributes:
         session: ``None``: it waits for a description.

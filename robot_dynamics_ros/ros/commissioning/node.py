@@ -38,7 +38,7 @@ class CommissioningNode(Node):
         self.parameters = ParameterSet(self)
         self.parameters.declare(COMMISSIONING_PARAMETERS)
         self.session: Commissioning | None = None
-        self._stop, self._step = threading.Event(), ""
+        self._stop, self._step, self._unwritten = threading.Event(), "", ""
         self._thread: threading.Thread | None = None
         self._done: Callable[[], None] | None = None
         self._status = SessionStatus(self)
@@ -87,9 +87,9 @@ class CommissioningNode(Node):
     async def _on_step(self, step: str, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.session is None or self._step:
             response.success = False
-            response.message = f"{self._step} is under way" if self._step else "no robot_description has arrived"
+            response.message = f"{self._step} runs already" if self._step else "no robot_description has arrived"
             return response
-        self._step = step
+        self._step, self._unwritten = step, ""
         self._stop.clear()
         self.get_logger().info(f"{step}: {ANNOUNCED[step]}")
         future, outcome = Future(executor=self.executor), list[StepReport | RobotDynamicsError]()
@@ -98,7 +98,8 @@ class CommissioningNode(Node):
         self._thread.start()
         await future
         (report,) = outcome
-        response.success, response.message = isinstance(report, StepReport) and report.healthy, str(report)
+        response.success = isinstance(report, StepReport) and report.healthy
+        response.message = f"{report}{self._unwritten}"
         self.get_logger().info(f"{step}: {response.message}")
         self._step = ""
         return response
@@ -107,7 +108,7 @@ class CommissioningNode(Node):
         assert self.session is not None
         try:
             outcome.append(self.session.run(step))
-            self.session.write(Path(self.parameters["output"]))
+            self._unwritten = self._write(self.session)
         except RobotDynamicsError as error:
             outcome[:] = outcome or [error]
         except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
@@ -119,9 +120,18 @@ class CommissioningNode(Node):
                 )
             ]
 
+    def _write(self, session: Commissioning) -> str:
+        """Write the report; what went wrong, as the end of an answer."""
+        folder = self.parameters["output"]
+        try:
+            session.write(Path(folder))
+        except OSError as error:
+            return f"; nothing is written to {folder} ({error.strerror}): set the parameter output to a folder of yours"
+        return ""
+
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._stop.set()
-        response.success, response.message = True, f"stopping {self._step}" if self._step else "nothing is under way"
+        response.success, response.message = True, f"stopping {self._step}" if self._step else "no step runs"
         return response
 
     def _watch(self) -> None:
@@ -130,7 +140,7 @@ class CommissioningNode(Node):
             done()
 
     def finish(self) -> None:
-        """The process ends: stop a step that is under way, and see that the safe command has been delivered."""
+        """The process ends: stop a step that runs, and wait until the safe command has been delivered."""
         self._stop.set()
         if self._thread is not None:
             deadline = time.monotonic() + _STOPPING

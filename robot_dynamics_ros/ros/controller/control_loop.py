@@ -95,12 +95,13 @@ class ControlLoop:
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
         self._efforts = EffortWatch(controller)
+        self._wrenches = Outputs(_wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
+        self._others = Outputs(_other_outputs(node, controller, self._reader, values))
+        # after all that parameters may be wrong for: a publisher that stays behind would count as a second controller
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
         controller.answer_into(self._commands.answer)
-        self._wrenches = Outputs(_wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
-        self._others = Outputs(_other_outputs(node, controller, self._reader, values))
         controller.want_wrenches = False
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -184,7 +185,7 @@ class ControlLoop:
             self._failed(error)
             return
         if not current and controller.fault:
-            self._failed(FaultError(controller.fault))
+            self._failed(FaultError(controller.fault + self._other_robots()))
             return
         if period:
             report.period(period)
@@ -257,7 +258,7 @@ class ControlLoop:
                 )
             )
         self._others.look_for_listeners()
-        self.controller.want_wrenches = self._wrenches.wanted
+        self.controller.want_wrenches = self._wrenches.has_listeners
 
 
 def _make_controller(values: ParameterSet, model: RobotModel) -> JointController:

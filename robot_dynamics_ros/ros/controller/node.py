@@ -37,6 +37,7 @@ class ControllerNode(LifecycleNode):
         self._background = Background()
         self._inputs: ControllerInputs | None = None
         self.loop: ControlLoop | None = None
+        self._released = False  # by somebody who wants it so
         self.parameters = ParameterSet(self, self._validate, self._apply)
         self.parameters.declare(settings.CONTROLLER_PARAMETERS)
         self.parameters.validate()
@@ -69,8 +70,10 @@ class ControllerNode(LifecycleNode):
 
     def _description_arrived(self, text: str) -> None:
         if self.loop is None:
-            if self.parameters["autostart"]:
+            if self.parameters["autostart"] and not self._released:
                 self._autostart()
+            else:
+                self.get_logger().info("a robot_description has arrived; it is used when the node is configured")
         elif text != self.loop.description:
             self.rejections.report(
                 "description_changed",
@@ -121,13 +124,15 @@ class ControllerNode(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the robot and take the topics down."""
+        """Forget the robot and take the topics down; from now on only a request configures the node."""
+        self._released = True
         self._release()
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Safe command, then as on_cleanup, from any state."""
         self._stop()
+        self._released = True
         self._release()
         return super().on_shutdown(state)
 

@@ -84,10 +84,10 @@ class FurtherWrenches(Output):
         return self._controller.kernels.joints(self._joints)(*self._motion())
 
     def publish(self, stamp: int) -> None:
-        if self._topics.wanted:
+        if self._topics.has_listeners:
             self._topics.publish(stamp)
         for balance, row in zip(self._balances, self._parts, strict=True):
-            if any(publisher.wanted for publisher in row):
+            if any(publisher.has_listeners for publisher in row):
                 parts = self._controller.kernels.balance(*balance)(*self._motion())
                 for publisher, part in zip(row, parts, strict=True):
                     publisher.publish(part, stamp)
@@ -97,7 +97,7 @@ class EstimatedWrench(Output):
     """One topic of a wrench that is estimated only while somebody listens.
 
     Args:
-        node, topic, frame: see :class:`~robot_dynamics_ros.ros.transport.wrench_publisher.WrenchPublisher`.
+        node, topic, frame: see :class:`~robot_dynamics_ros.ros.transport.wrench_topics.WrenchPublisher`.
         estimate: of the wrench.
         wrench: gives (6,) the newest one [moment; force].
     """
@@ -117,7 +117,7 @@ class EstimatedWrench(Output):
 
     def look_for_listeners(self) -> None:
         super().look_for_listeners()
-        self._estimate.enabled = self.wanted
+        self._estimate.enabled = self.has_listeners
 
     def publish(self, stamp: int) -> None:
         self._publisher.publish(self._wrench(), stamp)
@@ -139,7 +139,7 @@ class ExternalEfforts(Output):
 
     def look_for_listeners(self) -> None:
         super().look_for_listeners()
-        self.wanted = self._controller.want_efforts = self.wanted and self._controller.estimates_ready
+        self.has_listeners = self._controller.want_efforts = self.has_listeners and self._controller.estimates_ready
 
     def publish(self, stamp: int) -> None:
         self._publisher.blocks[0][:] = self._observer.effort

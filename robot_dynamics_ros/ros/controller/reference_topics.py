@@ -48,17 +48,17 @@ class ReferenceTopics(Output):
             return
         self._due = stamp + self._period
         controller = self._controller
-        if self._reference.wanted:
+        if self._reference.has_listeners:
             rows = (*controller.reference[:2], controller.effort)
             for block, row in zip(self._reference.blocks, rows, strict=True):
                 block[:] = row
             self._reference.send(stamp)
-        if self._error.wanted:
+        if self._error.has_listeners:
             for block, row in zip(self._error.blocks, controller.error, strict=True):
                 block[:] = row
             self._error.send(stamp)
         for topic in self._states:
-            if topic.wanted:
+            if topic.has_listeners:
                 self._publish_state(topic, stamp)
 
     def _publish_state(self, topic: Topic, stamp: int) -> None:

@@ -126,7 +126,7 @@ class ControllerReport:
             self._log.info(f"trajectory {goal.status.value} {goal.text}".rstrip())
 
     def _publish(self) -> None:
-        """Hand over what there is to tell; percentiles and the message are made in the background."""
+        """Collect the values; percentiles and the message are made in the background."""
         controller = self._controller
         counts = Counter(self._rejections.counts)
         values: dict[str, str | float] = {"mode": "unconfigured"}
@@ -143,9 +143,9 @@ class ControllerReport:
                 more = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}
                 more |= {f"description {number}": gap for number, gap in enumerate(controller.description_gaps(), 1)}
                 self._log_feedback(controller.options.robustness, frequency, delay)
-        self._background.call(self._tell, safe_reason, counts, windows, values, more)
+        self._background.call(self._publish_status, safe_reason, counts, windows, values, more)
 
-    def _tell(
+    def _publish_status(
         self,
         safe_reason: str,
         counts: Counter[str],

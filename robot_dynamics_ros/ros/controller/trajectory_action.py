@@ -128,6 +128,7 @@ class FollowJointTrajectory:
         self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
         self._log = node.get_logger()
         self._pursuits: list[_Pursuit] = []
+        self._beginning: list[ServerGoalHandle] = []  # their trajectories are being prepared
         self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
@@ -164,7 +165,7 @@ class FollowJointTrajectory:
         return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        if not any(p.handle is handle for p in self._pursuits):
+        if not any(known is handle for known in (*self._beginning, *(p.handle for p in self._pursuits))):
             return CancelResponse.REJECT  # it has ended just now
         self._log.info("the goal is canceled: stopping")
         self._hold()
@@ -183,8 +184,10 @@ class FollowJointTrajectory:
             goal.finish(GoalStatus.CANCELED)
             return self._end(handle, goal)
         requested, begun = _goal_of(handle.request), Future()
+        self._beginning.append(handle)
         self._begin(requested, begun.set_result)
         outcome_of_begin = begun.result() if begun.done() else await begun
+        self._beginning.remove(handle)
         if isinstance(outcome_of_begin, Exception):
             error, goal = outcome_of_begin, Goal(0, 0)
             code = error.code if isinstance(error, TrajectoryRejected) else ResultCode.INVALID_GOAL
@@ -203,7 +206,7 @@ class FollowJointTrajectory:
         return self._type.Result(error_code=code, error_string=text)
 
     def poll(self, now: int) -> None:
-        """See to goals that are done, and to feedback.
+        """Send results of goals that are done, and feedback.
 
         Args:
             now: ns, of a clock that never stands still.

@@ -65,7 +65,7 @@ class ReadTrajectory:
         names: the joints.
         times: (n,) ns.
         fields: (4, n, k) positions, velocities, accelerations, efforts.
-        given: (4, n) which of them the points have.
+        present: (4, n) which of them the points have.
         end: offset of the first byte after the trajectory.
         wrong: why the trajectory is refused: a field that is neither empty nor as long as the joint names.
     """
@@ -74,7 +74,7 @@ class ReadTrajectory:
     names: tuple[str, ...]
     times: np.ndarray
     fields: np.ndarray
-    given: np.ndarray
+    present: np.ndarray
     end: int
     wrong: TrajectoryRejected | None
 
@@ -90,7 +90,7 @@ class ReadTrajectory:
             self.names,
             self.times,
             self.fields,
-            self.given,
+            self.present,
             stamp=self.stamp,
             allow_nonzero_end_velocity=allow_nonzero_end_velocity,
         )
@@ -111,19 +111,26 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     names = tuple(reader.string() for _ in range(reader.count(5)))
     n, k = reader.count(24), len(names)
     times = np.zeros(n, dtype=np.int64)
-    fields, present = np.empty((4, n, k)), np.zeros((4, n), dtype=bool)
+    wrong: TrajectoryRejected | None = None
+    if 8 * n * k > len(raw):  # memory for what is not there could be more than there is
+        wrong = TrajectoryRejected(
+            f"{n} points have fewer positions than their {k} joints need",
+            where="points",
+            remedy="Give every point positions, one for each of joint_names.",
+        )
+    room = 0 if wrong else k
+    fields, present = np.empty((4, n, room)), np.zeros((4, n), dtype=bool)
     for rows in slices(n):
         fields[:, rows] = 0.0
-    wrong: TrajectoryRejected | None = None
     i = 0
     while i < n:
-        done = _read_alike(raw, reader.offset, min(n - i, SLICE), k, times[i:], fields[:, i:], present[:, i:])
+        done = _read_alike(raw, reader.offset, min(n - i, SLICE), room, times[i:], fields[:, i:], present[:, i:])
         if done:
             i, reader.offset = i + done[0], done[1]
             continue
         for f, name in enumerate(("positions", "velocities", "accelerations", "effort")):
             values = reader.doubles()
-            if len(values) == k and k:
+            if len(values) == room and room:
                 fields[f, i], present[f, i] = values, True
             elif len(values) and wrong is None:
                 wrong = TrajectoryRejected(

@@ -33,7 +33,7 @@ _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
 
 
 class EffortGateNode(Node):
-    """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
+    """See ``docs/how_to/effort_gate.md`` for topics, services and parameters."""
 
     def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
@@ -43,7 +43,7 @@ class EffortGateNode(Node):
         self.rejections = Rejections(self.get_logger())
         self.gate: EffortGate | None = None
         self._diagnostics = Diagnostics(self, "")
-        self._watches = 0
+        self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         if not self._source.text:
@@ -118,8 +118,12 @@ class EffortGateNode(Node):
             if error.cause != "unrelated":
                 self.rejections.report(error.cause, str(error))
             return
+        stamp, self._stamp = self._stamp, self._states.stamp
+        if stamp and stamp == self._stamp:
+            self.rejections.count("time_still")
+            return  # the same again: nobody may brake for ever by what was measured once
         before = gate.state
-        gate.measured(time.monotonic_ns(), self._states.velocity)
+        gate.measured(time.monotonic_ns(), self._states.velocity, self._states.position)
         if gate.state is not before:
             self._closed()
 
@@ -183,16 +187,23 @@ class EffortGateNode(Node):
         if gate is None:
             self._diagnostics.publish(1, "waiting for a description: nothing passes", {})
             return
-        complaints = self._look_past_the_gate()
+        complaints = self._holes()
         counts = {**self.rejections.counts, **gate.counts}
         values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
         level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[gate.state]
         text = "; ".join([gate.reason or "open", *complaints])
         self._diagnostics.publish(max(level, 1) if complaints else level, text, values)
 
-    def _look_past_the_gate(self) -> list[str]:
-        """Say so if commands cannot enter, since they have another type, or reach the driver without the gate."""
+    def _holes(self) -> list[str]:
+        """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""
         complaints = []
+        gate = self.gate
+        assert gate is not None
+        bounded = np.isfinite(gate.settings.velocity_limit).any() or gate.settings.braking.any()
+        if gate.state is GateState.OPEN and bounded and not gate.speed_is_known(time.monotonic_ns()):
+            text = "no joint states with all of its joints arrive: no speed is watched, and nothing brakes"
+            self.rejections.report("speed_unknown", text)
+            complaints.append(text)
         if unheard := self._reader.unheard():
             self.rejections.report("wrong_type", unheard)
             complaints.append(unheard)
@@ -207,7 +218,7 @@ class EffortGateNode(Node):
     # -- process -------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """The process ends: leave the driver with no effort, and see that it has been delivered."""
+        """The process ends: send zero effort, and wait until it has been delivered."""
         if self.gate is not None:
             self._commands.publish(np.zeros(len(self.gate.names)), self.get_clock().now().nanoseconds)
             self._commands.wait_until_sent()

@@ -30,12 +30,11 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, 
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
-from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer
+from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer, StampOrigin
 
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
 _REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
-_RESYNC_NS = 50_000_000
 _LEAD_NS = 200_000  # the executor's own lateness, which is slept off
 _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
 
@@ -92,7 +91,7 @@ class SimulatorNode(Node):
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
-        self._origin_ns = 0
+        self._stamps = StampOrigin()
         values.declare(driver_parameters([name for name in model.joint_names if model.joint(name).type.nv == 1]))
         self._driver = make_driver(values, self._plant)
         self._outputs = SimulatorOutputs(self, self._plant, values, self._driver)
@@ -206,12 +205,15 @@ class SimulatorNode(Node):
 
     def _origin(self) -> int:
         """Origin of simulated time, ns: zero, or so that stamps lie beside the ROS clock."""
-        if not self._owns_time:
-            # missed steps that are being made up for carry the stamps they would have had
-            now = self.get_clock().now().nanoseconds - self._pacer.lag(time.monotonic_ns())
-            if abs(self._origin_ns + self._elapsed() - now) > _RESYNC_NS:
-                self._origin_ns = now - self._elapsed()
-        return self._origin_ns
+        if self._owns_time:
+            return 0
+        ros_clock = self.get_clock()
+        if ros_clock.ros_time_is_active and not ros_clock.now().nanoseconds:
+            self.rejections.report("no_clock", "use_sim_time is set and no /clock arrives: stamps count from the start")
+            return self._stamps.ns
+        return self._stamps.follow(
+            self._elapsed(), self._pacer, time.monotonic_ns, lambda: int(ros_clock.now().nanoseconds)
+        )
 
     def _publish(self) -> bool:
         self._published_ns = time.monotonic_ns()
@@ -247,7 +249,7 @@ class SimulatorNode(Node):
         self._diverged = ""
         if self._lockstep is None and not self._paused():
             self._outputs.forget(self._elapsed())
-            return  # the next cycle tells it
+            return  # the next cycle publishes it
         self._ticks += 1
         self._outputs.forget(self._elapsed())
         self._publish()
@@ -259,7 +261,7 @@ class SimulatorNode(Node):
         self._cycles.interrupt()
         if self._lockstep is not None:
             self._lockstep.paused = paused
-            self._published_ns = 0  # tell the state again, so that a command comes and the turn goes on
+            self._published_ns = 0  # publish the state again, so that a command comes and the turn goes on
         elif paused:
             self._pacer.pause(time.monotonic_ns())
         else:
@@ -327,13 +329,13 @@ class SimulatorNode(Node):
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
-            self._tell(2, self._diverged, values)
+            self._publish_status(2, self._diverged, values)
         elif grown:
-            self._tell(1, grown, values)
+            self._publish_status(1, grown, values)
         else:
-            self._tell(0, "running" if self.model is not None else "waiting for a description", values)
+            self._publish_status(0, "running" if self.model is not None else "waiting for a description", values)
 
-    def _tell(self, level: int, text: str, values: dict[str, object]) -> None:
+    def _publish_status(self, level: int, text: str, values: dict[str, object]) -> None:
         self._background.call(self._diagnostics.publish, level, text, values)
 
     def _look_for_a_sender(self) -> None:

@@ -26,7 +26,7 @@ class SimulatorOutputs:
     Args:
         plant: the robot.
         values: the simulator's parameters.
-        driver: what the robot's efforts become in joint states.
+        driver: gives the measured efforts of joint states.
 
     Attributes:
         joints: the joints of ``joint_states``, in order.
@@ -64,7 +64,7 @@ class SimulatorOutputs:
             self._sensors.sample(ns * 1e-9, self._plant.q, self._plant.v, self._effort())
 
     def publish(self, ns: int, origin: int) -> bool:
-        """Tell the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint state went out."""
+        """Publish the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint state went out."""
         plant, stamp = self._plant, origin + ns
         if self._clock is not None:
             self._clock.send(stamp)
@@ -74,7 +74,7 @@ class SimulatorOutputs:
             return True
         arrived = self._sensors.deliver(ns * 1e-9)
         for reading in arrived:
-            self._tell(reading, origin)
+            self._send_reading(reading, origin)
         return bool(arrived)
 
     def _effort(self) -> np.ndarray:
@@ -85,7 +85,7 @@ class SimulatorOutputs:
         if self._sensors is None:
             return self.publish(ns, origin)
         if self._last is not None:
-            self._tell(self._last, origin)
+            self._send_reading(self._last, origin)
         return self._last is not None
 
     def forget(self, ns: int) -> None:
@@ -100,7 +100,7 @@ class SimulatorOutputs:
         """To be called a few times a second."""
         self._wrenches.look_for_listeners()
 
-    def _tell(self, reading: JointReading, origin: int) -> None:
+    def _send_reading(self, reading: JointReading, origin: int) -> None:
         self._last = reading
         self._send(origin + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
 

@@ -69,14 +69,14 @@ _FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
 def sensors(values: ParameterValues) -> SensorSettings | None:
-    """How the sensors err; ``None`` if they do not."""
+    """Errors of the sensors; ``None`` if there are none."""
     settings = SensorSettings(**{param.name.split(".")[1]: values[param.name] for param in SENSOR_PARAMETERS})
     perfect = SensorSettings(seed=settings.seed)
     return None if settings == perfect else settings
 
 
 def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
-    """The robot as it is, where ``model`` is what others know of it; ``model`` itself if there is no error."""
+    """The simulated robot: ``model`` with the errors of ``robot_model_error``; ``model`` itself if there are none."""
     factors = {name: values[f"robot_model_error.{name}"] for name in _FIGURES}
     if any(factor != 1.0 for factor in factors.values()):
         model = robot_model_error(model, **factors)

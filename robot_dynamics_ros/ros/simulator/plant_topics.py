@@ -61,11 +61,11 @@ class ContactTopics(Output):
         super().__init__([*self._wrenches.values(), *self._poses.values()])
 
     def publish(self, stamp: int) -> None:
-        if any(publisher.wanted for publisher in self._wrenches.values()):
+        if any(publisher.has_listeners for publisher in self._wrenches.values()):
             for link, wrench in self._plant.contact_wrenches().items():
                 self._wrenches[link].publish(wrench, stamp)
         for name, publisher in self._poses.items():
-            if publisher.wanted:
+            if publisher.has_listeners:
                 publisher.publish(self._plant.object_pose(name), stamp)
 
 

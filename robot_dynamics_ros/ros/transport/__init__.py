@@ -1,1 +1,1 @@
-"""Shared by both nodes: messages, serialization, executor, parameters, diagnostics."""
+"""Shared by all nodes: messages, serialization, executors, parameters, diagnostics."""

@@ -1,4 +1,4 @@
-"""An action server that takes its requests beside the control cycle.
+"""An action server that takes its requests in a thread of its own, not in the control cycle.
 
 rclpy holds the interpreter's lock while it takes a goal and turns it into objects of Python: for a trajectory of 10⁵ points
 that is some seconds.  Here a thread of its own waits for the requests, takes goals by the middleware's C functions, which
@@ -139,9 +139,9 @@ class ApartActionServer(ActionServer):
         info = GoalInfo(goal_id=request.goal_id)
         key = bytes(request.goal_id.uuid)
         with self._lock:
-            known = self._handle.goal_exists(info)
+            exists = self._handle.goal_exists(info)
         handle = None
-        if not known and self._goal_callback(request.goal) is GoalResponse.ACCEPT:
+        if not exists and self._goal_callback(request.goal) is GoalResponse.ACCEPT:
             info.stamp = self._node.get_clock().now().to_msg()
             try:
                 with self._lock:

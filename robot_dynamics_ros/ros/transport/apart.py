@@ -1,4 +1,4 @@
-"""Large messages, taken beside the control cycle.
+"""Subscriptions that take large messages in a thread of their own, not in the control cycle.
 
 rclpy holds the interpreter's lock while it takes a message: for one of ten megabytes that is longer than some cycles.  Here a
 thread of its own waits for such messages and calls the middleware's C function, which needs no lock.

@@ -23,7 +23,7 @@ from robot_dynamics_ros.model.description import Array
 HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
 _uint32 = struct.Struct("=I")
-_stamp = struct.Struct("=iI")
+_stamp = struct.Struct("=II")
 
 
 def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
@@ -201,7 +201,8 @@ class Template:
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""
-        _stamp.pack_into(self._raw, HEADER, *divmod(nanoseconds, 1_000_000_000))
+        seconds, rest = divmod(nanoseconds, 1_000_000_000)
+        _stamp.pack_into(self._raw, HEADER, seconds % (1 << 32), rest)  # beyond 2038 it wraps, as it does in the cycle
 
     def bytes(self) -> bytes:
         """The message as it stands, ready to publish."""

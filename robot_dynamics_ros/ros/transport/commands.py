@@ -35,10 +35,10 @@ def command_topic(command_format: str) -> str:
 
 
 def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
-    """A hint for one who is alone on the command topic: whether somebody is on the topic of another format; or ``""``.
+    """A hint if nobody else is on the command topic, but somebody is on the topic of another format; else ``""``.
 
     Args:
-        topic: the one's own, in full.
+        topic: full name of this node's command topic.
         count: ``node.count_publishers`` or ``node.count_subscribers``.
     """
     for other in COMMAND_FORMATS:
@@ -151,7 +151,7 @@ class CommandReader:
         )
 
     def unheard(self) -> str:
-        """Whose commands never arrive because they have another type, and the remedy; empty if there are none."""
+        """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty."""
         topic = self.subscription.topic_name
         if not self._node.count_publishers(topic):
             return ""

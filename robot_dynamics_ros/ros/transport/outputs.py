@@ -1,4 +1,4 @@
-"""Topics that follow a control cycle: one protocol, and nothing done for topics that nobody listens to."""
+"""Topics that are published after a control cycle, as long as somebody listens."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Topic:
         message_type: class of its messages.
 
     Attributes:
-        wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
+        has_listeners: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
     def __init__(self, node: Node, topic: str, message_type: type) -> None:
         self._node = node
         self._publisher = node.create_publisher(message_type, topic, STATE, event_callbacks=QUIET_PUBLISHER)
-        self.wanted = False
+        self.has_listeners = False
 
     def look_for_listeners(self) -> None:
         """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
-        self.wanted = self._publisher.get_subscription_count() > 0
+        self.has_listeners = self._publisher.get_subscription_count() > 0
 
     def publish_message(self, message: object) -> None:
         """Publish a message, or its bytes."""
@@ -79,28 +79,28 @@ class Output(ABC):
         publishers: of the topics; other outputs may be among them.
 
     Attributes:
-        wanted: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
+        has_listeners: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
     """
 
     def __init__(self, publishers: Sequence[Topic | Output]) -> None:
         self._publishers = list(publishers)
-        self.wanted = False
+        self.has_listeners = False
 
     def look_for_listeners(self) -> None:
         """Ask the middleware who listens; it costs more than a cycle should spend, so a timer calls it."""
         for publisher in self._publishers:
             publisher.look_for_listeners()
-        self.wanted = any(publisher.wanted for publisher in self._publishers)
+        self.has_listeners = any(publisher.has_listeners for publisher in self._publishers)
 
     @abstractmethod
     def publish(self, stamp: int) -> None:
-        """Publish what belongs to the state of time ``stamp``, ns; to be called while it is :attr:`wanted`."""
+        """Publish what belongs to the state of time ``stamp``, ns; to be called while it is :attr:`has_listeners`."""
 
     def destroy(self) -> None:
         """Take the publishers down."""
         for publisher in self._publishers:
             publisher.destroy()
-        self._publishers, self.wanted = [], False
+        self._publishers, self.has_listeners = [], False
 
 
 class Outputs(Output):
@@ -118,13 +118,13 @@ class Outputs(Output):
         self._outputs, self.divisor, self._countdown = outputs, divisor, 1
 
     def publish(self, stamp: int) -> None:
-        """Count a cycle, and publish what is wanted if this one is its turn."""
-        if not self.wanted:
+        """Count a cycle, and publish the topics with listeners if this one is its turn."""
+        if not self.has_listeners:
             return
         self._countdown -= 1
         if self._countdown > 0:
             return
         self._countdown = self.divisor
         for output in self._outputs:
-            if output.wanted:
+            if output.has_listeners:
                 output.publish(stamp)

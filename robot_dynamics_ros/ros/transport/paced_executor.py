@@ -1,7 +1,7 @@
 """An executor that looks at what has arrived a few times a second instead of at every message.
 
-A viewer needs thirty states a second of a robot that tells a thousand.  With queues of one message the middleware
-throws the others away itself, and this process leaves the processor to the control loop.
+A viewer needs thirty states a second of a robot that publishes a thousand.  With queues of one message the middleware
+drops the others itself, and this process leaves the processor to the control loop.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def parameter_table(
     """The parameters of one section of ``ros/tables/<file>.yaml``.
 
     Args:
-        choices, defaults: by parameter, what the core states and the file therefore does not.
+        choices, defaults: by parameter, values that the core defines and the file leaves out.
     """
     params = []
     for name, fields in _tables(file)[section].items():
@@ -236,11 +236,16 @@ class ParameterSet(Mapping[str, Any]):
     def declare(self, params: Iterable[Param]) -> None:
         """Declare parameters not declared yet; values given at start-up override the defaults.
 
+        Of those declared before, for another robot, the ones that still have their default get the new one.
+
         Raises:
             ArgumentError: a given value has the wrong type or is outside the bounds.
         """
         for param in params:
-            if param.name in self._params:
+            if (declared := self._params.get(param.name)) is not None:
+                if self._values[param.name] == declared.default != param.default:  # nobody has chosen it
+                    self._params[param.name] = param
+                    self._node.set_parameters([Parameter(param.name, value=param.default)])
                 continue
             where = f"parameter {param.name!r}"
             default = list(param.default) if param.is_array else param.default

@@ -32,7 +32,7 @@ class Rejections:
         self._interval = interval
         self._next: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
-        self._said: set[str] = set()
+        self._logged_texts: set[str] = set()
         self.counts: Counter[str] = Counter()
         self.latest: dict[str, str] = {}
 
@@ -53,12 +53,12 @@ class Rejections:
     ) -> None:
         """The same for an event that is counted elsewhere; a text that takes time to make may be a function."""
         now = time.monotonic()
-        if now < self._next.get(cause, 0.0) and not (distinct and text not in self._said):
+        if now < self._next.get(cause, 0.0) and not (distinct and text not in self._logged_texts):
             self._silent[cause] += 1
             return
         text = text if isinstance(text, str) else text()
-        if distinct and len(self._said) < _MOST_TEXTS:
-            self._said.add(text)
+        if distinct and len(self._logged_texts) < _MOST_TEXTS:
+            self._logged_texts.add(text)
         more = self._silent.pop(cause, 0)
         self._next[cause] = now + self._interval
         line = f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]")

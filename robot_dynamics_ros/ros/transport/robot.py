@@ -33,7 +33,7 @@ ROBOT_PARAMETERS = parameter_table(
 def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:
     """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no element for it.
 
-    What is odd about the description but usable goes to the log.
+    Findings about the description go to the log.
 
     Raises:
         ModelError: the description is not a usable URDF.

@@ -74,7 +74,7 @@ class WrenchPublisher(TemplatePublisher):
 
     def publish(self, wrench: Array, stamp: int) -> None:
         """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite."""
-        if not self.wanted or not math.isfinite(wrench.dot(wrench)):
+        if not self.has_listeners or not math.isfinite(wrench.dot(wrench)):
             return
         (numbers,) = self.blocks
         numbers[:3] = wrench[3:]

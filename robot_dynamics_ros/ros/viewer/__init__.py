@@ -1,1 +1,1 @@
-"""The viewer node: a third process that looks on, and speaks when a person asks it to."""
+"""The viewer node: shows robots in a browser, and sends the requests of people to controller and simulator."""

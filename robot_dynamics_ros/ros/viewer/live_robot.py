@@ -1,4 +1,4 @@
-"""One robot on the network: what it tells, and what it can be asked."""
+"""One robot on the network: its states, and the requests of people to it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LiveRobot(Source):
         self._unseen: Shown | None = None  # newer than that, its wrenches not computed yet
         self._heard = 0.0
         self._count = 0
-        self._told = (0.0, "waiting for joint states")
+        self._status = (0.0, "waiting for joint states")
         self._tree = link_tree(model)
         self._external: dict[str, tuple[float, Array]] = {}
         self._contacts: dict[str, tuple[float, Array]] = {}
@@ -81,30 +81,35 @@ class LiveRobot(Source):
         self._published: dict[str, tuple[float, Array]] = {}
         self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
         self._reference: tuple[float, Array] | None = None
-        at = _topics(namespace)
+        topic_of = _topics(namespace)
         controller, simulator = names["controller"], names["simulator"]
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
 
         def wrench(topic: str, kept: dict[str, tuple[float, Array]]) -> Subscription:
-            return subscribe(WrenchStamped, at(topic), lambda m: self._on_wrench(kept, m), NEWEST)
+            return subscribe(WrenchStamped, topic_of(topic), lambda m: self._on_wrench(kept, m), NEWEST)
 
         self._subscriptions = [
-            subscribe(JointState, at("joint_states"), self._on_state, NEWEST),
+            subscribe(JointState, topic_of("joint_states"), self._on_state, NEWEST),
             subscribe(
                 DiagnosticArray,
                 "/diagnostics",
-                partial(self._on_diagnostics, {"controller": at(controller), "commissioning": at("commissioning")}),
+                partial(
+                    self._on_diagnostics,
+                    {"controller": topic_of(controller), "commissioning": topic_of("commissioning")},
+                ),
                 STATE,
             ),
             *(wrench(f"{node}/external_wrench", self._external) for node in (controller, simulator)),
         ]
         # these are published only while somebody listens, and that takes the controller's or the simulator's time
-        self._wanted = dict.fromkeys(WANTED, False)
+        self._layers_on = dict.fromkeys(WANTED, False)
         self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
-            "reference": lambda: [subscribe(JointState, at(f"{controller}/reference"), self._on_reference, NEWEST)],
+            "reference": lambda: [
+                subscribe(JointState, topic_of(f"{controller}/reference"), self._on_reference, NEWEST)
+            ],
             "estimated": lambda: [wrench(f"{controller}/external_wrench_estimate", self._estimated)],
             "contacts": lambda: [
                 wrench(f"{simulator}/contact_wrenches/{topic_token(link)}", self._contacts) for link in model.link_names
@@ -112,11 +117,14 @@ class LiveRobot(Source):
         }
         if wrenches == "published":
             for name in model.joint_names:
-                topic = at(f"{controller}/joint_wrenches/{topic_token(name)}")
+                topic = topic_of(f"{controller}/joint_wrenches/{topic_token(name)}")
                 self._subscriptions.append(subscribe(WrenchStamped, topic, partial(self._keep, name), NEWEST))
 
     def _keep(self, joint: str, message: WrenchStamped) -> None:
-        self._published[joint] = (time.monotonic(), spatial_wrench(message))
+        try:
+            self._published[joint] = (time.monotonic(), spatial_wrench(message))
+        except RobotDynamicsError as error:
+            self._rejections.report("wrench", f"a wrench is not shown: {error}")
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
@@ -187,34 +195,34 @@ class LiveRobot(Source):
     def status(self) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Source`."""
         now = time.monotonic()
-        if now - self._told[0] >= 1.0:
+        if now - self._status[0] >= 1.0:
             if self._shown is None and self._unseen is None:
                 text = "waiting for joint states"
             elif now - self._heard > 1.0:
                 text = f"no joint state for {now - self._heard:.0f} s ⚠"
             else:
-                text = f"live, {self._count / (now - self._told[0]):.0f} states a second shown"
+                text = f"live, {self._count / (now - self._status[0]):.0f} states a second shown"
             self._count = 0
             reports = [report for t, report in tuple(self._reports.values()) if now - t < _REPORTED]
-            self._told = (now, "\n".join([text, *reports]))
-        return self._told[1]
+            self._status = (now, "\n".join([text, *reports]))
+        return self._status[1]
 
     def want(self, what: str, wanted: bool) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Source`; :meth:`tick` does it."""
-        self._wanted[what] = wanted
+        self._layers_on[what] = wanted
 
     def tick(self) -> None:
         """Subscribe to what somebody looks at, in the node's own thread."""
-        for what, wanted in self._wanted.items():
-            if wanted and what not in self._on_request:
-                self._on_request[what] = self._requests[what]()
-            elif not wanted and what in self._on_request:
-                for subscription in self._on_request.pop(what):
+        for layer, is_on in self._layers_on.items():
+            if is_on and layer not in self._on_request:
+                self._on_request[layer] = self._requests[layer]()
+            elif not is_on and layer in self._on_request:
+                for subscription in self._on_request.pop(layer):
                     self._node.destroy_subscription(subscription)
 
     def close(self) -> None:
         """Unsubscribe."""
-        self._wanted = dict.fromkeys(self._wanted, False)
+        self._layers_on = dict.fromkeys(self._layers_on, False)
         self.tick()
         self._node.destroy_publisher(self._ordered)
         for subscription in self._subscriptions:
@@ -225,7 +233,7 @@ class LiveRobot(Source):
 class LiveControls(Controls):
     """Requests of a page to the controller and the simulator.
 
-    Methods are called by the page's threads; what they want is done by :meth:`tick`, in the node's own thread.
+    Methods are called by the page's threads; :meth:`tick` carries the requests out, in the node's own thread.
 
     Args:
         node: the node.
@@ -235,8 +243,8 @@ class LiveControls(Controls):
 
     def __init__(self, node: Node, robot: LiveRobot, namespace: str, names: Mapping[str, str]) -> None:
         self._node, self._robot, self._model = node, robot, robot.model
-        at = _topics(namespace)
-        controller, simulator = at(names["controller"]), at(names["simulator"])
+        topic_of = _topics(namespace)
+        controller, simulator = topic_of(names["controller"]), topic_of(names["simulator"])
         self._lock = threading.Lock()
         self._todo: list[Callable[[], None]] = []
         self._pull: tuple[str, Array] | None = None
@@ -263,16 +271,16 @@ class LiveControls(Controls):
         with self._lock:
             self._todo.append(work)
 
-    def _call(self, service: str, request: object, told: Callable[..., str | None] | None = None) -> str:
+    def _call(self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None) -> str:
         if not self._services[service].service_is_ready():
             return f"{service}: nobody on the network offers {self._services[service].srv_name}"
-        self._later(lambda: self._send(service, request, told or partial(_sentence, service)))
+        self._later(lambda: self._send(service, request, sentence_of or partial(_sentence, service)))
         return f"{service} …"
 
-    def _send(self, service: str, request: object, told: Callable[..., str | None]) -> None:
+    def _send(self, service: str, request: object, sentence_of: Callable[..., str | None]) -> None:
         def done(future: Future) -> None:
             try:
-                self._robot.answer = told(future.result()) or self._robot.answer
+                self._robot.answer = sentence_of(future.result()) or self._robot.answer
             except Exception as error:  # noqa: BLE001 - whatever the other side or the middleware raises goes to the person
                 self._robot.answer = f"{service}: {error}"
 
@@ -289,11 +297,11 @@ class LiveControls(Controls):
     def pause(self, paused: bool) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
 
-        def told(answer: SetBool.Response) -> str:
+        def sentence_of(answer: SetBool.Response) -> str:
             self.paused = paused if answer.success else self.paused
             return _sentence("pause", answer)
 
-        return self._call("pause", SetBool.Request(data=paused), told)
+        return self._call("pause", SetBool.Request(data=paused), sentence_of)
 
     def step(self) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
@@ -308,8 +316,8 @@ class LiveControls(Controls):
         shown = self._robot.state()
         if shown is None:
             return "no joint state has arrived yet"
-        at = [model.q_slice(name).start for name in names]
-        times, positions, velocities = smooth_motion(shown.q[at], [(q[at], seconds) for q, seconds in points])
+        index = [model.q_slice(name).start for name in names]
+        times, positions, velocities = smooth_motion(shown.q[index], [(q[index], seconds) for q, seconds in points])
         message = JointTrajectory(joint_names=names)
         for t, x, v in zip(times, positions, velocities, strict=True):
             point = JointTrajectoryPoint(positions=x.tolist(), velocities=v.tolist())
@@ -325,7 +333,7 @@ class LiveControls(Controls):
     def carry(self, link: str) -> str:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         self._carrier = link
-        return f"the payload is going to be on {link}: now its mass"
+        return f"the payload will be on {link}: set its mass now"
 
     def pull(self, link: str, wrench: Array | None) -> None:
         """See :class:`~robot_dynamics_ros.view.source.Controls`."""
@@ -405,7 +413,7 @@ class LiveControls(Controls):
         names = sorted(answer.result.names)
         if names:
             request = DescribeParameters.Request(names=names)
-            self._send("describe", request, lambda told: self._on_described(told))
+            self._send("describe", request, lambda answer: self._on_described(answer))
 
     def _on_described(self, answer: DescribeParameters.Response) -> None:
         adjustable = {
@@ -418,7 +426,7 @@ class LiveControls(Controls):
         }
         names = sorted(adjustable)
         self._send(
-            "get", GetParameters.Request(names=names), lambda told: self._on_values(names, adjustable, told.values)
+            "get", GetParameters.Request(names=names), lambda answer: self._on_values(names, adjustable, answer.values)
         )
 
     def _on_values(
@@ -430,7 +438,8 @@ class LiveControls(Controls):
             least = 5.0 if name == "payload.mass" else 1.0
             upper = min(limits.to_value, max(_MOST_GAIN * abs(now), least))
             lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
-            unit = described[name].description.rpartition("[")[2].removesuffix("]")
+            _, bracket, unit = described[name].description.rpartition(" [")
+            unit = unit.removesuffix("]") if bracket and unit.endswith("]") else ""
             items.append(Adjustable(name, name.rpartition(".")[2], lower, upper, now, unit))
         self._adjustables = tuple(items)
 

@@ -1,4 +1,4 @@
-"""Joint states as a viewer needs them: as much as there is, from whatever robot."""
+"""The newest joint state of a robot, also where velocities, efforts or joints are missing from the messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from robot_dynamics_ros.control.cycle.message import FARTHEST, FASTEST, STRONGEST
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -71,14 +72,14 @@ class LiveState:
         guessed = []
         for row, i, j in rows:
             q[i] = message.position[row]
-            if not math.isfinite(q[i]):
+            if not abs(q[i]) <= FARTHEST:
                 raise ArgumentError(
                     f"the position of joint {names[row]!r} is {q[i]}",
                     where="joint_states",
-                    remedy="Positions have to be finite; leave out joints that are not known.",
+                    remedy=f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are not known.",
                 )
             v[j] = message.velocity[row] if len(message.velocity) else math.nan
-            if not math.isfinite(v[j]):
+            if not abs(v[j]) <= FASTEST:
                 guessed.append((i, j))
             if len(message.effort):
                 efforts[j] = message.effort[row]
@@ -90,7 +91,7 @@ class LiveState:
         elif self.t - self._before[0] >= _LEAST:
             self._before = (self.t, self.q, self.v)
         self.t, self.q, self.v = t, q, v
-        self.efforts = efforts if np.isfinite(efforts).all() else None
+        self.efforts = efforts if (np.abs(efforts) <= STRONGEST).all() else None
 
     def message(self, header: Header) -> JointState:
         """The newest state with the joints in the model's order; no efforts unless all are known."""

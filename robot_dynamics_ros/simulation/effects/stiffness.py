@@ -1,4 +1,4 @@
-"""Is the step small enough?  Said before the first step where it can be known, and on the way where it cannot."""
+"""Checks that the step is small enough: before the first step where that is possible, otherwise during the run."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from robot_dynamics_ros.simulation.effects.complementarity import Complementarit
 
 COTH = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)
 """½x coth ½x − 1 in powers x², x⁴, …"""
-CARRIED = ("known", "known_q", "known_v", "known_h", "carried", "past", "contraction")
+CARRIED = ("past_steps", "carried_q", "carried_v", "carried_h", "carried", "past", "contraction")
 """What one step leaves to the next."""
 TANH = (1 / 4, -1 / 192, 1 / 7680, -17 / 5160960, 31 / 371589120, -691 / 326998425600, 5461 / 102023508787200)
 """tanh ¼x in powers x, x³, …"""
@@ -60,10 +60,10 @@ class MomentumMemory(ComplementarityMemory):
     after: Vector = numbers("nv", unit="N m s or N s", meaning="the other half")
     carried: Vector = numbers("nv", unit="N m s or N s", meaning="momentum for the next step")
     past: Matrix = numbers(4, "nv", unit="N m s or N s", meaning="bias impulses of the last steps")
-    known: Integers = integers(1, meaning="number of steps that led to the present state")
-    known_q: Vector = numbers("nq", unit="rad or m", meaning="position that the carried momentum belongs to")
-    known_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that it belongs to")
-    known_h: Vector = numbers(1, unit="s", meaning="length of the step that it belongs to")
+    past_steps: Integers = integers(1, meaning="number of steps that led to the present state")
+    carried_q: Vector = numbers("nq", unit="rad or m", meaning="position that the carried momentum belongs to")
+    carried_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that it belongs to")
+    carried_h: Vector = numbers(1, unit="s", meaning="length of the step that it belongs to")
     contraction: Vector = numbers(1, meaning="by what factor an iteration reduces the error")
     turn: Vector = numbers("6 if floating else 0", meaning="displacement of a floating joint, a twist times time")
     power: Vector = numbers("6 if floating else 0", meaning="a power of its coadjoint operator times a momentum")
@@ -77,28 +77,28 @@ def recall_momentum(p: MomentumMemory, h: float) -> None:
 
     Both follow from the last steps, if the state is the one that they ended with.
     """
-    same = p.known[0] > 0 and p.known_h[0] == h
+    same = p.past_steps[0] > 0 and p.carried_h[0] == h
     for i in range(p.nq):
-        if p.q[i] != p.known_q[i]:
+        if p.q[i] != p.carried_q[i]:
             same = False
     for i in range(p.nv):
-        if p.v[i] != p.known_v[i]:
+        if p.v[i] != p.carried_v[i]:
             same = False
     if not same:
-        p.known[0] = 0
+        p.past_steps[0] = 0
         p.contraction[0] = 1.0
         _evaluate(p, p.q, p.v, h)
         _transport(p, h, p.ahead, p.v, p.carried)
     for i in range(p.nv):
         p.momentum[i] = p.carried[i]
         p.bias_impulse[i] = 0.0
-        if p.known[0] >= 4:
+        if p.past_steps[0] >= 4:
             p.bias_impulse[i] = 4.0 * (p.past[0, i] + p.past[2, i]) - 6.0 * p.past[1, i] - p.past[3, i]
-        elif p.known[0] == 3:
+        elif p.past_steps[0] == 3:
             p.bias_impulse[i] = 3.0 * (p.past[0, i] - p.past[1, i]) + p.past[2, i]
-        elif p.known[0] == 2:
+        elif p.past_steps[0] == 2:
             p.bias_impulse[i] = 2.0 * p.past[0, i] - p.past[1, i]
-        elif p.known[0] == 1:
+        elif p.past_steps[0] == 1:
             p.bias_impulse[i] = p.past[0, i]
 
 
@@ -120,12 +120,12 @@ def carry_momentum(p: MomentumMemory, h: float) -> None:
         p.past[2, i] = p.past[1, i]
         p.past[1, i] = p.past[0, i]
         p.past[0, i] = p.bias_impulse[i]
-        p.known_v[i] = p.v1[i]
+        p.carried_v[i] = p.v1[i]
     for i in range(p.nq):
-        p.known_q[i] = p.q1[i]
+        p.carried_q[i] = p.q1[i]
     _transport(p, h, p.ahead, p.v1, p.carried)
-    p.known[0] += 1
-    p.known_h[0] = h
+    p.past_steps[0] += 1
+    p.carried_h[0] = h
 
 
 def _evaluate(p: MomentumMemory, q: Vector, v: Vector, h: float) -> None:

@@ -80,7 +80,7 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     has_compliant_stops: bool
     has_rigid_stops: bool
     q0: Vector = numbers("nq", unit="rad or m", meaning="position at the start of the control period")
-    at: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
+    q_forces: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
     whole_q: Vector = numbers("nq", unit="rad or m", meaning="position at the start of a step that is divided")
     whole_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of a step that is divided")
     whole_z: Vector = numbers("motors", unit="A", meaning="motor currents at the start of a step that is divided")
@@ -103,7 +103,9 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     middle: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity in the middle of the step")
     effort: Vector = numbers("nv", unit="N m or N", meaning="all smooth efforts less the bias")
     bias: Vector = numbers("nv", unit="N m or N", meaning="Coriolis, centrifugal, gravity and external forces")
-    given: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all but the robot's own motion and friction")
+    applied: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="impulse of all but the robot's own motion and friction"
+    )
     push: Vector = numbers("nv", unit="N m or N", meaning="what external wrenches give at the joints")
     implicit: Vector = numbers("nv", meaning="what is implicit of damping and springs, on the mass matrix's diagonal")
     coupled_implicit: Vector = numbers("couples", meaning="what is implicit of coupled motors' viscous friction")
@@ -309,17 +311,17 @@ def _undivided(p: PlantMemory, h: float) -> int:
 
 
 def prepare(p: PlantMemory, h: float) -> int:
-    """``p.at``, where forces are evaluated, and the factors of the mass matrix with what is implicit in the step."""
-    assign(p.nq, p.q, p.at)
+    """``p.q_forces``, where forces are evaluated, and the factors of the mass matrix with what is implicit in the step."""
+    assign(p.nq, p.q, p.q_forces)
     if p.midpoint:
-        move(p, p.q, p.v, 0.5 * h, p.at)
-    p.mass_matrix(p.at, p.M)
+        move(p, p.q, p.v, 0.5 * h, p.q_forces)
+    p.mass_matrix(p.q_forces, p.M)
     if p.in_momenta:
         _start(p, h)
     else:
         _bias(p, p.v, h)
     for i in range(p.nv):
-        position = position_of(p, i, p.at)
+        position = position_of(p, i, p.q_forces)
         p.position[i] = position
         damping = p.viscous[i]
         stiffness = 0.0
@@ -360,7 +362,7 @@ def prepare(p: PlantMemory, h: float) -> int:
             for j in range(p.nv):
                 p.M[i, j] += p.coupled_implicit[k] * p.couple[k, i] * p.couple[k, j]
     if p.has_contacts:
-        place_contacts(p, p.at)
+        place_contacts(p, p.q_forces)
         linearize_contacts(p, p.v)
         sprung = 1.0
         if p.midpoint:
@@ -372,7 +374,7 @@ def prepare(p: PlantMemory, h: float) -> int:
         return 0
     p.loop_ready[0] = 0
     if p.has_loops:
-        bind(p, p.at)
+        bind(p, p.q_forces)
     return 1
 
 
@@ -383,22 +385,22 @@ def _add_coupled(p: PlantMemory, k: int, effort: float, out: Vector) -> None:
 
 
 def _bias(p: PlantMemory, v: Vector, h: float) -> None:
-    """``p.bias_impulse`` by bias forces at ``p.at`` and ``v``."""
-    p.bias_forces(p.at, v, p.external, p.bias)
+    """``p.bias_impulse`` by bias forces at ``p.q_forces`` and ``v``."""
+    p.bias_forces(p.q_forces, v, p.external, p.bias)
     for i in range(p.nv):
         p.bias_impulse[i] = -h * p.bias[i]
 
 
 def _start(p: PlantMemory, h: float) -> None:
-    """``p.push``, what external wrenches give at ``p.at``, ``p.momentum`` there, and a first guess of ``p.bias_impulse``."""
+    """``p.push``, what external wrenches give at ``p.q_forces``, ``p.momentum`` there, and a first guess of ``p.bias_impulse``."""
     for i in range(p.nv):
         p.push[i] = 0.0
     if p.pushed[0] != 0:
-        p.external_efforts(p.at, p.external, p.push)
+        p.external_efforts(p.q_forces, p.external, p.push)
     recall_momentum(p, h)
-    if p.known[0] == 0:
+    if p.past_steps[0] == 0:
         assign(p.nv, p.momentum, p.total)
-        move(p, p.at, p.v, 0.5 * h, p.q1)
+        move(p, p.q_forces, p.v, 0.5 * h, p.q1)
         bias_impulse(p, h, p.v)
 
 
@@ -441,7 +443,7 @@ def finish(p: PlantMemory, h: float) -> int:
     else:
         if _velocities_at_the_end(p, reach, True) == 0:
             return 0
-    move(p, p.at, p.v1, reach, p.q1)
+    move(p, p.q_forces, p.v1, reach, p.q1)
     if p.has_floating:  # noqa: SIM102 - by itself, so that the rest is left out of robots without
         if not p.midpoint:
             _fly(p, h)
@@ -464,12 +466,12 @@ def finish(p: PlantMemory, h: float) -> int:
     if p.in_momenta:
         carry_momentum(p, h)
         if moved:
-            p.known[0] = 0
+            p.past_steps[0] = 0
     return 1
 
 
 def _impulses(p: PlantMemory, h: float) -> None:
-    """``p.given``, the impulses of all that acts but the robot's own motion and dry friction, and ``p.bound`` of friction."""
+    """``p.applied``, the impulses of all that acts but the robot's own motion and dry friction, and ``p.bound`` of friction."""
     if p.midpoint:
         smooth_efforts(p, p.middle, h)
         if p.has_loops:
@@ -480,10 +482,10 @@ def _impulses(p: PlantMemory, h: float) -> None:
             if p.has_contacts:
                 for j in range(p.nv):
                     tau += p.D[i, j] * (p.middle[j] - p.v[j])
-            p.given[i] = h * tau
+            p.applied[i] = h * tau
         for k in range(p.couples):
             lag = speed_of(p, p.nv + k, p.middle) - speed_of(p, p.nv + k, p.v)
-            _add_coupled(p, k, h * p.viscous[p.nv + k] * lag, p.given)
+            _add_coupled(p, k, h * p.viscous[p.nv + k] * lag, p.applied)
         for i in range(p.nv + p.couples):
             p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.middle))
     else:
@@ -493,7 +495,7 @@ def _impulses(p: PlantMemory, h: float) -> None:
             if p.has_contacts:
                 for j in range(p.nv):
                     tau -= h * p.K[i, j] * p.v[j]
-            p.given[i] = h * tau
+            p.applied[i] = h * tau
         for i in range(p.nv + p.couples):
             p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.v))
 
@@ -501,7 +503,7 @@ def _impulses(p: PlantMemory, h: float) -> None:
 def _velocities_at_the_end(p: PlantMemory, reach: float, first: bool) -> int:
     """``p.v1`` for the present ``p.bias_impulse``; 0 if it cannot be resolved."""
     for i in range(p.nv):
-        p.f[i] = p.given[i] + p.bias_impulse[i]
+        p.f[i] = p.applied[i] + p.bias_impulse[i]
     if p.by_impulse:
         _free_motion(p)
     if resolve(p, reach, first) == 0:
@@ -518,7 +520,7 @@ def _with_momentum(p: PlantMemory, h: float, first: bool) -> int:
     if _velocities_at_the_end(p, 0.5 * h, first) == 0:
         return 0
     for i in range(p.nv):
-        p.total[i] = p.momentum[i] + p.given[i] + p.x[i] - p.implicit[i] * p.u[i]
+        p.total[i] = p.momentum[i] + p.applied[i] + p.x[i] - p.implicit[i] * p.u[i]
         if p.has_contacts:
             for j in range(p.nv):
                 p.total[i] -= h * (p.D[i, j] + 0.25 * h * p.K[i, j]) * p.u[j]
@@ -540,7 +542,7 @@ def _iterate(p: PlantMemory, h: float) -> int:
     slow = 0
     for _ in range(30):
         assign(p.nv, p.v1, p.middle)
-        move(p, p.at, p.v1, 0.5 * h, p.q1)
+        move(p, p.q_forces, p.v1, 0.5 * h, p.q1)
         bias_impulse(p, h, p.v1)
         if _with_momentum(p, h, False) == 0:
             return 0
@@ -619,7 +621,7 @@ def _joint_efforts(p: PlantMemory, v: Vector) -> None:
 
 
 def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
-    """``p.effort``: all that acts at ``p.at`` and ``v`` but dry friction, rigid stops and the bias b(q, v).
+    """``p.effort``: all that acts at ``p.q_forces`` and ``v`` but dry friction, rigid stops and the bias b(q, v).
 
     The motors' new currents are left in ``p.new_current``.
     """
@@ -779,12 +781,12 @@ def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
 
 
 def applied_efforts(p: PlantMemory) -> None:
-    """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.at``, ``p.middle`` and currents ``p.z1``.
+    """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.q_forces``, ``p.middle`` and currents ``p.z1``.
 
     Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.
     """
     for i in range(p.nv):
-        p.position[i] = position_of(p, i, p.at)
+        p.position[i] = position_of(p, i, p.q_forces)
         p.push[i] = 0.0  # external wrenches come on top
     _joint_efforts(p, p.middle)
     for i in range(p.nv):
@@ -796,7 +798,7 @@ def applied_efforts(p: PlantMemory) -> None:
             current = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
             p.effort[i] += p.motor_kt[m] * current - p.held[i]
     if p.has_contacts:
-        place_contacts(p, p.at)
+        place_contacts(p, p.q_forces)
         add_contact_efforts(p, p.middle, p.effort)
 
 
@@ -815,9 +817,9 @@ def motor_currents(p: PlantMemory) -> None:
 
 
 def contact_forces(p: PlantMemory) -> None:
-    """The forces of all contacts at ``p.at`` and ``p.middle``."""
+    """The forces of all contacts at ``p.q_forces`` and ``p.middle``."""
     if p.has_contacts:
-        place_contacts(p, p.at)
+        place_contacts(p, p.q_forces)
         for k in range(p.contacts):
             if p.contact_depth[k] > 0.0:
                 contact_force(p, k, p.middle)

@@ -56,7 +56,7 @@ int main()
   Vector q{}, v{};
   core.activate(t, q, v);
   std::size_t next = 0, adopted = 0, released = 0;
-  const std::array<double, 3 * N> rows{};
+  const Rows rows{};
   for (int k = 0; k < 600; ++k) {
     t += k % 100 == 99 ? 200000000 : 1000000;
     if (k % 25 == 0 && next < motions.size()) {
@@ -70,7 +70,7 @@ int main()
       core.hold(t);
     }
     core.set_external_wrench(0, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, t);
-    core.update(t, q, v, nullptr);
+    core.update(t, q, v, nullptr, k % 100 == 11 ? &rows : nullptr);
     core.watch(t);
     std::copy_n(core.cycle.reference, N, q.begin());
     std::copy_n(core.cycle.reference + N, N, v.begin());
@@ -81,9 +81,6 @@ int main()
     }
     for (Event event; core.reference.take(event);) {
       released += event.status == Status::released ? 1 : 0;
-    }
-    if (k % 100 == 10) {
-      core.chain(rows);
     }
   }
   core.deactivate();

@@ -383,6 +383,11 @@ void a_controller_before_it_gives_the_reference()
   bench.references[0]->value = reference.back().position[0];
   bench.cycle(30);
   CHECK(reference.back().velocity[0] == 0.1);
+  bench.references[N - 1]->value = NOT_A_NUMBER;  // one is missing: it stops
+  bench.cycle(300);
+  for (std::size_t j = 0; j < N; ++j) {
+    CHECK(std::isfinite(reference.back().position[j]) && reference.back().velocity[j] == 0.0);
+  }
 }
 
 void a_fault_makes_the_manager_deactivate_it()

@@ -45,8 +45,8 @@ public:
     const auto node = get_node();
     release();
     joints_.clear();
-    const auto names = node->get_parameter("joints").as_string_array();
-    for (const std::string & name : names) {
+    names_ = node->get_parameter("joints").as_string_array();
+    for (const std::string & name : names_) {
       joints_.push_back(index_of(joint_names, name));
       if (joints_.back() == N) {
         RCLCPP_ERROR(node->get_logger(), "parameter 'joints': the robot has no joint '%s'", name.c_str());
@@ -113,25 +113,23 @@ public:
 
   controller_interface::InterfaceConfiguration command_interface_configuration() const override
   {
-    controller_interface::InterfaceConfiguration claimed;
-    claimed.type = controller_interface::interface_configuration_type::INDIVIDUAL;
-    for (const std::size_t j : joints_) {
-      claimed.names.push_back(std::string(joint_names[j]) + "/" + hardware_interface::HW_IF_EFFORT);
+    std::vector<std::string> claimed;
+    for (const std::string & joint : names_) {
+      claimed.push_back(joint + "/" + hardware_interface::HW_IF_EFFORT);
     }
-    return claimed;
+    return {controller_interface::interface_configuration_type::INDIVIDUAL, claimed};
   }
 
   controller_interface::InterfaceConfiguration state_interface_configuration() const override
   {
     using namespace hardware_interface;  // NOLINT
-    controller_interface::InterfaceConfiguration claimed;
-    claimed.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+    std::vector<std::string> claimed;
     for (const std::string joint : joint_names) {
       for (std::size_t k = 0; k < kinds_of_state(); ++k) {
-        claimed.names.push_back(joint + "/" + std::array{HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_EFFORT}[k]);
+        claimed.push_back(joint + "/" + std::array{HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_EFFORT}[k]);
       }
     }
-    return claimed;
+    return {controller_interface::interface_configuration_type::INDIVIDUAL, claimed};
   }
 
   // -- the cycle ----------------------------------------------------------------------------------------------------
@@ -159,13 +157,11 @@ public:
       }
     }
     requests_.take(*core_, t);
-    if (is_in_chained_mode()) {
-      read_references();
-    }
     const Settings & settings = core_->settings();
     const bool wrenches_due = cycles_++ % std::max<Time>(1, settings.wrench_divisor) == 0;
-    core_->want_wrenches = wrenches_due || settings.acceleration == Acceleration::differentiated;
-    const bool done = readable && core_->update(t, state_[0], state_[1], use_effort_state_ ? &state_[2] : nullptr);
+    core_->cycle.want_wrenches[0] = wrenches_due || settings.acceleration == Acceleration::differentiated;
+    const Vector * const efforts = use_effort_state_ ? &state_[2] : nullptr;
+    const bool done = readable && core_->update(t, state_[0], state_[1], efforts, read_references());
     if (!done) {
       core_->watch(t);
     }
@@ -234,16 +230,16 @@ private:
     return good;
   }
 
-  void read_references()
+  /// What another controller gives, nullptr if there is none.
+  const Rows * read_references()
   {
-    const std::size_t count = joints_.size();
-    std::array<double, 3 * N> rows;
-    rows.fill(NOT_A_NUMBER);
+    const std::size_t count = is_in_chained_mode() ? joints_.size() : 0;
+    references_.fill(NOT_A_NUMBER);
     for (std::size_t k = 0; k < 3 * count; ++k) {
       const auto & interface = ordered_exported_reference_interfaces_[k];
-      rows[k / count * N + joints_[k % count]] = interface->get_optional().value_or(NOT_A_NUMBER);
+      references_[k / count * N + joints_[k % count]] = interface->get_optional().value_or(NOT_A_NUMBER);
     }
-    core_->chain(rows);
+    return count > 0 ? &references_ : nullptr;
   }
 
   void write(const double * command)
@@ -262,7 +258,7 @@ private:
 
   void take_snapshot()
   {
-    static_cast<void>(snapshots_.push({*core_, core_->collision.flag[0] != 0, write_failures_, read_failures_}));
+    static_cast<void>(snapshots_.push({*core_, write_failures_, read_failures_}));
   }
 
   // -- parameters
@@ -406,12 +402,8 @@ private:
 
   void on_point(const JointTrajectoryPoint & message)
   {
-    std::vector<std::string> names;
-    for (const std::size_t j : joints_) {
-      names.emplace_back(joint_names[j]);
-    }
     try {
-      const std::shared_ptr<const Motion> point = motion_of(names, {message}, 0, true);
+      const std::shared_ptr<const Motion> point = motion_of(names_, {message}, 0, true);
       push([point](Core & core, Time t) { core.stream(*point, t); });
     } catch (const Rejected & error) {
       warn<JointTrajectoryPoint>(std::string("set-point refused: ") + error.what());
@@ -473,7 +465,8 @@ private:
   std::shared_ptr<ParamListener> parameters_;
   std::atomic<bool> parameters_changed_{false};
   Settings settings_;                 ///< as last accepted
-  std::vector<std::size_t> joints_;   ///< commanded, in the order of the parameter
+  std::vector<std::string> names_;    ///< of the joints that are commanded, as the parameter has them
+  std::vector<std::size_t> joints_;   ///< their places
   bool use_effort_state_ = false;
   Time feedback_due_ = 0, feedback_period_ = 0;
 
@@ -496,6 +489,7 @@ private:
 
   // memory of the cycle
   std::array<Vector, 3> state_{};  ///< positions, velocities, efforts
+  Rows references_{};
   std::vector<std::reference_wrapper<hardware_interface::LoanedStateInterface>> states_;
   std::vector<std::reference_wrapper<hardware_interface::LoanedCommandInterface>> commands_;
   bool started_ = false;

@@ -25,10 +25,13 @@ void copy(const From & from, To * to)
   std::copy(from.begin(), from.end(), to);
 }
 
+using Rows = std::array<double, 3 * N>;  ///< positions, velocities, accelerations
+
 /// What the last cycle worked with; the next one overwrites it.
 struct Shown
 {
   @prefix@_cycle_memory cycle = @prefix@_cycle_initial;  ///< state, reference, errors, effort, command, wrenches: see its declaration
+  @prefix@_collision_memory collision{};
   std::array<unsigned long, CAUSE_NAMES.size()> counts{};  ///< how often each cause was met
 
   Mode mode() const { return static_cast<Mode>(cycle.mode[0]); }
@@ -46,18 +49,19 @@ public:
     load(settings, cycle);
     load(settings, collision);
     copy(settings.commanded, cycle.commanded);
-    chained_.times = {0};
-    chained_.degree = {5};
-    chained_.fields.resize(4 * N);
+    @prefix@_cycle_narrow_limits(
+      &cycle, settings.effort_limit.data(), settings.effort_scale, settings.velocity_scale, settings.position_margin);
+    @prefix@_cycle_scale_rejection(&cycle, settings.rotor_share, settings.rejected_effort);
+    std::copy_n(cycle.deceleration, N, reference.memory.deceleration);
+    point_.times = {0};
+    point_.degree = {5};
+    point_.fields.resize(4 * N);
     for (std::size_t i = 0; i < N; ++i) {
-      chained_.column[i] = settings.commanded[i] ? static_cast<Time>(i) : -1;
+      point_.column[i] = settings.commanded[i] ? static_cast<Time>(i) : -1;
     }
-    loaded_until_.fill(NEVER);
     observer.rubs[0] = settings.friction != FrictionAt::none;
     std::fill_n(observer.gain, N, settings.observer_gain);
-    load_limits();
     load_law();
-    wrenches_changed();
   }
 
   /// Hold where the arm is from now on; a moving arm is brought to a stop. False: the state is not finite.
@@ -96,44 +100,41 @@ public:
   /// A state that is not finite, or whose time repeats or is a little late, is counted and leaves the command as it was;
   /// one that is much older, or comes after a gap, makes the controller hold where the arm is.
   /// @param measured measured efforts, or nullptr: the command of the cycle before takes their place.
+  /// @param chained the reference of this cycle from another controller, or nullptr.
   /// @returns whether this was a cycle, not a state that was dropped.
-  bool update(Time t, const Vector & q, const Vector & v, const Vector * measured)
+  bool update(Time t, const Vector & q, const Vector & v, const Vector * measured, const Rows * chained = nullptr)
   {
     if (mode() == Mode::inactive) {
-      chained_now_ = false;
       std::copy_n(safe_command(), N, cycle.command);
       return false;
     }
     cycle.time[0] = t;
-    cycle.want_wrenches[0] = want_wrenches;
     copy(q, cycle.arrived);
     copy(v, cycle.arrived + N);
-    if (chained_now_) {
+    chained_ = chained;
+    if (chained != nullptr) {
       reference_changed();
     }
     std::int64_t step = @PREFIX@_ARRIVE;
     for (std::int64_t verdict; (verdict = @prefix@_cycle_cycle(&cycle, step)) != @PREFIX@_DONE; step = cycle.next[0]) {
       attend_to(verdict);
       if (cycle.next[0] == @PREFIX@_DROPPED) {
-        chained_now_ = false;
         return false;
       }
     }
-    chained_now_ = false;
     if (cycle.fresh[0] != 0) {  // the motion is a new one
-      collision.flag[0] = 0;
-      collision.above[0] = 0.0;
-      std::fill_n(observer.effort, N, 0.0);
-      observer.started[0] = 0;
+      @prefix@_collision_lower(&collision);
+      @prefix@_observer_forget(&observer);
     }
     for (std::size_t k = 0; k < 4; ++k) {  // the first causes are the limits
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
     }
     const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
+    std::copy_n(cycle.v, N, observer.v);
     if (settings_.observer_gain > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
       observe(efforts != nullptr ? efforts : cycle.previous);
     }
-    if (want_wrenches) {
+    if (cycle.want_wrenches[0] != 0) {
       compute_wrenches(efforts);
     } else {
       cycle.differentiates[0] = 0;
@@ -145,7 +146,6 @@ public:
   /// To be called when a cycle has no state: brings the safe command if the last good one is older than the timeout.
   void watch(Time t)
   {
-    chained_now_ = false;
     const bool safe = mode() == Mode::safe;
     if (@prefix@_cycle_watch_state(&cycle, t) && !safe) {
       count(Cause::stale_state);
@@ -160,16 +160,12 @@ public:
   void change(const Settings & wanted, const Parameters & loaded)
   {
     const Settings before = settings_;
-    const auto tracked = cycle.tracks[0], integrated = cycle.integrates[0];
+    const auto tracked = cycle.tracks[0];
     settings_.take(wanted);
     load_law();
     if (wanted.law != before.law) {
       @prefix@_cycle_change_law(&cycle, tracked);
       end_goals();
-    } else if (integrated != 0) {  // Ki z goes on where it was
-      for (std::size_t i = 0; i < N; ++i) {
-        cycle.z[i] *= wanted.i[i] > 0.0 ? before.i[i] / wanted.i[i] : 0.0;
-      }
     }
     const bool other_payload = before.payload.link != wanted.payload.link || before.payload.body != wanted.payload.body;
     if (other_payload) {
@@ -198,119 +194,79 @@ public:
   /// Come to a stop and stay. Open goals are cancelled.
   void hold(Time t)
   {
-    const bool tracks = cycle.tracks[0] != 0;
-    if (tracks) {
-      reference.begin_due(t);
-      reference.load(t);
+    Tracks & r = reference.memory;
+    if (cycle.tracks[0] != 0) {
+      reference.begin_due(r, t);
+      reference.load(r, t);
+    } else {
+      std::copy_n(cycle.q, N, r.now);
+      std::copy_n(cycle.v, N, r.now + N);
     }
-    const double * const from = reference.memory.now;
-    reference.stop_from(t, tracks ? from : cycle.q, tracks ? from + N : cycle.v, CANCELED, static_cast<Time>(Reason::held));
+    @prefix@_tracks_stop_all(&r, t, static_cast<Time>(Status::canceled), static_cast<Time>(Reason::held));
     reference_changed();
   }
 
-  /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame; forgotten after a time.
+  /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame, finite; forgotten after a time.
   void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t)
   {
-    if (link < LOADED && finite(wrench)) {
-      if (loaded_until_[link] == NEVER) {
-        @prefix@_cycle_start_blend(&cycle);
-      }
-      copy(wrench, robot_.loads + 6 * link);
-      loaded_until_[link] = t + nanoseconds(settings_.wrench_timeout) + 1;
-      wrenches_changed();
+    if (loaded_until_[link] == NEVER) {
+      @prefix@_cycle_start_blend(&cycle);
     }
-  }
-
-  /// Take the reference of the next `update` from another controller: rows of positions, velocities, accelerations.
-  /// Positions that are no numbers mean hold; velocities and accelerations that are not finite are zero. A jump of more
-  /// than max_step, or a value beyond the limits, is refused: the arm stops and waits for a reference that is near.
-  void chain(const std::array<double, 3 * N> & rows)
-  {
-    copy(rows, chained_.fields.data());
-    std::replace_if(&chained_.fields[N], &chained_.fields[3 * N], [](double x) { return !std::isfinite(x); }, 0.0);
-    chained_now_ = true;
+    copy(wrench, robot_.loads + 6 * link);
+    loaded_until_[link] = t + nanoseconds(settings_.wrench_timeout) + 1;
+    wrenches_changed();
   }
 
   bool follows() const { return mode() != Mode::inactive && mode() != Mode::safe && cycle.tracks[0] != 0; }
   const Settings & settings() const { return settings_; }
 
   @prefix@_observer_memory observer = @prefix@_observer_initial;  ///< `effort`: estimated, that the model does not explain
-  @prefix@_collision_memory collision{};
-  bool want_wrenches = true;
   Reference reference;
 
 private:
   static constexpr Time NOT_FOLLOWING = static_cast<Time>(Reason::not_following);
   static constexpr Time NEVER = std::numeric_limits<Time>::max();
-  static constexpr Time CANCELED = static_cast<Time>(Status::canceled);
 
   // -- what a cycle works on ----------------------------------------------------------------------------------------
-
-  /// Limits beside those of the description, and for the joints that are commanded.
-  void load_limits()
-  {
-    constexpr double LAST = 0.01;  // share of the soft zone in which no friction is allowed for
-    const Settings & s = settings_;
-    std::copy_n(reference.memory.deceleration, N, cycle.deceleration);
-    for (std::size_t i = 0; i < N; ++i) {
-      cycle.effort_limit[i] = std::min(cycle.effort_limit[i], s.effort_limit[i]) * std::min(s.effort_scale, 1.0);
-      cycle.velocity_limit[i] = s.commanded[i] ? cycle.velocity_limit[i] * s.velocity_scale : INFINITE;
-      cycle.lower[i] = s.commanded[i] ? cycle.lower[i] : -INFINITE;
-      cycle.upper[i] = s.commanded[i] ? cycle.upper[i] : INFINITE;
-      cycle.margin[i] = std::min(s.position_margin, 0.25 * (cycle.upper[i] - cycle.lower[i]));
-      cycle.creep[i] = LAST * cycle.zone_rate[0] * cycle.margin[i];
-      cycle.assumed_rotor[i] *= s.rotor_share;
-      cycle.largest_rejected[i] *= s.rejected_effort;
-    }
-  }
 
   void load_law()
   {
     const Settings & s = settings_;
     const double * const gains[] = {s.p.data(), s.i.data(), s.d.data()};
     @prefix@_use_law(&cycle, static_cast<int>(s.law), static_cast<int>(s.friction), gains);
-    @prefix@_cycle_choose_rejection(&cycle);
-    reference_changed();
   }
 
   void load_reference(Time t)
   {
     Tracks & r = reference.memory;
-    reference.begin_due(t);
-    cycle.adds_feedforward[0] = settings_.trajectory_effort == TrajectoryEffort::add && r.with_effort[0] != 0;
-    if (cycle.tracks[0] != 0 && chained_now_) {
+    reference.begin_due(r, t);
+    if (cycle.tracks[0] != 0 && chained_ != nullptr) {
       load_chained(t);
     }
     const Tolerances & tolerances = reference.tolerances();
-    cycle.knot[0] = t;
-    cycle.due[0] = reference.load(t);
-    std::copy_n(r.now, 6 * N, cycle.piece);
-    std::copy_n(r.now + 6 * N, 2 * N, cycle.piece_effort);
-    cycle.goal_open[0] = r.open[0];
-    cycle.goal_end[0] = r.goal_end[0];
+    const Time due = reference.load(r, t), next_mode = @prefix@_tracks_mode_at(&r, t);
+    @prefix@_cycle_take_piece(&cycle, r.now, due, next_mode, r.with_effort[0], r.open[0], r.goal_end[0]);
     cycle.goal_time[0] = nanoseconds(tolerances.goal_time);
     copy(tolerances.path, cycle.path_tolerance);
     copy(tolerances.goal, cycle.goal_tolerance);
-    set_mode(cycle.tracks[0] != 0 ? static_cast<Mode>(@prefix@_tracks_mode_at(&r, t)) : Mode::free);
   }
 
-  /// Follow the reference that another controller gave for this cycle, if it is near and within the limits; else stop.
+  /// Follow the reference that another controller gave for this cycle. Positions that are no numbers mean hold; velocities
+  /// and accelerations that are not finite are zero. A jump of more than max_step, or a value beyond the limits, is
+  /// refused: the arm stops and waits for a reference that is near.
   void load_chained(Time t)
   {
-    bool usable = true, empty = true;
-    for (std::size_t i = 0; i < N; ++i) {
-      usable = usable && (!settings_.commanded[i] || std::isfinite(chained_.fields[i]));
-      empty = empty && (!settings_.commanded[i] || std::isnan(chained_.fields[i]));
-    }
-    Tracks & r = reference.memory;
-    chained_.describe(r, 0);
+    auto & fields = point_.fields;
+    copy(*chained_, fields.data());
+    std::replace_if(&fields[N], &fields[3 * N], [](double x) { return !std::isfinite(x); }, 0.0);
+    point_.describe(reference.memory, 0);
     if (
-      !usable || @prefix@_tracks_check_points(&r, 0, t, t, chained_.times.data(), chained_.fields.data()) != 0 ||
-      reference.stream(chained_, t) != 0) {
+      @prefix@_tracks_check_points(&reference.memory, 0, t, t, point_.times.data(), fields.data()) != 0 ||
+      reference.stream(point_, t) != 0) {
+      const bool empty = std::all_of(&fields[0], &fields[N], [](double q) { return std::isnan(q); });
       count(Cause::reference_refused, empty ? 0 : 1);
-      if (r.streaming[0] != 0) {
-        reference.load(t);
-        reference.stop_from(t, r.now, r.now + N, CANCELED, static_cast<Time>(Reason::held));
+      if (reference.memory.streaming[0] != 0) {
+        hold(t);
       }
     }
   }
@@ -336,7 +292,6 @@ private:
 
   void count(Cause cause, unsigned long n = 1) { counts[static_cast<std::size_t>(cause)] += n; }
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
-  void set_mode(Mode wanted) { cycle.mode[0] = static_cast<Time>(wanted); }
 
   /// What is followed is another motion, unless there is a reason not to, which an event tells.
   bool follow(const Motion & motion, Mode wanted, Time reason)
@@ -344,7 +299,7 @@ private:
     if (reason != 0) {
       @prefix@_tracks_tell(&reference.memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
     } else {
-      set_mode(wanted);
+      cycle.mode[0] = static_cast<Time>(wanted);
       reference_changed();
     }
     return reason == 0;
@@ -372,17 +327,9 @@ private:
   /// End goals as the cycle's memory says.
   void end_goals()
   {
-    Tracks & r = reference.memory;
-    if (cycle.ended[0] != 0) {
-      r.bad_joint[0] = cycle.bad_joint[0];
-      r.bad_field[0] = cycle.bad_field[0];
-      std::copy_n(cycle.bad_value, 3, r.bad_value);
-      @prefix@_tracks_end_goal(&r, cycle.ended[0], cycle.ended[1]);
-    }
-    if (cycle.stopped[0] != 0) {
-      reference.stop_from(cycle.last[0], cycle.q, cycle.v, cycle.stopped[0], cycle.stopped[1]);
-    }
-    cycle.ended[0] = cycle.stopped[0] = 0;
+    @prefix@_tracks_end_goals(
+      &reference.memory, cycle.ended, cycle.stopped, cycle.bad_joint, cycle.bad_field, cycle.bad_value, cycle.last[0],
+      cycle.q, cycle.v);
   }
 
   void collide()
@@ -393,11 +340,10 @@ private:
     @prefix@_cycle_collide(&cycle);
     end_goals();
     if (settings_.collision_reaction == Reaction::gravity) {
-      settings_.law = Law::gravity_compensation;
-      settings_.d.fill(0.0);
-      load_law();
-      @prefix@_cycle_change_law(&cycle, 1);
-      end_goals();
+      Settings giving_way = settings_;
+      giving_way.law = Law::gravity_compensation;
+      giving_way.d.fill(0.0);
+      change(giving_way, robot_.numbers);
     }
   }
 
@@ -406,7 +352,6 @@ private:
   void observe(const double * applied)
   {
     @prefix@_generalized_momentum(&robot_.numbers, cycle.q, cycle.v, observer.momentum, observer.known);
-    std::copy_n(cycle.v, N, observer.v);
     std::copy_n(applied, N, observer.tau);
     @prefix@_observer_observe(&observer, cycle.dt);
     if (@prefix@_collision_watch(&collision, observer.effort, cycle.dt[0])) {
@@ -426,8 +371,9 @@ private:
       Vector net{};
       const bool wanted = settings_.acceleration == Acceleration::model && measured != nullptr;
       std::copy_n(wanted ? measured : cycle.effort, N, net.begin());
-      std::copy_n(cycle.v, N, observer.v);
-      @prefix@_observer_without_friction(&observer, net.data());
+      if (settings_.friction != FrictionAt::none) {  // what the law knows; the observer's may be another
+        @prefix@_observer_without_friction(&observer, net.data());
+      }
       @prefix@_forward_dynamics(&robot_.numbers, cycle.q, cycle.v, net.data(), robot_.loads, cycle.wrench_acceleration);
     }
     @prefix@_joint_wrenches(
@@ -436,8 +382,8 @@ private:
 
   Settings settings_;
   @prefix@_robot robot_;
-  Motion chained_;  // one point, of another controller
-  bool chained_now_ = false;
+  Motion point_;  // of another controller
+  const Rows * chained_ = nullptr;
   std::array<Time, LOADED> loaded_until_{};  // when each known wrench is too old, or NEVER
 };
 

@@ -35,15 +35,11 @@ struct Point
   std::array<std::vector<double>, 4> fields;  ///< positions, velocities, accelerations, effort
 };
 
-/// Limits and settings for the routines, nothing followed yet.
+/// Settings for the routines, nothing followed yet.
 inline Tracks tracks_of(const Settings & settings)
 {
   Tracks tracks = @prefix@_tracks_initial;
   load(settings, tracks);
-  for (std::size_t i = 0; i < N; ++i) {
-    const bool limited = std::isfinite(tracks.velocity_limit[i]) && tracks.velocity_limit[i] > 0.0;
-    tracks.deceleration[i] *= limited ? settings.velocity_scale : 1.0;
-  }
   return tracks;
 }
 

@@ -139,7 +139,6 @@ private:
 struct Snapshot
 {
   Shown shown;
-  bool collision = false;
   unsigned long write_failures = 0, read_failures = 0;
 };
 
@@ -187,7 +186,7 @@ private:
   {
     using Level = diagnostic_msgs::msg::DiagnosticStatus;
     const Shown & s = newest_.shown;
-    const bool warn = newest_.collision || refusing_;
+    const bool warn = s.collision.flag[0] != 0 || refusing_;
     status.summary(s.mode() == Mode::safe ? Level::ERROR : warn ? Level::WARN : Level::OK, name_of(s.mode()));
     status.add("mode", name_of(s.mode()));
     for (std::size_t k = 0; k < s.counts.size(); ++k) {

@@ -42,20 +42,10 @@ class Reference
 public:
   explicit Reference(const Settings & settings) : memory(tracks_of(settings)) {}
 
-  /// Decelerate from (q, v) at t and hold where that ends; open goals end with `status`.
-  void stop_from(Time t, const double * q, const double * v, Time status, Time reason)
-  {
-    for (std::size_t i = 0; i < N; ++i) {  // which may be in `memory.now` already
-      memory.now[i] = q[i];
-      memory.now[N + i] = v[i];
-    }
-    @prefix@_tracks_stop_all(&memory, t, status, reason);
-  }
-
   /// Follow a motion from its stamp on. @returns the reason not to, 0: it is followed.
   Time adopt(const Motion * motion, Time now)
   {
-    begin_due(now);
+    begin_due(memory, now);
     auto reason = static_cast<Time>(Reason::busy);
     const Time slot = @prefix@_tracks_free_slot(&memory);
     if (slot >= 0) {
@@ -67,13 +57,13 @@ public:
       const Time start = memory.start[slot];
       ahead_ = memory;
       begin_due(ahead_, start);
-      read(ahead_, start);
+      load(ahead_, start);
       std::copy_n(ahead_.now, N, memory.now);
       reason = @prefix@_tracks_accept(&memory, slot, motion->times.data(), motion->fields.data());
     }
     if (reason == 0) {
       motions_[static_cast<std::size_t>(slot)] = motion;
-      begin_due(now);
+      begin_due(memory, now);
     }
     return reason;
   }
@@ -82,22 +72,35 @@ public:
   /// @returns as `adopt`.
   Time stream(const Motion & motion, Time now)
   {
-    begin_due(now);
+    begin_due(memory, now);
     motion.describe(memory, 0);
-    read(memory, now);
+    load(memory, now);
     return @prefix@_tracks_stream(&memory, now, motion.times[0], motion.degree[0], motion.fields.data());
   }
 
-  /// The polynomials that the joints follow at t, in powers of the time since t: (8, N) in `memory.now`, the last two of the
+  /// The polynomials that the joints follow at t, in powers of the time since t: (8, N) in `tracks.now`, the last two of the
   /// effort. @returns when one of them is over, or a motion begins.
-  Time load(Time t)
+  Time load(Tracks & tracks, Time t)
   {
-    const Time due = read(memory, t);
-    return memory.waiting[0] > 0 ? std::min<Time>(due, memory.start[memory.queue[0]]) : due;
+    Time due = std::numeric_limits<Time>::max();
+    for (std::size_t i = 0; i < N; ++i) {
+      const Motion * const m = tracks.slot[i] < 0 ? nullptr : motions_[static_cast<std::size_t>(tracks.slot[i])];
+      const Time * const times = m != nullptr ? m->times.data() : nullptr;
+      const double * const segments = m != nullptr ? m->segments.data() : nullptr;
+      due = std::min<Time>(due, @prefix@_tracks_read_joint(&tracks, static_cast<Time>(i), t, times, segments));
+    }
+    return due;
   }
 
   /// Let motions begin whose time has come.
-  void begin_due(Time t) { begin_due(memory, t); }
+  void begin_due(Tracks & tracks, Time t)
+  {
+    while (tracks.waiting[0] > 0 && tracks.start[tracks.queue[0]] <= t) {
+      const Motion & m = *motions_[static_cast<std::size_t>(tracks.queue[0])];
+      load(tracks, tracks.start[tracks.queue[0]]);
+      @prefix@_tracks_begin_next(&tracks, m.times.data(), m.degree.data(), m.fields.data());
+    }
+  }
 
   /// Tolerances of the active goal.
   const Tolerances & tolerances() const
@@ -130,27 +133,6 @@ public:
   Tracks memory;
 
 private:
-  Time read(Tracks & tracks, Time t)
-  {
-    Time due = std::numeric_limits<Time>::max();
-    for (std::size_t i = 0; i < N; ++i) {
-      const Motion * const m = tracks.slot[i] < 0 ? nullptr : motions_[static_cast<std::size_t>(tracks.slot[i])];
-      const Time * const times = m != nullptr ? m->times.data() : nullptr;
-      const double * const segments = m != nullptr ? m->segments.data() : nullptr;
-      due = std::min<Time>(due, @prefix@_tracks_read_joint(&tracks, static_cast<Time>(i), t, times, segments));
-    }
-    return due;
-  }
-
-  void begin_due(Tracks & tracks, Time t)
-  {
-    while (tracks.waiting[0] > 0 && tracks.start[tracks.queue[0]] <= t) {
-      const Motion & m = *motions_[static_cast<std::size_t>(tracks.queue[0])];
-      read(tracks, tracks.start[tracks.queue[0]]);
-      @prefix@_tracks_begin_next(&tracks, m.times.data(), m.degree.data(), m.fields.data());
-    }
-  }
-
   Tracks ahead_{};
   std::array<const Motion *, sizeof(Tracks::state) / sizeof(Time)> motions_{};
   std::size_t told_ = 0;

@@ -152,8 +152,6 @@ public:
     }
   }
 
-  void clear() { entries_.clear(); }
-
 private:
   struct Entry
   {

@@ -76,7 +76,6 @@ public:
   Eigen::VectorXd getFrictionVector(const Eigen::VectorXd & v) const override
   {
     @prefix@_observer_memory memory = @prefix@_observer_initial;
-    memory.rubs[0] = 1;
     std::copy_n(checked(v), N, memory.v);
     Eigen::VectorXd efforts = Eigen::VectorXd::Zero(N);
     @prefix@_observer_without_friction(&memory, efforts.data());

@@ -1,0 +1,115 @@
+"""Rotors and friction of the joints, from a motion and the commands that made it.
+
+    u = τ(q, q̇, q̈) + J q̈ + d q̇ + F tanh(q̇/w) + δ dτ/dt + Z z + ε
+
+q is the motion some delay after the commands u, τ the efforts of the robot without rotors and friction.  Beside J, d and F is estimated
+what would be taken for them: the error δ of the delay, which looks like viscous friction where motion is quick, and Z z, what no
+description knows exactly (:mod:`~robot_dynamics_ros.commissioning.evidence`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, regress
+from robot_dynamics_ros.commissioning.release import effort_limit, speed_limit
+from robot_dynamics_ros.commissioning.twitch import LEAST_ROTOR
+from robot_dynamics_ros.control.cycle.disturbance import MOST_FRICTION
+from robot_dynamics_ros.control.cycle.loading import joint_sizes
+from robot_dynamics_ros.dynamics import bias_forces, gravity_forces, inverse_dynamics
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
+from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+
+BLOCK = 0.02  # s, over which efforts are averaged
+SLIDES = 2.0  # Times the speed over which dry friction is smoothed: a joint that is slower may stick
+FEW = 10  # Averages in which a joint slides, below which nothing is learned of it
+NOISE = 0.01  # Share of the effort limit, first guess
+VISCOUS = 0.2  # Share of the effort limit that viscous friction may take at the speed limit
+LATE = 1e-3  # s, usual error of the delay
+SEEN = 0.25  # Standard error over the likely size of a parameter, from which on it is not seen
+SURE = 2.0  # Standard errors by which friction is taken to be less than it seems
+
+
+@dataclass(frozen=True, eq=False)
+class JointParameters:
+    """Rotors and friction by a motion; NaN where it does not show them.
+
+    Attributes:
+        armature: (n,) kg m² or kg.
+        damping: (n,) N m s/rad or N s/m; no more than is sure.
+        friction: (n,) dry friction, N m or N; no more than is sure.
+        unexplained: root mean square over the joints of the efforts that the model does not explain, as a share of the effort
+            limits: before, and with these parameters.
+    """
+
+    armature: Array
+    damping: Array
+    friction: Array
+    unexplained: tuple[float, float]
+
+
+def joint_parameters(
+    model: RobotModel,
+    t: Array,
+    q: Array,
+    command: Array,
+    delay: float,
+    *,
+    window: float | None = None,
+    gravity_compensated_by: str = "controller",
+) -> JointParameters:
+    """Rotors and friction, from a motion and its commands.
+
+    Args:
+        model: the robot as far as it is known.
+        t: (k,) s.
+        q, command: (k, n) positions, rad or m, and the commands that answer them, N m or N.
+        delay: s, from a state until the middle of the time in which its command acts.
+        window: s, of the polynomials that smooth positions; ``None``: chosen by the data.
+        gravity_compensated_by: as the controller's parameter.
+
+    Raises:
+        ArgumentError: too few states, or times with gaps.
+    """
+    weighing, n = Weighing(model, Readings(q, command, None, np.zeros(model.nv))), model.nv
+    model = weighing.model
+    parameters = EffortParameters(model, FrictionTerms(offset=False, armature=True))
+    new = np.r_[True, np.diff(t) > 0.0]
+    motion = Motion.of(model, (t - t[0])[new], q[new], command[new], window=window).earlier(-delay)  # stamps are large
+    rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
+    if gravity_compensated_by == "robot":
+        rigid = rigid - gravity_forces(model, motion.q)
+    elif gravity_compensated_by == "robot_with_coriolis":
+        rigid = rigid - bias_forces(model, motion.q, motion.v)
+    columns = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a), BLOCK)
+    slides = motion.mean((np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64), BLOCK) == 0.0
+    present = parameters.values()[parameters.bodies.stop :].reshape(3, n)
+    residual = motion.mean(motion.effort - rigid, BLOCK) - columns @ np.concatenate([np.zeros(n), *present[1:]])
+    described, places = Explanation.as_described(model), motion.mean(motion.q, BLOCK)
+    unknown, usual = weighing.tolerances(described, *weighing.columns(places, described.gravity), np.zeros(n))
+    rate = motion.mean(motion.smoothed(rigid)[1], BLOCK)
+    largest, limit = joint_sizes(model)["largest_rotor"], effort_limit(model)
+    rotor = np.maximum(largest, present[0])  # one that seems larger than any is wrong by as much
+    likely = np.stack([rotor, VISCOUS * limit / speed_limit(model), MOST_FRICTION * limit])
+    values, squares, count = np.full((3, n), np.nan), np.zeros(2), 0
+    for j in range(n):
+        rows = slides[:, j]
+        if rows.sum() < FEW:
+            continue
+        own, rest, noise = columns[rows, j, j::n], residual[rows, j], NOISE * limit[j]
+        A = np.concatenate([own, rate[rows, j, None], unknown[rows, j]], axis=1)[:, None]
+        for _ in range(2):  # the second time with the noise that the first one leaves
+            fit = regress(rest[:, None], A, np.concatenate([likely[:, j], [LATE], usual]), np.array([noise]), 3)
+            noise *= max(fit.noise, 1e-3)
+        sure = present[:, j] + fit.extra - SURE * fit.error * np.array([0.0, 1.0, 1.0])
+        least = [LEAST_ROTOR * largest[j], 0.0, 0.0]  # a rotor of 0 would be taken for one that is not described
+        values[:, j] = np.where(fit.error < SEEN * likely[:, j], np.maximum(sure, least), np.nan)
+        change = np.nan_to_num(values[:, j] - present[:, j])
+        squares += np.sum((np.stack([rest, rest - own @ change]) / limit[j]) ** 2, axis=1)
+        count += int(rows.sum())
+    before, after = np.sqrt(squares / max(count, 1)).tolist()
+    return JointParameters(values[0], values[1], values[2], (before, after))

@@ -34,7 +34,7 @@ from robot_dynamics_ros.view.plots import PlotPanel
 from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
 from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source
 from robot_dynamics_ros.view.turn import Turn
-from robot_dynamics_ros.view.window import DEFAULT_PORT, MOST_MESSAGES, Window
+from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent, SceneNodePointerEvent
@@ -188,6 +188,7 @@ class Page:
 
     def __init__(self, client: ClientHandle, alone: bool, lock: threading.RLock) -> None:
         self.client, self._alone, self._lock = client, alone, lock
+        self._in_one_piece = in_one_piece(client)
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
         self._fitted: tuple[str, float, Array] | None = (
@@ -221,7 +222,7 @@ class Page:
         camera, aspect = self.client.camera, self._aspect()
         position, target = self.view_point(aspect, view)
         self._fitted = view, aspect, position
-        with self.client.atomic():
+        with self._in_one_piece():
             camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
         return position, target
 
@@ -264,10 +265,7 @@ class Page:
 
     def update(self, now: float) -> bool:
         """Bring it up to date; whether anything was changed."""
-        buffer = self.client._websock_connection.get_message_buffer()
-        # what belongs to one instant is sent in one piece, however many links and wrenches there are
-        buffer.max_window_size = MOST_MESSAGES
-        with buffer.sanctioned_dead_writes(), self.client.atomic():  # it may be closed at any moment
+        with self._in_one_piece():
             changed = any([view.update(now) for view in self.views])
             self._follow()
             self._fit_again()
@@ -348,21 +346,20 @@ class Viewer:
 
     def _opened(self, client: ClientHandle) -> None:
         """Somebody has opened a page: it is drawn beside the lock, as large meshes take seconds."""
-        with client._websock_connection.get_message_buffer().sanctioned_dead_writes():  # it may be closed at any moment
-            page = Page(client, self._alone, self._lock)
-            while not self._stop.is_set():
-                for robot in self.robots[len(page.views) :]:
-                    page.add(robot)
-                with self._lock:
-                    if len(page.views) < len(self.robots):
-                        continue  # one more has been added
-                    page.update(time.monotonic())
-                    if page.views:
-                        # where the page's own button leads; a page that has just been opened goes there, too, by itself
-                        self.window.look(*page.look())
-                    if client.client_id in self.window.server.get_clients():
-                        self.pages[client.client_id] = page
-                    return
+        page = Page(client, self._alone, self._lock)
+        while not self._stop.is_set():
+            for robot in self.robots[len(page.views) :]:
+                page.add(robot)
+            with self._lock:
+                if len(page.views) < len(self.robots):
+                    continue  # one more has been added
+                page.update(time.monotonic())
+                if page.views:
+                    # where the page's own button leads; a page that has just been opened goes there, too, by itself
+                    self.window.look(*page.look())
+                if client.client_id in self.window.server.get_clients():
+                    self.pages[client.client_id] = page
+                return
 
     def _closed(self, client: ClientHandle) -> None:
         with self._lock:
@@ -390,10 +387,7 @@ class Viewer:
         while not self._stop.is_set():
             try:
                 self.update()
-            except (
-                RobotDynamicsError,
-                RuntimeError,
-            ) as error:  # viser's queue may meet its reader: the next picture wakes it
+            except RobotDynamicsError as error:
                 if str(error) != self._failed:  # what cannot be drawn once cannot be drawn thirty times a second
                     self._failed = str(error)
                     _logger.error("the picture cannot be brought up to date: %s", error)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
+import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.errors import ArgumentError, optional_package
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.guard import Guard, is_loopback
+
+if TYPE_CHECKING:
+    from viser import ClientHandle
+    from viser.infra import Message
 
 DEFAULT_PORT = 8080
 MOST_MESSAGES = 100_000
@@ -27,6 +34,48 @@ def _taken(host: str, port: int) -> Exception | None:
     except (OSError, OverflowError) as error:
         return error
     return None
+
+
+def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[None]]:
+    """A context in which a thread's messages to a page are gathered; at its end the page gets all of them at once.
+
+    The thread that sends puts them into its queue itself.  From another thread, as viser does it, messages may come into
+    the queue while others are taken out: half of a picture, or an error, would be sent (``client.atomic()`` too).
+    """
+    buffer = client._websock_connection.get_message_buffer()
+    buffer.max_window_size = MOST_MESSAGES
+    put, gathered = buffer.push, threading.local()
+
+    def put_all(messages: Sequence[Message]) -> None:
+        with buffer.sanctioned_dead_writes():  # the page may be closed at any moment
+            for message in messages:
+                put(message)
+
+    def hand_over(messages: Sequence[Message]) -> None:
+        with contextlib.suppress(RuntimeError):  # the server has stopped
+            buffer.event_loop.call_soon_threadsafe(put_all, messages)
+
+    def push(message: Message) -> None:
+        if (messages := getattr(gathered, "messages", None)) is not None:
+            messages.append(message)
+        else:
+            hand_over([message])
+
+    @contextlib.contextmanager
+    def gather() -> Iterator[None]:
+        if getattr(gathered, "messages", None) is not None:  # part of a larger piece
+            yield
+            return
+        messages: list[Message] = []
+        gathered.messages = messages
+        try:
+            yield
+        finally:
+            gathered.messages = None
+            hand_over(messages)
+
+    buffer.push = push
+    return gather
 
 
 class Window:

@@ -176,26 +176,6 @@ def test_a_link_that_was_clicked_is_hidden_until_all_are_shown():
         assert wait_for(lambda: all(seen()))
 
 
-def test_a_picture_that_fails_once_is_not_the_last():
-    limb = rd.limb(2)
-    with rd.view(limb, [0.0, 0.0], port=0) as viewer, Page(viewer.address):
-        view = robot_on(viewer)
-        draw, failed = view._draw, []
-
-        def fails_once(shown) -> None:
-            if not failed:
-                failed.append(shown)
-                raise RuntimeError("deque mutated during iteration")
-            draw(shown)
-
-        view._draw = fails_once
-        viewer.show([0.5, 0.0])
-        assert wait_for(lambda: failed)
-        viewer.show([1.0, 0.0])
-        expected = rd.link_poses(limb, [1.0, 0.0])
-        assert wait_for(lambda: np.abs(view.nodes.poses - expected).max() < 1e-9)
-
-
 def test_a_person_turns_the_camera_of_the_own_page_only():
     with rd.view(rd.load_robot("six_axis"), port=0) as viewer, Page(viewer.address) as page, Page(viewer.address):
         clients = viewer.window.server.get_clients

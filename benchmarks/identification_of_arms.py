@@ -1,14 +1,14 @@
 """Identification of two real arms: ``python -m benchmarks.identification_of_arms --ur10e FOLDER --tx40 FOLDER``.
 
-- UR10e: FOLDER is a clone of github.com/shamilmamedov/dynamic_calibration: motor currents at 125 Hz.  Torques are these times
-  the authors' drive gains.  Two motions are identified (30 s and 50 s), a third of 40 s is predicted.  Then the same from the
+- UR10e: FOLDER is a clone of github.com/shamilmamedov/dynamic_calibration: positions, velocities and motor currents, some 94
+  rows a second.  Torques are the currents times the authors' drive gains.  Two motions are identified (30 s and 50 s), a third of 40 s is predicted.  Then the same from the
   currents alone: the errors are brought to N m by the authors' gains.
 - Stäubli TX40: FOLDER is a clone of github.com/thanhndv212/figaroh-examples.  Its last motor turns with the sum of the
   speeds of joints 5 and 6.  The first 70 % of the rows are identified, the last 30 % predicted.
 
 Nothing of either is part of this package.  The URDFs are those of the recordings.  Measured and predicted efforts are averaged
-over 0.05 s; those of a joint that stands are left out, because what holds it then no model of motion tells.  Plain least
-squares have a rotor on every joint.
+over 0.05 s, efforts as late as identification finds them, as ``--validate`` compares them.  Those of a joint that stands are
+left out, because what holds it then no model of motion tells.  Plain least squares have a rotor on every joint.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import robot_dynamics_ros as rd
 from benchmarks._results import write
 from benchmarks.identification import plain_least_squares, row
 from robot_dynamics_ros.identification import IdentificationSettings, identify_recordings
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.samples import Motion, blocks
 from robot_dynamics_ros.recordings import Recording
 
@@ -41,12 +42,12 @@ def loaded(path: Path) -> rd.RobotModel:
         return rd.load_urdf(path.read_text(encoding="utf-8"), inertia_check="repair")
 
 
-def ur10e(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times (n,), positions and currents (n, 6)."""
+def ur10e(folder: Path, name: str) -> tuple[np.ndarray, ...]:
+    """Times (n,), positions, velocities and currents (n, 6)."""
     path = folder / "dataset_ur10e" / "identification_data" / f"ur-{name}.csv"
     rows = np.genfromtxt(path, delimiter=",", invalid_raise=False)
     rows = rows[np.isfinite(rows[:, :19]).all(axis=1)]
-    return rows[:, 0] - rows[0, 0], rows[:, 1:7], rows[:, 13:19]
+    return rows[:, 0] - rows[0, 0], rows[:, 1:7], rows[:, 7:13], rows[:, 13:19]
 
 
 def tx40(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,29 +62,29 @@ def tx40(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def compare(
     arm: rd.RobotModel,
-    training: list[tuple[np.ndarray, ...]],
-    test: tuple[np.ndarray, ...],
+    training: list[tuple[np.ndarray | None, ...]],
+    test: tuple[np.ndarray | None, ...],
     unit: np.ndarray | float = 1.0,
     **settings: object,
 ) -> dict[str, dict[str, list[float]]]:
     """Print and return what every model leaves of the test.
 
     Args:
-        training, test: times, positions and efforts.
+        training, test: times, positions, velocities (``None`` if not recorded) and efforts.
         unit: N m for one unit of the efforts.
     """
-    recordings = [Recording.of(arm, t, q, None, effort) for t, q, effort in training]
+    recordings = [Recording.of(arm, *rows) for rows in training]  # type: ignore[arg-type]
     clock = time.process_time()
     found = identify_recordings(arm, recordings, IdentificationSettings(**settings))  # type: ignore[arg-type]
     took = time.process_time() - clock
     constants = 1.0 if found.torque_constants is None else found.torque_constants.values
     motions = [
-        Motion.of_recordings(arm, [recording])
-        for recording in (*recordings, Recording.of(arm, *test[:2], None, test[2]))
+        Motion.of_recordings(arm, [recording]).earlier(found.delay)
+        for recording in (*recordings, Recording.of(arm, *test))  # type: ignore[arg-type]
     ]
     rows = tuple(np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort"))
     last = motions[-1]
-    count, slow = len(last.t), 0.2 * found.parameters.smoothing
+    count, slow = len(last.t), 0.2 * EffortParameters(arm).smoothing
     use = blocks(found.parameters, last, slow=slow).use
     plain = plain_least_squares(arm, rows, slice(0, -count), rotors=True, use=np.abs(rows[1]) > slow)[-count:]
     predictions = {
@@ -110,7 +111,7 @@ def main() -> int:
         names, last = UR10E
         training, test = [ur10e(options.ur10e, name) for name in names], ur10e(options.ur10e, last)
         print("UR10e, torques")
-        torques = [(t, q, i * GAINS) for t, q, i in (*training, test)]
+        torques = [(t, q, v, i * GAINS) for t, q, v, i in (*training, test)]
         figures["UR10e, torques"] = compare(arm, torques[:-1], torques[-1])
         print("UR10e, currents")
         figures["UR10e, currents"] = compare(arm, training, test, GAINS, currents={})
@@ -119,7 +120,7 @@ def main() -> int:
         arm = loaded(options.tx40 / "examples" / "staubli_TX40" / "urdf" / "tx40_mdh_modified.urdf")
         t, q, effort = tx40(options.tx40)
         n = int(0.7 * len(t))
-        figures["TX40"] = compare(arm, [(t[:n], q[:n], effort[:n])], (t[n:], q[n:], effort[n:]))
+        figures["TX40"] = compare(arm, [(t[:n], q[:n], None, effort[:n])], (t[n:], q[n:], None, effort[n:]))
     if figures:
         write("identification_of_arms", figures)
     else:

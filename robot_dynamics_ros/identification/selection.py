@@ -25,7 +25,7 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
-_DISTANCES = np.array([5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
+_DISTANCES = np.array([1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
 _METRES = 0.1  # m for a radian
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 

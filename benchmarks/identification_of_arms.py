@@ -1,8 +1,8 @@
 """Identification of two real arms: ``python -m benchmarks.identification_of_arms --ur10e FOLDER --tx40 FOLDER``.
 
-- UR10e: FOLDER is a clone of github.com/shamilmamedov/dynamic_calibration: positions, velocities and motor currents, some 94
-  rows a second.  Torques are the currents times the authors' drive gains.  Two motions are identified (30 s and 50 s), a third of 40 s is predicted.  Then the same from the
-  currents alone: the errors are brought to N m by the authors' gains.
+- UR10e: FOLDER is a clone of github.com/shamilmamedov/dynamic_calibration: positions, velocities and motor currents, 94 rows a
+  second.  Torques are the currents times the authors' drive gains.  Two motions are identified (30 s and 50 s), a third of 40 s
+  is predicted.  Then the same from the currents alone: the errors are brought to N m by the authors' gains.
 - Stäubli TX40: FOLDER is a clone of github.com/thanhndv212/figaroh-examples.  Its last motor turns with the sum of the
   speeds of joints 5 and 6.  The first 70 % of the rows are identified, the last 30 % predicted.
 

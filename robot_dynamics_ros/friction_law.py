@@ -6,7 +6,7 @@ is stated on single numbers.  The same functions run on floats, on arrays, on sy
 What friction depends on besides speed is a table of effects, :data:`EFFECTS`, each linear in its parameters:
 
     τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) + offset + Σ_k [ A_k sin kq + B_k cos kq ]
-        + S tanh((v + v_0)/w_s) + J a + C_1 m_1 + C_2 m_2,      d: direction, between −1 and 1
+        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + C_1 m_1 + C_2 m_2,      d: direction, between −1 and 1
 
 The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.control.joint_effects`).  m_1 and m_2 are the
 moments across the joint's axis: a torque sensor in the joint reads a share of them (crosstalk).
@@ -152,6 +152,10 @@ def _stribeck_speeds(smoothing: float, fastest: float) -> Iterable[Numbers]:
     return [{"stribeck_speed": float(x)} for x in (np.geomspace(low, high, 14) if high > 1.5 * low else ())]
 
 
+def _steps(smoothing: float, _: float) -> Iterable[Numbers]:
+    return [{"step_width": share * smoothing} for share in (0.1, 0.2, 0.5, 1.0, 2.0)]
+
+
 def _sigmoids(_: float, fastest: float) -> Iterable[Numbers]:
     widths = (np.geomspace(0.05, 0.7, 6) * fastest).tolist() if fastest > 0.0 else ()
     shifts = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -181,6 +185,15 @@ EFFECTS: dict[str, Effect] = {
         needs="coulomb",
         not_negative=True,
         text="Stribeck speed {stribeck_speed:.3g}",
+    ),
+    # a part of dry friction has a step of its own at rest; the column vanishes while the joint slides
+    "step": Effect(
+        {"step": lambda x, n: np.tanh(x.v / n["step_width"]) - x.d},
+        {"step_width": 0.02},
+        _steps,
+        needs="coulomb",
+        not_negative=True,
+        text="a part of the step over {step_width:.3g}",
     ),
     "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, needs="coulomb"),
     # grease is thinner at speed; the column vanishes near the mean speed, so that viscous friction alone stays about right

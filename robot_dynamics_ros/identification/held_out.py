@@ -18,7 +18,7 @@ from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
 FOLDS = 12
-GAIN = 0.02  # of a joint's squared error of prediction that more parameters must explain
+GAIN = 0.01  # of a joint's squared error of prediction that more parameters must explain
 LEAST = 2e-3  # of the usual efforts; less is not worth a parameter
 _MOST = 0.55  # of the stretches: seven of twelve
 _HELD = 1e-3  # share, compared with fast random motion, below which a direction stays as it was

@@ -67,7 +67,7 @@ class IdentificationSettings:
     Attributes:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "asymmetry", "quadratic", "load", "position", "position2", "sigmoid",
+            "presliding", "stribeck", "step", "asymmetry", "quadratic", "load", "position", "position2", "sigmoid",
             "coupled", "rotor", "crosstalk";
             "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.

@@ -41,3 +41,14 @@ def test_an_effect_more_is_one_entry(monkeypatch, tmp_path):
     v = np.array([[0.0, 2.0], [0.0, -3.0]])
     np.testing.assert_allclose(file.efforts(model, 0.0 * v, v, 0.0 * v)[:, 1], [2.0, -4.5], rtol=1e-12)
     assert "drag" in rd.IdentificationSettings(friction="auto").forms
+
+
+def test_a_second_step_at_rest_does_not_change_friction_while_sliding(tmp_path):
+    model = rd.load_robot("two_link")
+    (tmp_path / "f.json").write_text(
+        '{"joints": {"elbow": {"coulomb": 2.0, "viscous": 0.0, "smoothing": 0.1, "step_width": 0.01, "effects": {"step": 0.5}}}}'
+    )
+    file = FrictionFile.read(tmp_path / "f.json", model)
+    v = np.array([[0.0, 3.0], [0.0, 0.01], [0.0, -3.0]])
+    near_rest = 1.5 * np.tanh(0.1) + 0.5 * np.tanh(1.0)
+    np.testing.assert_allclose(file.efforts(model, 0.0 * v, v, 0.0 * v)[:, 1], [2.0, near_rest, -2.0], rtol=1e-12)

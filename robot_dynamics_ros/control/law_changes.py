@@ -27,6 +27,7 @@ class LawChanges(CycleRunner):
 
     Attributes:
         payload: in force, or ``None``.
+        estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
     """
 
     _estimates: Estimates
@@ -37,6 +38,7 @@ class LawChanges(CycleRunner):
         super().__init__(model, law, options, guards, estimates=estimates)
         self._queue = Changes("controller changes")
         self.payload: Payload | None = None
+        self.estimates_ready = estimates
         self._wanted_law, self._coming = law, self.base
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
@@ -170,15 +172,14 @@ class LawChanges(CycleRunner):
         def job() -> Callable[[], None]:
             compile_elsewhere(base.model, ESTIMATES)
             base.prepare_estimates()
-            return lambda: None
+            return self._use_estimates
 
-        if not base.estimates_ready:
+        if not self.estimates_ready:
             self._queue.prepare("estimates", job, failed)
 
-    @property
-    def estimates_ready(self) -> bool:
-        """Whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`."""
-        return self.base.estimates_ready
+    def _use_estimates(self) -> None:
+        load_robot(self.memory, self.work.kernels)
+        self.estimates_ready = True
 
     def prepare(
         self, topic: str, job: Callable[[], Callable[[], None]], failed: Callable[[Exception], None] | None = None

@@ -146,8 +146,7 @@ class CycleRunner:
         oldest = min(self._wrench_since.values(), default=NEVER)
         memory["pushed"][0] = bool(wrenches)
         memory["wrench_due"][0] = oldest + nanoseconds(self.options.wrench_timeout) + 1 if wrenches else NEVER
-        if wrenches:
-            memory["external"][:] = self.work.kernels.gather(wrenches)
+        memory["external"][:] = self.work.kernels.gather(wrenches)
 
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE

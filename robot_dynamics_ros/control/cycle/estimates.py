@@ -23,9 +23,6 @@ class Estimates:
         runner: the cycle.
         observer, collision, contact, flange: those to keep up to date, or ``None``.
         collided: called in the cycle in which the collision flag rises.
-
-    Attributes:
-        want_efforts: see ``JointController``.
     """
 
     def __init__(
@@ -50,7 +47,6 @@ class Estimates:
         self._kind, self._converted, self._before = options.measured_effort, *np.zeros((2, runner.model.nv))
         motor_effort = self._measured if self._kind.plain else self._converted
         self._compute_wrenches = runner.execution.wrenches_for(motor_effort)
-        self.want_efforts = True
         self._observes = self._reads_flange = False
         if contact is not None:
             contact.prepare(runner.base)
@@ -125,7 +121,11 @@ class Estimates:
         )
 
     def _observer_is_needed(self) -> bool:
-        return self.want_efforts or self.collision is not None or (self.contact is not None and self.contact.enabled)
+        return (
+            self._runner.want_efforts
+            or self.collision is not None
+            or (self.contact is not None and self.contact.enabled)
+        )
 
     def _observe(self, observer: MomentumObserver, applied: Array, dt: float) -> None:
         work = self._runner.work

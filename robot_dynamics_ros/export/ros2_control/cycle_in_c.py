@@ -116,15 +116,7 @@ def _routines(nv: int, nb: int, prefix: str) -> tuple[CText, ...]:
             read_routines(
                 CycleMemory,
                 {"nv": nv, "nb": nb},
-                (
-                    cycle,
-                    compute_wrenches,
-                    possible_inertia,
-                    narrow_limits,
-                    scale_rejection,
-                    begin_law,
-                    *BETWEEN_CYCLES,
-                ),
+                (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES),
             ),
             f"{prefix}_cycle",
             {name: f"{prefix}_cycle_{name}" for name in KERNELS},

@@ -167,7 +167,7 @@ def law_half(*arrays):
 def test_control_cycle(seed, tmp_path):
     """From every step on, in states that are near limits, late, or leap; as written and as C."""
     model = rd.load_robot("three_link")
-    memory, _ = cycle_memory(model.with_backend("numpy"), estimates=True)
+    memory, _ = cycle_memory(model.with_backend("numpy"))
     shapes = {name: [*law_input_shapes(3).values(), (3,)] for name in ("law_before", "law_after")}
     robot = robot_functions(model, estimates=True)
     robot["gravity_that_the_robot_adds"] = robot["gravity_forces"]

@@ -262,7 +262,7 @@ def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
     return {name: shape_of(declared[name], {"nv": n}) for name in _LAW_INPUTS}
 
 
-def cycle_memory(model: RobotModel, *, estimates: bool) -> tuple[Memory[CycleMemory], bool]:
+def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[CycleMemory], bool]:
     """The memory for a robot, and whether compiled code can work on it.
 
     Args:

@@ -40,14 +40,25 @@ class Changes:
         """Whether something is being prepared, or waits to be taken over."""
         return self._asked > self._done
 
-    def prepare(self, topic: str, job: Preparation, failed: Callable[[Exception], None] | None = None) -> None:
-        """Have a job done in the background.
+    def prepare(
+        self,
+        topic: str,
+        job: Preparation,
+        failed: Callable[[Exception], None] | None = None,
+        *,
+        background: bool = True,
+    ) -> None:
+        """Have a job done in the background, or at once.
 
         Args:
             topic: what it is about, e.g. ``"payload"``; empty: never replaced.
             job: prepares, and returns a function without arguments that takes over; this one runs in :meth:`take_over`.
             failed: called in :meth:`take_over` with the error that the job ended with.
         """
+        number = self._newest[topic] = self._newest.get(topic, 0) + 1
+        if not background:
+            job()()
+            return
         if self._thread is None:
             self._thread = threading.Thread(
                 target=_work, args=(self._jobs, weakref.ref(self)), name=self._name, daemon=True
@@ -55,12 +66,7 @@ class Changes:
             self._thread.start()
             weakref.finalize(self, self._jobs.put, None).atexit = False
         self._asked += 1
-        self._jobs.put((topic, self.supersede(topic), job, failed))
-
-    def supersede(self, topic: str) -> int:
-        """Requests with this topic made so far are not taken over any more; returns the new request's number."""
-        number = self._newest[topic] = self._newest.get(topic, 0) + 1
-        return number
+        self._jobs.put((topic, number, job, failed))
 
     def is_newest(self, topic: str, number: int) -> bool:
         """Whether no newer request with this topic has replaced this one."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.estimates import Estimates
-from robot_dynamics_ros.control.cycle.message import AnswerLayout
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
@@ -151,8 +150,8 @@ class JointController(MotionRequests, LawChanges):
         Returns:
             Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
         """
-        if self._queue.ready:
-            self.take_over()
+        if self.changes.ready:
+            self.changes.take_over()
         return self.advance()
 
     def estimate(self, *, measured: bool) -> None:
@@ -162,10 +161,6 @@ class JointController(MotionRequests, LawChanges):
             measured: whether the state has efforts.
         """
         self._estimates.after_cycle(measured=measured)
-
-    def answer_into(self, answer: AnswerLayout | None) -> None:
-        """Write the commands into this message; ``None``: into none."""
-        self.execution.answer_into(answer)
 
     def deactivate(self) -> Array:
         """Stop; returns the safe command to send as the last message.  Goals still open are aborted."""
@@ -181,15 +176,6 @@ class JointController(MotionRequests, LawChanges):
         return self.update(stamp, q, v)
 
     # -- what else is known --------------------------------------------------------------------------------------
-
-    @property
-    def want_efforts(self) -> bool:
-        """Whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts."""
-        return self._estimates.want_efforts
-
-    @want_efforts.setter
-    def want_efforts(self, value: bool) -> None:
-        self._estimates.want_efforts = value
 
     @property
     def loaded_model(self) -> RobotModel:

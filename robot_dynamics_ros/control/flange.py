@@ -94,13 +94,7 @@ class FlangeLoad:
         self.observer.reset()
 
     def update(
-        self,
-        q: Array,
-        v: Array,
-        effort: Array,
-        dt: float,
-        external: Mapping[str, Array],
-        a: Array | None = None,
+        self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
     ) -> Array:
         """Take the next state.
 

@@ -27,16 +27,7 @@ from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_NUMBERS = (
-    "viscous",
-    "coulomb",
-    "breakaway",
-    "stribeck_speed",
-    "smoothing",
-    "presliding",
-    "offset",
-    "rotor_inertia",
-)
+_NUMBERS = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "offset", "rotor_inertia")
 
 
 def _parameters() -> dict[str, str]:

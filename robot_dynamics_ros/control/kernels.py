@@ -132,14 +132,11 @@ class Kernels:
         forward_dynamics: (q, v, tau, out).
         generalized_momentum: (q, v, out_p, out_rate); M q̇ and Cᵀ q̇ − g.
         external_efforts: (q, external, out); Σ Jᵀ f.
-        loaded_inverse_dynamics: (q, v, a, external, out_tau, out_wrenches); ``inverse_dynamics_wrenches`` under
-            external wrenches, (nb, 6) as :meth:`gather` makes them.
-        estimates_ready: whether ``forward_dynamics``, ``generalized_momentum`` and ``loaded_inverse_dynamics`` are there,
-            which no command needs.
+        estimates_ready: whether :data:`ESTIMATES` are there, which no command needs.
 
     Args:
         model: the robot.
-        estimates: make these three too; see :meth:`prepare_estimates`.
+        estimates: make these too; see :meth:`prepare_estimates`.
     """
 
     inverse_dynamics: Callable[..., Any]
@@ -149,7 +146,6 @@ class Kernels:
     mass_matrix: Callable[..., Any]
     forward_dynamics: Callable[..., Any]
     generalized_momentum: Callable[..., Any]
-    loaded_inverse_dynamics: Callable[..., Any]
 
     def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
         self.model = model
@@ -166,7 +162,7 @@ class Kernels:
 
     def prepare_estimates(self) -> None:
         """Make the functions that wrenches and external efforts need, and commands do not."""
-        self.forward_dynamics, self.generalized_momentum, self.loaded_inverse_dynamics = (
+        self.forward_dynamics, self.generalized_momentum, _ = (
             kernel(self.model, name, **dict(options)) for name, options in ESTIMATES
         )
         self.estimates_ready = True

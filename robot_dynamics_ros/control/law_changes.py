@@ -26,7 +26,9 @@ class LawChanges(CycleRunner):
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`.
 
     Attributes:
+        changes: what is being prepared aside; each cycle begins with taking over what is ready.
         payload: in force, or ``None``.
+        estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
     """
 
     _estimates: Estimates
@@ -35,8 +37,9 @@ class LawChanges(CycleRunner):
         self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
     ) -> None:
         super().__init__(model, law, options, guards, estimates=estimates)
-        self._queue = Changes("controller changes")
+        self.changes = Changes("controller changes")
         self.payload: Payload | None = None
+        self.estimates_ready = estimates
         self._wanted_law, self._coming = law, self.base
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
@@ -61,11 +64,7 @@ class LawChanges(CycleRunner):
                 self.code(self._giving_way(law))  # at hand
             return lambda: self._use_law(law, code)
 
-        if background:
-            self._queue.prepare("law", job)
-        else:
-            self._queue.supersede("law")
-            job()()
+        self.changes.prepare("law", job, background=background)
 
     def _use_law(self, law: Law, code: LawCode | None) -> None:
         law.prepare(self.work.kernels)  # nothing to do but after a change of payload at the same time
@@ -144,11 +143,7 @@ class LawChanges(CycleRunner):
             self._coming = kernels
             return lambda: self._carry(payload, kernels)
 
-        if background:
-            self._queue.prepare("payload", job, failed)
-        else:
-            self._queue.supersede("payload")
-            job()()
+        self.changes.prepare("payload", job, failed, background=background)
 
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
         kernels.include(self.work.kernels)  # nothing to do but after another change at the same time
@@ -170,30 +165,11 @@ class LawChanges(CycleRunner):
         def job() -> Callable[[], None]:
             compile_elsewhere(base.model, ESTIMATES)
             base.prepare_estimates()
-            return lambda: None
+            return self._use_estimates
 
-        if not base.estimates_ready:
-            self._queue.prepare("estimates", job, failed)
+        if not self.estimates_ready:
+            self.changes.prepare("estimates", job, failed)
 
-    @property
-    def estimates_ready(self) -> bool:
-        """Whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`."""
-        return self.base.estimates_ready
-
-    def prepare(
-        self, topic: str, job: Callable[[], Callable[[], None]], failed: Callable[[Exception], None] | None = None
-    ) -> None:
-        """Prepare something in a thread of its own, and use it between two cycles.
-
-        See :meth:`~robot_dynamics_ros.control.changes.Changes.prepare`.
-        """
-        self._queue.prepare(topic, job, failed)
-
-    def take_over(self) -> None:
-        """Use what has been prepared in the background; each cycle begins with it."""
-        self._queue.take_over()
-
-    @property
-    def preparing(self) -> bool:
-        """Whether something asked for is not in force yet."""
-        return self._queue.pending
+    def _use_estimates(self) -> None:
+        load_robot(self.memory, self.work.kernels)
+        self.estimates_ready = True

@@ -11,28 +11,28 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.control.cycle.law import friction_of
+from robot_dynamics_ros.control.cycle.loading import load_friction
+from robot_dynamics_ros.control.cycle.memory import FrictionMemory
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,
-    Matrix,
     Memory,
     Vector,
     entry_of,
     integers,
     make_routines,
     numbers,
-    row,
 )
-from robot_dynamics_ros.friction_law import COLUMNS, coupled_friction, joint_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint
 
 
-class ObserverMemory(Declared):
+class ObserverMemory(FrictionMemory):
     """Memory of the observer."""
 
     nv: int
@@ -42,26 +42,8 @@ class ObserverMemory(Declared):
     momentum: Vector = numbers("nv", unit="N m s or N s", meaning="generalized momentum")
     known: Vector = numbers("nv", unit="N m or N", meaning="efforts that the model explains, without the motors'")
     before: Vector = numbers("nv", unit="N m or N", meaning="known efforts, friction included, one step before")
-    v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity")
     tau: Vector = numbers("nv", unit="N m or N", meaning="motor effort since the step before")
-    friction: Matrix = numbers("nv", COLUMNS, meaning="parameters of joint_friction, a row a joint")
-    rubs: Integers = integers(1, meaning="1 where friction is known")
-    coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
     started: Integers = integers(1, meaning="1 after the first step")
-
-
-def friction_of(p: ObserverMemory, i: int) -> float:
-    """Friction of joint ``i`` at the speeds ``p.v``."""
-    own = joint_friction(p.v[i], row(p.friction, i))
-    if p.coupled[0] == 0:
-        return own
-    before = 0.0
-    after = 0.0
-    if i > 0:
-        before = p.v[i - 1]
-    if i + 1 < p.nv:
-        after = p.v[i + 1]
-    return own + coupled_friction(p.v[i], before, after, row(p.friction, i))
 
 
 def observe(p: ObserverMemory, x: Vector) -> int:
@@ -94,12 +76,6 @@ def forget(p: ObserverMemory) -> None:
     for i in range(p.nv):
         p.effort[i] = 0.0
     p.started[0] = 0
-
-
-def without_friction(p: ObserverMemory, efforts: Vector) -> None:
-    """Take friction at the speeds ``p.v`` off the motor efforts."""
-    for i in range(p.nv):
-        efforts[i] -= friction_of(p, i)
 
 
 class MomentumObserver:
@@ -142,10 +118,7 @@ class MomentumObserver:
     @friction.setter
     def friction(self, friction: Friction | None) -> None:
         self._friction = friction
-        self.memory["rubs"][0] = friction is not None
-        self.memory["coupled"][0] = friction is not None and friction.coupling is not None
-        if friction is not None:
-            self.memory["friction"].T[:] = friction.rows
+        load_friction(self.memory, friction)
 
     def reset(self) -> None:
         """Start afresh with a zero estimate."""

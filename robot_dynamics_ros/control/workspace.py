@@ -32,7 +32,7 @@ class Workspace:
         check_controllable(model)
         n = self.n = model.nv
         self.kernels = Kernels(model, estimates=estimates)
-        self.memory, self.compiled = memory, _ = cycle_memory(model)
+        self.memory, self.compiled = memory, _ = cycle_memory(model, estimates=estimates)
         self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
         self.reference = memory["reference"]
         self.q_d, self.v_d, self.a_d = self.reference

@@ -120,11 +120,7 @@ class Plan:
         return [t.request.name for t in self.traced] + stepping
 
 
-def make_plan(
-    model: RobotModel,
-    functions: Iterable[str],
-    given: ExportOptions,
-) -> Plan:
+def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions) -> Plan:
     """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code` for the options.
 
     Raises:

@@ -86,52 +86,39 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
     return cases
 
 
-def _unit(plan: Plan, q: list[float]) -> list[float]:
-    return cast("list[float]", normalized(plan.floating, q))
-
-
-def state_rates(
-    plan: Plan,
-    tree: NumericTree,
-    q: list[float],
-    v: list[float],
-    i: list[float],
-    command: list[float],
-    external: list[float],
-) -> State:
-    """(q̇, v̇, di/dt) of the robot with its friction and motors."""
-    request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
-    tau, di = plan.drives.efforts(v, i, command)
-    inputs = {"q": _unit(plan, q), "v": v, "tau": tau, "external": external}
-    (dv,) = run_on(request, tree, inputs)
-    return configuration_rate(cast("Tree[float]", tree), q, v), [float(x) for x in dv], di
-
-
 def _step(plan: Plan, tree: NumericTree, state: State, command: list[float], external: list[float], h: float) -> State:
-    q, v, i = state
+    """The state after ``h`` seconds, entry by entry, in the order of the emitted steps."""
+    request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
+
+    def position_rates(q: Array, v: Array) -> Array:
+        return np.array(configuration_rate(cast("Tree[float]", tree), q.tolist(), v.tolist()))
+
+    def rates(q: Array, v: Array, i: Array) -> list[Array]:
+        tau, di = plan.drives.efforts(v.tolist(), i.tolist(), command)
+        inputs = {"q": normalized(plan.floating, q.tolist()), "v": v.tolist(), "tau": tau, "external": external}
+        (dv,) = run_on(request, tree, inputs)
+        return [position_rates(q, v), np.array(dv), np.array(di)]
+
+    parts = [np.array(x) for x in state]
     if plan.integrator == "semi_implicit_euler":
-        _, dv, di = state_rates(plan, tree, q, v, i, command, external)
-        v = [x + h * y for x, y in zip(v, dv, strict=True)]
-        i = [x + h * y for x, y in zip(i, di, strict=True)]
-        q = [x + h * y for x, y in zip(q, configuration_rate(cast("Tree[float]", tree), q, v), strict=True)]
-        return _unit(plan, q), v, i
-    tableau = TABLEAUS[plan.integrator]
-    stages: list[State] = []
+        _, *others = rates(*parts)
+        v, i = (x + h * rate for x, rate in zip(parts[1:], others, strict=True))
+        q = parts[0] + h * position_rates(parts[0], v)
+    else:
+        tableau = TABLEAUS[plan.integrator]
+        stages: list[list[Array]] = []
+        for row in tableau.A:
+            stages.append(rates(*_moved(parts, h, row, stages)))
+        q, v, i = _moved(parts, h, tableau.b, stages)
+    return cast("list[float]", normalized(plan.floating, q.tolist())), v.tolist(), i.tolist()
 
-    def moved(weights: Array) -> State:
-        q, v, i = (
-            [
-                x + h * sum(float(w) * stage[k][n] for w, stage in zip(weights, stages, strict=False))
-                for n, x in enumerate(part)
-            ]
-            for k, part in enumerate(state)
-        )
-        return q, v, i
 
-    for row in tableau.A:
-        stages.append(state_rates(plan, tree, *moved(row), command, external))
-    q, v, i = moved(tableau.b)
-    return _unit(plan, q), v, i
+def _moved(parts: list[Array], h: float, weights: Array, stages: list[list[Array]]) -> list[Array]:
+    """State moved for ``h`` seconds at a weighted sum of rates."""
+    return [
+        x + h * sum((w * stage[k] for w, stage in zip(weights, stages, strict=False)), np.zeros_like(x))
+        for k, x in enumerate(parts)
+    ]
 
 
 def step_cases(plan: Plan) -> list[StepCase]:

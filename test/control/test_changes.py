@@ -181,7 +181,7 @@ def test_a_trajectory_that_is_being_prepared_while_the_arm_is_stopped_is_refused
     control.activate(START, q, v)
     control.update(START, q, v)
     under_way = threading.Event()
-    control.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
+    control.changes.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
     control.accept_trajectory_later(lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome))
     t = START + MS
     if how == "hold":
@@ -255,14 +255,14 @@ def test_the_thread_that_prepares_changes_ends_with_its_controller(arm, waits):
     before = set(threading.enumerate())
     control = make(arm)
     control.activate(START, mid(arm), np.zeros(7))
-    control.prepare("payload", lambda: lambda: None)
+    control.changes.prepare("payload", lambda: lambda: None)
     (thread,) = set(threading.enumerate()) - before
     if waits:
         result = partial(control.update, START, mid(arm), np.zeros(7))  # it refers to the controller
-        control.prepare("payload", partial(dict(update=result).pop, "update"))
+        control.changes.prepare("payload", partial(dict(update=result).pop, "update"))
         del result
         next_one = threading.Event()
-        control.prepare("", next_one.set)  # by now the one before waits
+        control.changes.prepare("", next_one.set)  # by now the one before waits
         assert next_one.wait(60.0)
     del control
     gc.collect()

@@ -18,9 +18,9 @@ THREE_MINUTES = 180 * 10**9
 def take_over_all(controller):
     """Let everything that is being prepared take effect, between two cycles."""
     deadline = time.monotonic() + 60.0
-    while controller.preparing and time.monotonic() < deadline:
+    while controller.changes.pending and time.monotonic() < deadline:
         time.sleep(0.01)
-        controller.take_over()
+        controller.changes.take_over()
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
             controller.set_external_wrench(str(rng.choice(arm.link_names)), rng.normal(size=6), t)
         elif event < 0.075:
             controller.set_law(laws[rng.integers(len(laws))](), background=True)
-        elif event < 0.084 and not controller.preparing:
+        elif event < 0.084 and not controller.changes.pending:
             law = controller.law
             given = [n for n in law.gain_names if "clamp" not in n and getattr(law, n) is not None]
             controller.set_gains(**{str(rng.choice(given)): 1.0})
@@ -82,7 +82,7 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
         before = controller.payload
         assert np.isfinite(command).all()
     take_over_all(controller)
-    assert not controller.preparing
+    assert not controller.changes.pending
     assert asked > 10 and carried > 3
     assert [name for thread, name in made if thread is cycle] == []
     assert any(thread is not cycle for thread, _ in made)

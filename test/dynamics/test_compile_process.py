@@ -76,9 +76,9 @@ def test_a_payload_compiled_elsewhere_is_carried(tmp_path, monkeypatch):
         with pytest.raises(rd.UnknownNameError):
             controller.set_payload(rd.Payload("no such link", 1.0), background=True, elsewhere=True)
         deadline = time.monotonic() + 60.0
-        while controller.preparing and time.monotonic() < deadline:
+        while controller.changes.pending and time.monotonic() < deadline:
             time.sleep(0.01)
-            controller.take_over()
+            controller.changes.take_over()
         assert controller.payload is not None
         assert controller.loaded_model.total_mass == pytest.approx(arm.total_mass + 0.25)
     finally:

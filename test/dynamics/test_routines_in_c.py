@@ -11,9 +11,8 @@ from support.routines_in_c import RoutinesInC
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle.cycle import cycle
-from robot_dynamics_ros.control.cycle.memory import ROBOT_FUNCTIONS, CycleMemory, cycle_memory, law_input_shapes
+from robot_dynamics_ros.control.cycle.memory import CycleMemory, cycle_memory, law_input_shapes, robot_functions
 from robot_dynamics_ros.control.observer import ObserverMemory, observe
-from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import annotation_name, fields
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import plain_text, routines_in_c
@@ -170,8 +169,7 @@ def test_control_cycle(seed, tmp_path):
     model = rd.load_robot("three_link")
     memory, _ = cycle_memory(model.with_backend("numpy"))
     shapes = {name: [*law_input_shapes(3).values(), (3,)] for name in ("law_before", "law_after")}
-    robot = {name: evaluator(model, name) for name in ROBOT_FUNCTIONS}
-    robot["efforts_of_wrenches"] = evaluator(model, "external_efforts", (("external", True),))
+    robot = robot_functions(model, estimates=True)
     robot["gravity_that_the_robot_adds"] = robot["gravity_forces"]
     for name in shapes:
         memory.exchange(name, law_half)

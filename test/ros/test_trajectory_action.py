@@ -138,7 +138,7 @@ def test_cancelling_brings_the_arm_to_a_stop_and_holds(arm):
 
 def test_a_goal_that_is_still_being_prepared_can_be_cancelled(arm):
     under_way = threading.Event()
-    arm.controller.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
+    arm.controller.changes.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
     handle = FakeServer.latest.send(arm.goal((6.0, [1.5, 0.5])))
     arm.peer.spin_for(0.2)
     assert FakeServer.latest.cancel(handle)

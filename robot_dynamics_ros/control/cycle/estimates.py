@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
-from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, UNKNOWN, WITH_LAW
+from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED
 from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.errors import ArgumentError
@@ -23,9 +23,6 @@ class Estimates:
         runner: the cycle.
         observer, collision, contact, flange: those to keep up to date, or ``None``.
         collided: called in the cycle in which the collision flag rises.
-
-    Attributes:
-        want_efforts: see ``JointController``.
     """
 
     def __init__(
@@ -47,9 +44,9 @@ class Estimates:
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
         options = runner.options
         self._measured, self._acceleration = runner.memory["arrived"][2], runner.memory["wrench_acceleration"]
-        self._net, self._tau = np.zeros((2, runner.model.nv))
         self._kind, self._converted, self._before = options.measured_effort, *np.zeros((2, runner.model.nv))
-        self.want_efforts = True
+        motor_effort = self._measured if self._kind.plain else self._converted
+        self._compute_wrenches = runner.execution.wrenches_for(motor_effort)
         self._observes = self._reads_flange = False
         if contact is not None:
             contact.prepare(runner.base)
@@ -76,10 +73,7 @@ class Estimates:
                 self._observes = False
         elif self.observer is not None and (measured or not fresh):
             self._observe(self.observer, applied, dt)
-        if runner.want_wrenches:
-            self._compute_wrenches(effort)
-        else:
-            runner.p.differentiates[0] = 0
+        self._compute_wrenches(effort is not None)
         if self.flange is not None:
             self._read_flange(self.flange, applied, dt)
         runner.p.fresh[0] = 0
@@ -127,7 +121,11 @@ class Estimates:
         )
 
     def _observer_is_needed(self) -> bool:
-        return self.want_efforts or self.collision is not None or (self.contact is not None and self.contact.enabled)
+        return (
+            self._runner.want_efforts
+            or self.collision is not None
+            or (self.contact is not None and self.contact.enabled)
+        )
 
     def _observe(self, observer: MomentumObserver, applied: Array, dt: float) -> None:
         work = self._runner.work
@@ -138,27 +136,6 @@ class Estimates:
             self._collided()
         if self.contact is not None and self.contact.enabled:
             self.contact.update(work.kernels, work.q, observer.effort)
-
-    def _compute_wrenches(self, measured: Array | None) -> None:
-        runner, a = self._runner, self._acceleration
-        work, external = runner.work, runner.external_wrenches
-        acceleration_is_known = runner.execution.find_acceleration()
-        if acceleration_is_known == WITH_LAW:
-            return
-        if acceleration_is_known == UNKNOWN:
-            needs_forward_dynamics = runner.p.wrench_source[0] == MEASURED and measured is not None
-            np.copyto(self._net, measured if needs_forward_dynamics else runner.effort)  # type: ignore[arg-type]
-            friction = getattr(runner.law, "friction", None)
-            if friction is not None:  # what the motors spend in the joints before it reaches the links
-                self._net -= friction.effort(work.v)
-            if external:
-                self._net += work.kernels.efforts_of(work.q, external)
-            work.kernels.forward_dynamics(work.q, work.v, self._net, a)
-        if external:
-            loads = work.kernels.gather(external)
-            work.kernels.loaded_inverse_dynamics(work.q, work.v, a, loads, self._tau, work.wrenches)
-        else:
-            work.kernels.inverse_dynamics_wrenches(work.q, work.v, a, self._tau, work.wrenches)
 
     def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
         """The load at the flange; its estimate needs every joint state, or starts afresh."""

@@ -15,8 +15,9 @@ from robot_dynamics_ros.control.cycle.cycle import control_cycle
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, StateLayout, read_state
 from robot_dynamics_ros.control.cycle.reactions import BETWEEN_CYCLES
-from robot_dynamics_ros.control.cycle.wrench_pass import find_acceleration
+from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
 from robot_dynamics_ros.dynamics.engine.routines import InterpretedRoutines, Memory, Routines, make_routines
+from robot_dynamics_ros.model.description import Array
 
 
 class Execution:
@@ -30,21 +31,23 @@ class Execution:
         compiled: whether it does.
         run: runs the cycle from a step on; returns a verdict.
         routines: the cycle's others, by name.
-        find_acceleration: the routine of that name, on this memory.
         read: reads a message, given its bytes, their number and a :class:`StateLayout`'s table; returns a verdict.
     """
 
     def __init__(self, memory: Memory[CycleMemory], compiled: bool) -> None:
         self._memory, self.compiled = memory, compiled
         self.routines = make_routines(
-            memory, (control_cycle, read_state, find_acceleration, *BETWEEN_CYCLES), compiled=compiled
+            memory, (control_cycle, read_state, compute_wrenches, *BETWEEN_CYCLES), compiled=compiled
         )
         self.read = reading(memory, self.routines)
-        if isinstance(self.routines, Routines):
-            self.find_acceleration = partial(self.routines.held("find_acceleration"), memory.block.ctypes.data)
-        else:
-            self.find_acceleration = partial(find_acceleration, memory.python)
         self.answer_into(None)
+
+    def wrenches_for(self, measured: Array) -> Callable[[bool], None]:
+        """:func:`compute_wrenches` for the measured efforts that will be in this array, if the argument says so."""
+        if isinstance(self.routines, Routines):
+            routine = self.routines.held("compute_wrenches")
+            return partial(routine, self._memory.block.ctypes.data, measured.ctypes.data)
+        return partial(compute_wrenches, self._memory.python, measured.data)  # type: ignore[arg-type]
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""

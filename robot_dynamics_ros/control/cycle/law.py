@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from math import cos, pi
 
-from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
-from robot_dynamics_ros.dynamics.engine.routines import Vector
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory, FrictionMemory
+from robot_dynamics_ros.dynamics.engine.routines import Vector, row
+from robot_dynamics_ros.friction_law import coupled_friction, joint_friction
 
 
 def integrate(p: CycleMemory) -> None:
@@ -60,6 +61,25 @@ def evaluate_law(p: CycleMemory) -> None:
     p.law_after(
         p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.effort
     )
+
+
+def friction_of(p: FrictionMemory, i: int) -> float:
+    """Friction of joint ``i`` at the speeds ``p.v``."""
+    own = joint_friction(p.v[i], row(p.friction, i))
+    if p.coupled[0] == 0:
+        return own
+    before, after = 0.0, 0.0
+    if i > 0:
+        before = p.v[i - 1]
+    if i + 1 < p.nv:
+        after = p.v[i + 1]
+    return own + coupled_friction(p.v[i], before, after, row(p.friction, i))
+
+
+def without_friction(p: FrictionMemory, efforts: Vector) -> None:
+    """Take friction at the speeds ``p.v`` off the motor efforts."""
+    for i in range(p.nv):
+        efforts[i] -= friction_of(p, i)
 
 
 def add_efforts(p: CycleMemory) -> None:

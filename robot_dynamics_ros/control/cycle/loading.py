@@ -6,14 +6,14 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law_code import LawCode
-from robot_dynamics_ros.control.cycle.memory import ROBOT_FUNCTIONS, CycleMemory
+from robot_dynamics_ros.control.cycle.memory import CycleMemory, FrictionMemory, robot_functions
 from robot_dynamics_ros.control.cycle.reactions import begin_law
+from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.reference.result import Goal
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, JointType
@@ -30,6 +30,7 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
     memory["own_law"][0], memory["inverts"][0], memory["tracks"][0] = code is None, law.inverts_dynamics, law.tracks
     ki, memory["integral_clamp"][:] = (law.ki, law.i_clamp) if law.integrates else (0.0, np.inf)  # type: ignore[attr-defined]
     begin_law(memory.python, np.broadcast_to(ki, memory["z"].shape))
+    load_friction(memory, getattr(law, "friction", None))
     if code is None:
         return
     memory.exchange("law_after", code.after)
@@ -39,6 +40,16 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
         memory[f"uses_{name}"][0] = name in code.used
     for name, row in zip(law.gain_names, memory["gains"], strict=False):
         row[:] = 0.0 if (value := getattr(law, name)) is None else value
+
+
+def load_friction(memory: Memory[FrictionMemory], friction: Friction | None) -> None:
+    """Know this friction."""
+    memory["rubs"][0], memory["coupled"][0] = (
+        friction is not None,
+        friction is not None and friction.coupling is not None,
+    )
+    if friction is not None:
+        memory["friction"].T[:] = friction.rows
 
 
 def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, model: RobotModel) -> None:
@@ -66,14 +77,12 @@ def joint_sizes(model: RobotModel) -> dict[str, Array]:
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
-    """Call the functions of this robot, which differs from the one before by a payload.
+    """Call the functions of this robot, which differs from the one before at most by a payload; as many as there are.
 
     Raises:
         RobotDynamicsError: its functions run in another way than those before; nothing is changed then.
     """
-    options = {name: () for name in ROBOT_FUNCTIONS} | {"efforts_of_wrenches": (("external", True),)}
-    named = {name: "external_efforts" if name == "efforts_of_wrenches" else name for name in options}
-    functions = {name: evaluator(kernels.model, named[name], option) for name, option in options.items()}
+    functions = robot_functions(kernels.model, estimates=kernels.estimates_ready)
     if not all(memory.fits(name, function) for name, function in functions.items()):
         raise RobotDynamicsError(
             "the functions of the robot with this payload run in another way than those before",

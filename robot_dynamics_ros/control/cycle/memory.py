@@ -5,8 +5,11 @@ Sizes: ``nv`` joints, ``nb`` moving bodies.  Times are in ns of the clock of the
 
 from __future__ import annotations
 
+from robot_dynamics_ros.control.kernels import ESTIMATES
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
+from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
+from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,
@@ -18,6 +21,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     kernel,
     numbers,
 )
+from robot_dynamics_ros.friction_law import COLUMNS
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -95,7 +99,17 @@ class RejectionMemory(Declared):
     moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
 
 
-class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
+class FrictionMemory(Declared):
+    """Friction that is known."""
+
+    nv: int
+    v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity")
+    friction: Matrix = numbers("nv", COLUMNS, meaning="parameters of joint_friction, a row a joint")
+    rubs: Integers = integers(1, meaning="1 where friction is known")
+    coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
+
+
+class CycleMemory(ArrivedState, PathPiece, RejectionMemory, FrictionMemory):
     """State, reference, law, limits and command of one controller."""
 
     nv: int
@@ -168,6 +182,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     wrench_source: Integers = integers(1, meaning="where their acceleration comes from, see wrench_pass")
     wrench_cutoff: Vector = numbers(1, unit="Hz", meaning="of the low-pass for the velocity's derivative")
     wrench_acceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="acceleration that they belong to")
+    net: Vector = numbers("nv", unit="N m or N", meaning="efforts that reach the links")
     velocity_before: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that was differentiated last")
     differentiates: Integers = integers(1, meaning="1 if that was in the cycle before")
     # added efforts
@@ -175,7 +190,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     adds_feedforward: Integers = integers(1, meaning="1 if the path has efforts to add")
     pushed: Integers = integers(1, meaning="1 if there are known external wrenches")
     wrench_due: Integers = integers(1, unit="ns", meaning="when the oldest of them is forgotten")
-    external: Matrix = numbers("nb", 6, unit="N m, N", meaning="known external wrenches on the bodies")
+    external: Matrix = numbers("nb", 6, unit="N m, N", meaning="known external wrenches on the bodies, or 0")
     external_efforts: Vector = numbers("nv", unit="N m or N", meaning="Σ Jᵀ f of them")
     # blending
     blending: Integers = integers(1, meaning="0 no, 1 begins with the next effort, 2 fades")
@@ -219,14 +234,26 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory):
     bias_forces: Kernel = kernel("q", "v", "out efforts")
     mass_matrix: Kernel = kernel("q", "out inertia")
     efforts_of_wrenches: Kernel = kernel("q", "external", "out efforts")
+    forward_dynamics: Kernel = kernel("q", "v", "net", "out wrench_acceleration")
+    wrenches_under_load: Kernel = kernel("q", "v", "wrench_acceleration", "external", "out efforts", "out wrenches")
     gravity_that_the_robot_adds: Kernel = kernel("q", "out efforts")
     bias_that_the_robot_adds: Kernel = kernel("q", "v", "out efforts")
     law_before: Kernel = kernel(*_LAW_INPUTS, "out a")
     law_after: Kernel = kernel(*_LAW_INPUTS, "out efforts")
 
 
-ROBOT_FUNCTIONS = ("inverse_dynamics", "inverse_dynamics_wrenches", "gravity_forces", "bias_forces", "mass_matrix")
-"""The robot's functions, under their names, that a cycle calls."""
+_LOADED: Options = (("external", True),)
+_FUNCTIONS: dict[str, tuple[str, Options]] = {
+    **{name: (name, ()) for name, x in fields(CycleMemory).items() if x.kind == "kernel" and name in TABLE},
+    "efforts_of_wrenches": ("external_efforts", _LOADED),
+    "wrenches_under_load": ("inverse_dynamics_wrenches", _LOADED),
+}
+
+
+def robot_functions(model: RobotModel, *, estimates: bool) -> dict[str, Evaluator]:
+    """Kernel → function of the robot; ``estimates``: those that no command needs, too."""
+    chosen = {name: entry for name, entry in _FUNCTIONS.items() if estimates or entry not in ESTIMATES}
+    return {name: evaluator(model, *entry) for name, entry in chosen.items()}
 
 
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
@@ -235,10 +262,15 @@ def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
     return {name: shape_of(declared[name], {"nv": n}) for name in _LAW_INPUTS}
 
 
-def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
-    """The memory for a robot, and whether compiled code can work on it."""
-    functions = {name: evaluator(model, name) for name in ROBOT_FUNCTIONS}
-    functions["efforts_of_wrenches"] = evaluator(model, "external_efforts", (("external", True),))
+def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[CycleMemory], bool]:
+    """The memory for a robot, and whether compiled code can work on it.
+
+    Args:
+        estimates: if not, functions that no command needs are given later, by ``load_robot``.
+    """
+    functions = robot_functions(model, estimates=estimates)
+    later = dict.fromkeys(_FUNCTIONS, functions["inverse_dynamics"])  # which needs as much room
+    functions = later | functions
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
     functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())

@@ -185,14 +185,5 @@ def collide(p: CycleMemory) -> None:
     start_blend(p)
 
 
-BETWEEN_CYCLES = (
-    activate,
-    deactivate,
-    watch_state,
-    change_law,
-    collide,
-    take_piece,
-    start_blend,
-    find_safe_command,
-)
+BETWEEN_CYCLES = (activate, deactivate, watch_state, change_law, collide, take_piece, start_blend, find_safe_command)
 """Those that are called from outside."""

@@ -51,7 +51,9 @@ class CycleRunner:
         safe_reason: why the mode is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by a safe command).
+        execution: runs the cycle; ``answer_into`` says which message the commands are written into.
         want_wrenches: whether wrenches are computed.
+        want_efforts: whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class CycleRunner:
         self.base = self.work.kernels
         self.counts: Counter[str] = Counter()
         self.memory = memory = self.work.memory
-        self.p, self.want_wrenches = memory.python, True
+        self.p, self.want_wrenches, self.want_efforts = memory.python, True, True
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
         memory["commanded"][:] = table.commanded
@@ -146,8 +148,7 @@ class CycleRunner:
         oldest = min(self._wrench_since.values(), default=NEVER)
         memory["pushed"][0] = bool(wrenches)
         memory["wrench_due"][0] = oldest + nanoseconds(self.options.wrench_timeout) + 1 if wrenches else NEVER
-        if wrenches:
-            memory["external"][:] = self.work.kernels.gather(wrenches)
+        memory["external"][:] = self.work.kernels.gather(wrenches)
 
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE

@@ -1,34 +1,55 @@
-"""The acceleration that the joint wrenches of a cycle belong to."""
+"""Joint wrenches of a cycle, and the acceleration that they belong to."""
 
 from __future__ import annotations
 
 from math import pi
 
+from robot_dynamics_ros.control.cycle.law import without_friction
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
+from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(4)
 """Where it comes from: ``ControllerOptions.wrench_acceleration``."""
-UNKNOWN, FOUND, WITH_LAW = range(3)
-"""Forward dynamics must tell; it is known; the law's own inverse dynamics gave the wrenches, too."""
 
 
-def find_acceleration(p: CycleMemory) -> int:
-    """Fill ``wrench_acceleration`` as far as the cycle knows it; see :data:`UNKNOWN`."""
+def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> None:
+    """``wrenches``, and ``wrench_acceleration`` from where ``wrench_source`` says.
+
+    Args:
+        measured: (nv) efforts of the motors until this state; anything if they are not measured.
+    """
+    if p.want_wrenches[0] == 0:
+        p.differentiates[0] = 0
+        return
     if p.wrench_source[0] == DIFFERENTIATED:
         differentiate(p)
-        return FOUND
-    if p.wrench_source[0] == REFERENCE:
+    elif p.wrench_source[0] == REFERENCE:
         for i in range(p.nv):
             p.wrench_acceleration[i] = p.reference[2, i]
-        return FOUND
+    elif law_gave_wrenches(p):
+        for i in range(p.nv):
+            p.wrench_acceleration[i] = p.a[i]
+        return
+    else:
+        for i in range(p.nv):
+            p.net[i] = p.effort[i]
+            if p.wrench_source[0] == MEASURED and is_measured:
+                p.net[i] = measured[i]
+        if p.rubs[0] == 1:  # what the motors spend in the joints before it reaches the links
+            without_friction(p, p.net)
+        if p.pushed[0] == 1:
+            for i in range(p.nv):
+                p.net[i] = p.net[i] + p.external_efforts[i]
+        p.forward_dynamics(p.q, p.v, p.net, p.wrench_acceleration)
+    p.wrenches_under_load(p.q, p.v, p.wrench_acceleration, p.external, p.net, p.wrenches)
+
+
+def law_gave_wrenches(p: CycleMemory) -> bool:
+    """Whether the law's own inverse dynamics gave them, and nothing has altered its effort since."""
     altered = p.adds_feedforward[0] == 1 or p.blending[0] > 0 or p.cut[0] == 1
     for i in range(p.nv):
         altered = altered or p.commanded[i] == 0
-    if altered or p.wrenches_with_law[0] == 0:
-        return UNKNOWN
-    for i in range(p.nv):
-        p.wrench_acceleration[i] = p.a[i]
-    return WITH_LAW
+    return p.wrenches_with_law[0] == 1 and not altered
 
 
 def differentiate(p: CycleMemory) -> None:

@@ -156,11 +156,7 @@ class Law:
 
 def _frozen_gain(value: Gain, name: str, size: int | None) -> Array:
     array = non_negative(
-        value,
-        f"gain {name!r}",
-        size=size,
-        infinite=name == "i_clamp",
-        remedy="Correct the gain; nothing was changed.",
+        value, f"gain {name!r}", size=size, infinite=name == "i_clamp", remedy="Correct the gain; nothing was changed."
     )
     if size is not None and array.shape == ():
         array = np.full(size, float(array))

@@ -6,6 +6,7 @@ In a loop, :func:`bind` is faster: it allocates once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+Row: TypeAlias = ArrayLike
+"""(n,) a number a joint, or one for all."""
+
 
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
@@ -38,7 +42,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     x, out = Workspace(model), np.empty(model.nv)
     law.check(model).prepare(x.kernels)
 
-    def efforts(q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike = 0.0, a_d: ArrayLike = 0.0) -> Array:
+    def efforts(q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0) -> Array:
         for name, value in (("q", q), ("v", v), ("q_d", q_d), ("v_d", v_d), ("a_d", a_d)):
             as_input(value, (), name)  # real and finite numbers: a law must not turn anything else into efforts
         try:
@@ -55,75 +59,41 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     return efforts
 
 
-def _once(
-    model: RobotModel, law: Law, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike
-) -> Array:
-    return bind(model, law)(q, v, q_d, v_d, a_d)
-
-
 def computed_torque(
-    model: RobotModel,
-    q: ArrayLike,
-    v: ArrayLike,
-    q_d: ArrayLike,
-    v_d: ArrayLike = 0.0,
-    a_d: ArrayLike = 0.0,
-    **gains: Gain,
+    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
     """τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F; ``gains``: the fields of :class:`ComputedTorque`.
 
     Returns:
         (n,) efforts, N m or N.
     """
-    return _once(model, ComputedTorque(**gains), q, v, q_d, v_d, a_d)
+    return bind(model, ComputedTorque(**gains))(q, v, q_d, v_d, a_d)
 
 
-def pd_gravity(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike = 0.0, **gains: Gain
-) -> Array:
+def pd_gravity(model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, **gains: Gain) -> Array:
     """τ = Kp e + Kd ė + g(q) + F; ``gains``: the fields of :class:`PDGravity`."""
-    return _once(model, PDGravity(**gains), q, v, q_d, v_d, 0.0)
+    return bind(model, PDGravity(**gains))(q, v, q_d, v_d, 0.0)
 
 
-def gravity_compensation(model: RobotModel, q: ArrayLike, v: ArrayLike = 0.0, **gains: Gain) -> Array:
+def gravity_compensation(model: RobotModel, q: Row, v: Row = 0.0, **gains: Gain) -> Array:
     """τ = g(q) − D q̇ + F(q̇); ``gains``: the fields of :class:`GravityCompensation`."""
-    return _once(model, GravityCompensation(**gains), q, v, q, 0.0, 0.0)
+    return bind(model, GravityCompensation(**gains))(q, v, q, 0.0, 0.0)
 
 
-def feedforward_pd(
-    model: RobotModel,
-    q: ArrayLike,
-    v: ArrayLike,
-    q_d: ArrayLike,
-    v_d: ArrayLike = 0.0,
-    a_d: ArrayLike = 0.0,
-    **gains: Gain,
-) -> Array:
+def feedforward_pd(model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain) -> Array:
     """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of :class:`FeedforwardPD`."""
-    return _once(model, FeedforwardPD(**gains), q, v, q_d, v_d, a_d)
+    return bind(model, FeedforwardPD(**gains))(q, v, q_d, v_d, a_d)
 
 
 def joint_impedance(
-    model: RobotModel,
-    q: ArrayLike,
-    v: ArrayLike,
-    q_d: ArrayLike,
-    v_d: ArrayLike = 0.0,
-    a_d: ArrayLike = 0.0,
-    **gains: Gain,
+    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
     """τ = K e + D ė + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`JointImpedance`."""
-    return _once(model, JointImpedance(**gains), q, v, q_d, v_d, a_d)
+    return bind(model, JointImpedance(**gains))(q, v, q_d, v_d, a_d)
 
 
 def cartesian_impedance(
-    model: RobotModel,
-    q: ArrayLike,
-    v: ArrayLike,
-    q_d: ArrayLike,
-    v_d: ArrayLike = 0.0,
-    a_d: ArrayLike = 0.0,
-    **gains: Gain,
+    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
     """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`CartesianImpedance`."""
-    return _once(model, CartesianImpedance(**gains), q, v, q_d, v_d, a_d)
+    return bind(model, CartesianImpedance(**gains))(q, v, q_d, v_d, a_d)

@@ -23,7 +23,7 @@ class MotionRequests(CycleRunner):
         tolerances: for trajectories that bring none.
     """
 
-    _queue: Changes
+    changes: Changes
     tolerances: Tolerances
 
     def _require_tracking(self) -> None:
@@ -116,7 +116,7 @@ class MotionRequests(CycleRunner):
                 outcome = error
             done(outcome, trajectory)
 
-        self._queue.prepare("", job, refused)
+        self.changes.prepare("", job, refused)
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
         """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.

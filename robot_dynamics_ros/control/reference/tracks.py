@@ -366,14 +366,7 @@ def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float
     p.bad_value[0], p.bad_value[1], p.bad_value[2] = value, largest, 0.0
 
 
-def check_points(
-    p: TracksMemory,
-    slot: int,
-    begin: int,
-    start: int,
-    times: Integers,
-    fields: Vector,
-) -> int:
+def check_points(p: TracksMemory, slot: int, begin: int, start: int, times: Integers, fields: Vector) -> int:
     """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a time that is too short.
 
     Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of points
@@ -418,12 +411,7 @@ def check_points(
 
 
 def make_segments(
-    p: TracksMemory,
-    slot: int,
-    times: Integers,
-    degree: Integers,
-    fields: Vector,
-    segments: Vector,
+    p: TracksMemory, slot: int, times: Integers, degree: Integers, fields: Vector, segments: Vector
 ) -> None:
     """Polynomials (points − 1, width, 8) between the points; a segment has the smaller degree of its two ends."""
     k = p.width[slot]

@@ -84,11 +84,7 @@ def _text(name: str) -> str:
 
 
 def _array(kind: str, name: str, rows: Sequence[str]) -> list[str]:
-    return [
-        f"constexpr std::array<{kind}, {len(rows)}> {name} = {{{{",
-        *(f"  {row}," for row in rows),
-        "}};",
-    ]
+    return [f"constexpr std::array<{kind}, {len(rows)}> {name} = {{{{", *(f"  {row}," for row in rows), "}};"]
 
 
 def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:

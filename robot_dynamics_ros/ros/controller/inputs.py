@@ -185,7 +185,8 @@ class ControllerInputs:
     ) -> None:
         """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
         controller = loop.controller
-        if size > LONG or controller.preparing:  # else an earlier one, still being prepared, would replace this one
+        # beside the cycle too while an earlier one is being prepared, or that would replace this one
+        if size > LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
             return
         try:

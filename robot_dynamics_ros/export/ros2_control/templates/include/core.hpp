@@ -130,15 +130,10 @@ public:
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
     }
     const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
-    std::copy_n(cycle.v, N, observer.v);
     if (settings_.observer_gain > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
       observe(efforts != nullptr ? efforts : cycle.previous);
     }
-    if (cycle.want_wrenches[0] != 0) {
-      compute_wrenches(efforts);
-    } else {
-      cycle.differentiates[0] = 0;
-    }
+    @prefix@_cycle_compute_wrenches(&cycle, efforts, efforts != nullptr);
     cycle.fresh[0] = 0;
     return true;
   }
@@ -352,32 +347,13 @@ private:
   void observe(const double * applied)
   {
     @prefix@_generalized_momentum(&robot_.numbers, cycle.q, cycle.v, observer.momentum, observer.known);
+    std::copy_n(cycle.v, N, observer.v);
     std::copy_n(applied, N, observer.tau);
     @prefix@_observer_observe(&observer, cycle.dt);
     if (@prefix@_collision_watch(&collision, observer.effort, cycle.dt[0])) {
       count(Cause::collision);
       collide();
     }
-  }
-
-  /// @param measured finite measured efforts, or nullptr.
-  void compute_wrenches(const double * measured)
-  {
-    const auto known = @prefix@_cycle_find_acceleration(&cycle);
-    if (known == @PREFIX@_WITH_LAW) {
-      return;
-    }
-    if (known == @PREFIX@_UNKNOWN) {
-      Vector net{};
-      const bool wanted = settings_.acceleration == Acceleration::model && measured != nullptr;
-      std::copy_n(wanted ? measured : cycle.effort, N, net.begin());
-      if (settings_.friction != FrictionAt::none) {  // what the law knows; the observer's may be another
-        @prefix@_observer_without_friction(&observer, net.data());
-      }
-      @prefix@_forward_dynamics(&robot_.numbers, cycle.q, cycle.v, net.data(), robot_.loads, cycle.wrench_acceleration);
-    }
-    @prefix@_joint_wrenches(
-      &robot_.numbers, cycle.q, cycle.v, cycle.wrench_acceleration, robot_.loads, cycle.wrenches);
   }
 
   Settings settings_;

@@ -76,7 +76,7 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
     motion = plan_motion(model, start, duration=duration, seed=seed)
     done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
     remarks = [f"starts elsewhere: {moved}"] if moved else []
-    if done.counts.get("overspeed") and not model.armature.any():  # as the controller's message says
+    if done.counts.get("fault") and not model.armature.any():  # as the message of overspeed says
         done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance, robustness=Robustness(rotor_share=0.0))
         remarks.append("the description has no rotors: with robustness.rotor_share 0")
     remarks += [f"{', '.join(names)} stood: {why}" for why, names in by_reason(standing_joints(model, motion)).items()]

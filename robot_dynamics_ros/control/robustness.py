@@ -23,7 +23,7 @@ class Robustness:
 
     Attributes:
         rotor_share: rotor inertia assumed of a joint that has not shown another, as a share of the largest that
-            joints of its effort limit have, 0.2 kg m² √(limit / 100 N m).
+            joints of its effort limit have, 0.2 kg m² √(limit / 100 N m); with 0 none is learned either.
         bandwidth: rad/s.
         rejected_effort: bound of the effort that makes up for what the model does not explain, as a share of the
             effort limit; a person or an obstacle is pushed no harder than with this and the stiffness.

@@ -8,6 +8,7 @@ from support.cycle_steps import limited, put
 from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.cli.demo_all import try_robots
 from robot_dynamics_ros.control.cycle.limits import limit, motion_bound
 from robot_dynamics_ros.simulation import Plant
 
@@ -104,3 +105,13 @@ def test_a_joint_that_never_moved_is_no_silent_success(z1):
         controller.update(k * 2_000_000, q, np.zeros(7))
     assert goal.status is rd.GoalStatus.SUCCEEDED
     assert "'joint6' is 0.5 from its goal" in goal.text and "constraints.joint6.goal" in goal.text
+
+
+@pytest.mark.parametrize("name", ["alex_psyonic_hands", "centauro"])
+def test_fingers_and_sensors_with_friction_are_not_thrown_when_they_break_free(name):
+    """Joints of 4e-6 to 1e-3 kg m²; those of centauro's head have 10 N m of friction. No rotors are described."""
+    (row,) = try_robots(
+        [(name, example_urdf(f"{name}.urdf"))],
+        inertia_check="warn", duration=0.0, tolerance=3e-3, seed=7, progress=lambda _: None,
+    )  # fmt: skip
+    assert row["arrived"], row["outcome"]

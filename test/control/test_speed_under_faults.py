@@ -86,7 +86,7 @@ DRIVERS = UNITS | {
 }
 
 
-def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts=1.0):
+def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts=1.0, safe="zero"):
     """The controller, and the largest speed as a share of the limit, after a motion with a fault within a span of time, s.
 
     It begins ``start`` rad beside the middle of the joints, and leads them 0.4 rad on, as the states say.  The driver takes
@@ -97,7 +97,7 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
     engine.opt.timestep = STEP
     data = mujoco.MjData(engine)
     data.qpos[:] = mid(arm) + start
-    controller = rd.JointController(arm)
+    controller = rd.JointController(arm, options=rd.control.ControllerOptions(safe_command=safe))
     _, q, v = fault(0, 0, data.qpos.copy(), np.zeros(6))[0] if span[0] == 0.0 else (0, data.qpos.copy(), np.zeros(6))
     controller.activate(0, q, v)
     begin = np.clip(q, arm.lower, arm.upper)  # a person asks for a motion within the limits
@@ -158,6 +158,24 @@ def test_a_driver_with_another_unit_or_sign_ends_in_a_fault_before_the_arm_is_fa
     assert fastest <= 1.5
     assert "sign or unit" in controller.fault
     assert controller.mode is Mode.SAFE
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3])
+@pytest.mark.parametrize("fault", DRIVERS)
+def test_gravity_of_a_pose_that_may_be_wrong_does_not_drive_the_arm(arm, fault, start):
+    controller, fastest = moved_by_mujoco(arm, DRIVERS[fault], start=start, span=(0.0, 9.0), safe="gravity")
+    assert fastest <= 1.5
+    assert controller.mode is Mode.SAFE
+
+
+def test_a_position_that_cannot_be_right_has_no_gravity(arm):
+    """Its gravity drove this arm to 5.7 times its speed limit; without effort it falls."""
+    start = np.array((0.353, -0.878, 0.111, -0.457, 0.759, -0.872))
+    controller, fastest = moved_by_mujoco(
+        arm, DRIVERS["positions in degrees"], start=start, span=(0.0, 9.0), safe="gravity"
+    )
+    assert controller.counts["beyond_range"] and not controller.safe_command().any()
+    assert fastest < 1.6
 
 
 #: of several hundred random starts, motions and faults those that were the fastest: fault, efforts, start

@@ -76,9 +76,11 @@ MOST_PULSE = 0.25
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
-    """Assume this share of the rotors in ``assumed_rotor``, and reject this share of the effort at most."""
+    """Assume this share of the rotors in ``assumed_rotor``, learn none where it is 0, and reject this share of the effort at most."""
     for i in range(p.nv):
         p.assumed_rotor[i] = rotor_share * p.assumed_rotor[i]
+        if rotor_share == 0.0:
+            p.largest_rotor[i] = 0.0
         p.largest_rejected[i] = rejected_effort * p.effort_size[i]
 
 
@@ -117,11 +119,9 @@ def reject_disturbances(p: CycleMemory) -> None:
         pulse = pulse_of_stuck_joint(p, i, dt)
         wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # at rest, a joint that is stuck does not wind up others
-            others = 0.0
             for j in range(p.nv):
                 if j != i:
-                    others = others + p.inertia[i, j] * p.held_back[j]
-            wound = wound + min(max(others, -abs(wound)), abs(wound))
+                    wound = wound + p.inertia[i, j] * p.held_back[j]
         most = p.largest_rejected[i]
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
@@ -260,7 +260,11 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
         if p.stuck[i] < p.whole_delay[0] or lag <= 0.0 or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
             return
         degree = min(lag / (NEAR * scale), 1.0)
-        step = RAISE * p.effort_size[i] * degree * dt
+        late = p.whole_delay[0]
+        bearable = (
+            6.0 * SLIP * scale * (p.inertia[i, i] + p.rotor[i]) / (late * late * late)
+        )  # goes SLIP before it is seen
+        step = min(RAISE * p.effort_size[i], bearable) * degree * dt
         level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
         p.taken[i] = min(p.taken[i] + step, FALL * level)
         if p.claimed[i] * along > 0.0 and p.trust[i] < 1.0:

@@ -7,6 +7,7 @@ from math import inf, isfinite, sqrt
 from robot_dynamics_ros.control.cycle.law import effort_is_finite, silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
+from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
@@ -163,10 +164,13 @@ def limit_effort(p: CycleMemory) -> None:
 
 
 def find_safe_command(p: CycleMemory) -> None:
-    """``safe_effort``: no effort, or what holds the last known position against gravity, without what the robot adds."""
+    """``safe_effort``: no effort, or what holds the last known position against gravity, without what the robot adds.
+
+    A position that cannot be right has no gravity that is.
+    """
     for i in range(p.nv):
         p.safe_effort[i] = 0.0
-    if p.safe_holds[0] == 1:
+    if p.safe_holds[0] == 1 and p.fault[0] != Reason.BEYOND_RANGE:
         p.gravity_forces(p.q, p.gravity)
         if p.robot_holds[0] > 0:
             p.gravity_that_the_robot_adds(p.q, p.held)

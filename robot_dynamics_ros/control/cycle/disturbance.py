@@ -261,9 +261,8 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
             return
         degree = min(lag / (NEAR * scale), 1.0)
         late = p.whole_delay[0]
-        bearable = (
-            6.0 * SLIP * scale * (p.inertia[i, i] + p.rotor[i]) / (late * late * late)
-        )  # goes SLIP before it is seen
+        # it goes SLIP with this growth before it is seen to move
+        bearable = 6.0 * SLIP * scale * (p.inertia[i, i] + p.rotor[i]) / (late * late * late)
         step = min(RAISE * p.effort_size[i], bearable) * degree * dt
         level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
         p.taken[i] = min(p.taken[i] + step, FALL * level)

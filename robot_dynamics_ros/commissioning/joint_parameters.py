@@ -9,7 +9,6 @@ description knows exactly (:mod:`~robot_dynamics_ros.commissioning.evidence`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +30,6 @@ FEW = 10  # Averages in which a joint slides, below which nothing is learned of 
 NOISE = 0.01  # Share of the effort limit, first guess
 VISCOUS = 0.2  # Share of the effort limit that viscous friction may take at the speed limit
 LATE = 1e-3  # s, usual error of the delay
-KNOWN = 0.1  # Usual error of dry friction that sweeps have shown, as a share of it
 SEEN = 0.25  # Standard error over the likely size of a parameter, from which on it is not seen
 SURE = 2.0  # Standard errors by which friction is taken to be less than it seems
 
@@ -61,7 +59,6 @@ def joint_parameters(
     command: Array,
     delay: float,
     *,
-    swept: Sequence[str] = (),
     window: float | None = None,
     gravity_compensated_by: str = "controller",
 ) -> JointParameters:
@@ -72,7 +69,6 @@ def joint_parameters(
         t: (k,) s.
         q, command: (k, n) positions, rad or m, and the commands that answer them, N m or N.
         delay: s, from a state until the middle of the time in which its command acts.
-        swept: names of joints whose dry friction in the model is that of their sweeps.
         window: s, of the polynomials that smooth positions; ``None``: chosen by the data.
         gravity_compensated_by: as the controller's parameter.
 
@@ -98,8 +94,7 @@ def joint_parameters(
     rate = motion.mean(motion.smoothed(rigid)[1], BLOCK)
     largest, limit = joint_sizes(model)["largest_rotor"], effort_limit(model)
     rotor = np.maximum(largest, present[0])  # one that seems larger than any is wrong by as much
-    dry = np.where(np.isin(model.joint_names, swept), KNOWN * present[2], MOST_FRICTION * limit)
-    likely = np.stack([rotor, VISCOUS * limit / speed_limit(model), dry])
+    likely = np.stack([rotor, VISCOUS * limit / speed_limit(model), MOST_FRICTION * limit])
     values, squares, count = np.full((3, n), np.nan), np.zeros(2), 0
     for j in range(n):
         rows = slides[:, j]

@@ -109,11 +109,12 @@ class ArmSettings:
             values = zip(names, np.atleast_1d(numbers.get(quantity, np.nan)), strict=False)
             return {name: float(f"{value:.4g}") for name, value in values if 0.0 <= value < np.inf}
 
+        friction = known("friction")  # it has all that brakes at that speed: further damping is to be shown
         return dataclasses.replace(
             self,
             armature=self.armature | known("rotor"),
-            friction=self.friction | known("friction"),
-            damping=self.damping | known("damping"),
+            friction=self.friction | friction,
+            damping=dict.fromkeys(friction, 0.0) | self.damping | known("damping"),
             delay=float(numbers.get("robot_delay", self.delay)),
         )
 
@@ -131,9 +132,7 @@ class ArmSettings:
         delay = self.delay + 0.5 * runner.period
         model, who = self.model(runner.model), self.gravity_compensated_by
         try:
-            joints = joint_parameters(
-                model, t, q, command, delay, swept=[*self.friction], window=window, gravity_compensated_by=who
-            )
+            joints = joint_parameters(model, t, q, command, delay, window=window, gravity_compensated_by=who)
         except ArgumentError as error:
             return self, {}, f"rotors and friction stay as they were: {error}"
         seen = {"rotor": joints.armature, "damping": joints.damping, "friction": joints.friction}
@@ -361,7 +360,7 @@ def tune(
             break
         if stopped:
             announce(f"too fast: {stopped}")
-        tuning.settings, learned, sentence = tuning.settings.learned_from(runner, WINDOW, ("rotor", "damping"))
+        tuning.settings, learned, sentence = tuning.settings.learned_from(runner, WINDOW, ("rotor",))
         tuning.controllers.clear()
         if tuning.best or not learned:
             break

@@ -316,11 +316,9 @@ def test_the_effort_of_a_drift_by_hand():
 # -- gains -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("claimed", "shown"), [({}, 0.75), ({"joint1": 50.0, "joint2": 60.0, "joint3": 30.0}, 0.6)])
-def test_after_commissioning_the_tour_is_followed_twice_as_well(claimed, shown, tmp_path):
-    """Friction twice as described, rotors that are not, damping that is not or ten times as large, 4 ms of delay, noise."""
+def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
+    """Friction twice as described, damping and rotors that are not described, 4 ms of delay, noise."""
     claim = described(friction=(4.0, 4.0, 2.0), armature=(0.0, 0.0, 0.0))
-    claim = claim.replace(description=claim.description.with_joints(damping=claimed))
     truth = described(friction=(8.0, 8.0, 4.0))
     damping = dict(zip(truth.joint_names, (5.0, 6.0, 3.0), strict=True))
     truth = truth.replace(description=truth.description.with_joints(damping=damping))
@@ -341,7 +339,7 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well(claimed, shown, 
         assert not runner.record.stopped
     assert np.linalg.norm(errors[1]) < 0.5 * np.linalg.norm(errors[0])
     for name, most, friction in zip(claim.joint_names, damping.values(), (8.0, 8.0, 4.0), strict=True):
-        assert shown * most < learned.damping[name] < 1.05 * most
+        assert 0.75 * most < learned.damping[name] < 1.05 * most
         assert 0.85 * friction < learned.friction[name] < 1.02 * friction
     assert learned.armature == tuned.armature  # the margin is proven with these
     written = Commissioning(claim, arm, learned).write(tmp_path)["friction.json"]

@@ -14,6 +14,8 @@ from robot_dynamics_ros.commissioning.findings import StepReport, mistake
 from robot_dynamics_ros.commissioning.joint_parameters import joint_parameters
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
+from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.laws import ComputedTorque
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -30,6 +32,7 @@ OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
 PROOF = 0.8  # Delay put in for the proof, over that of the loop
 MEASURED = 0.9  # Share of measured friction that is believed at the start
+SMOOTHING = 0.005  # rad/s or m/s, of the reference over which measured friction changes its side
 SETTLING = 0.8  # s after a step
 WINDOW = 0.05  # s, of the polynomials that smooth a step, which takes 0.1 s at least
 
@@ -89,7 +92,9 @@ class ArmSettings:
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
-        controller = JointController(self.model(model), options=self.options)
+        model = self.model(model)
+        law = ComputedTorque(friction=Friction.of(model, smoothing=SMOOTHING)) if self.friction else None
+        controller = JointController(model, law, options=self.options)
         controller.want_wrenches = False
         return controller
 
@@ -104,11 +109,12 @@ class ArmSettings:
             values = zip(names, np.atleast_1d(numbers.get(quantity, np.nan)), strict=False)
             return {name: float(f"{value:.4g}") for name, value in values if 0.0 <= value < np.inf}
 
+        friction = known("friction")  # it has all that brakes at that speed: further damping is to be shown
         return dataclasses.replace(
             self,
             armature=self.armature | known("rotor"),
-            friction=self.friction | known("friction"),
-            damping=self.damping | known("damping"),
+            friction=self.friction | friction,
+            damping=dict.fromkeys(friction, 0.0) | self.damping | known("damping"),
             delay=float(numbers.get("robot_delay", self.delay)),
         )
 

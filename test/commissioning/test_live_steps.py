@@ -14,6 +14,7 @@ from robot_dynamics_ros.commissioning import (
     ArmSettings,
     Bounds,
     Command,
+    Commissioning,
     Pushed,
     StepRunner,
     Sweep,
@@ -30,6 +31,7 @@ from robot_dynamics_ros.commissioning import (
 )
 from robot_dynamics_ros.commissioning.floating import effort_delay
 from robot_dynamics_ros.commissioning.probe import breaking_free
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.reference.tour import plan_motion
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
@@ -314,7 +316,7 @@ def test_the_effort_of_a_drift_by_hand():
 # -- gains -----------------------------------------------------------------------------------------------------------
 
 
-def test_after_commissioning_the_tour_is_followed_twice_as_well():
+def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
     """Friction twice as described, damping and rotors that are not described, 4 ms of delay, noise."""
     claim = described(friction=(4.0, 4.0, 2.0), armature=(0.0, 0.0, 0.0))
     truth = described(friction=(8.0, 8.0, 4.0))
@@ -340,3 +342,6 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well():
         assert 0.75 * most < learned.damping[name] < 1.05 * most
         assert 0.85 * friction < learned.friction[name] < 1.02 * friction
     assert learned.armature == tuned.armature  # the margin is proven with these
+    written = Commissioning(claim, arm, learned).write(tmp_path)["friction.json"]
+    law = learned.controller(claim).law
+    np.testing.assert_allclose(FrictionFile.read(written, claim).friction(claim).rows, law.friction.rows)

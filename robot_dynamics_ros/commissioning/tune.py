@@ -32,7 +32,7 @@ OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
 PROOF = 0.8  # Delay put in for the proof, over that of the loop
 MEASURED = 0.9  # Share of measured friction that is believed at the start
-SMOOTHING = 0.005  # rad/s or m/s, of the reference over which measured friction changes its side
+SMOOTHING = 0.01  # rad/s or m/s, of the reference over which measured friction changes its side; a panda overshoots with half of it
 SETTLING = 0.8  # s after a step
 WINDOW = 0.05  # s, of the polynomials that smooth a step, which takes 0.1 s at least
 

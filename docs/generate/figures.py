@@ -622,7 +622,7 @@ def commissioning_further(part: str) -> str:
     """Arms that cannot be weighed; tours."""
     rows = results(f"commissioning_{part}")["table"]
     if part == "tours":
-        rows = [{key: value for key, value in row.items() if key not in ("engine", "named", "notes")} for row in rows]
+        rows = [{key: value for key, value in row.items() if key not in ("named", "notes")} for row in rows]
     cells = [[number(x) if isinstance(x, float) else str(x) for x in row.values()] for row in rows]
     return with_source(table(rows[0], cells), f"commissioning_{part}")
 

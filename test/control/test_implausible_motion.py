@@ -105,11 +105,11 @@ def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_s
 
 
 def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
-    """Friction of 0.3 of the limits, which nobody planned for: one joint cannot follow, and throws the other."""
+    """Friction of 0.4 of the limits, which nobody planned for: one joint cannot follow, and throws the other."""
     arm = rd.load_robot("two_link")
     arm = arm.replace(
         description=arm.description.with_joints(
-            friction=dict(zip(arm.joint_names, 0.3 * arm.effort_limit, strict=True))
+            friction=dict(zip(arm.joint_names, 0.4 * arm.effort_limit, strict=True))
         )
     )
     plant, control = rd.Plant(arm, dt=2e-3), rd.JointController(arm)

@@ -74,8 +74,9 @@ class Page:
 
 
 def robot_on(viewer: Any, number: int = 0, robot: int = 0) -> Any:
-    """What a page shows of a robot, once it is drawn; pages in the order in which they were opened."""
-    assert wait_for(lambda: len(viewer.pages) > number)
+    """What a page shows of a robot, once all pages are drawn; pages in the order in which they were opened."""
+    clients = viewer.window.server.get_clients
+    assert wait_for(lambda: len(viewer.pages) > number and viewer.pages.keys() == clients().keys())
     return [viewer.pages[k] for k in sorted(viewer.pages)][number].views[robot]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -227,11 +228,14 @@ def test_memory_does_not_grow_with_pictures():
     model = rd.load_robot("six_axis")
     with rd.view(model, port=0) as viewer, Page(viewer.address):
         scene, sizes = robot_on(viewer).nodes.scene, []
-        kept = scene._websock_interface.get_message_buffer().message_from_id
+        buffer = scene._websock_interface.get_message_buffer()
         with next(iter(viewer.pages.values())).client.atomic():
             for k in range(200):
                 viewer.robots[0].source.set(0.3 * np.sin(0.1 * k + np.arange(6)))
                 viewer.update()
-                sizes.append(len(kept))
+                queued = threading.Event()
+                buffer.event_loop.call_soon_threadsafe(queued.set)
+                assert queued.wait(60.0)
+                sizes.append(len(buffer.message_from_id))
     assert sizes[0] > 10
     assert max(sizes[120:]) <= max(sizes[:120])

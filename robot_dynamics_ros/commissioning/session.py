@@ -20,7 +20,7 @@ from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.page import page
 from robot_dynamics_ros.commissioning.probe import Pushed, probe
 from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
-from robot_dynamics_ros.commissioning.tune import SMOOTHING, ArmSettings, tune
+from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.tour import plan_motion
@@ -308,15 +308,8 @@ class Commissioning:
         document = {"robot": self.model.name, "steps": steps, "parameters": parameters}
         documents: dict[str, object] = {"commissioning.json": document}
         table = dict(parameters)
-        settings = self.settings
-        values = {"coulomb": settings.friction, "viscous": settings.damping}
-        if names := settings.friction | settings.damping:
-            documents["friction.json"] = {
-                "joints": {
-                    name: {key: x[name] for key, x in values.items() if name in x} | {"smoothing": SMOOTHING}
-                    for name in names
-                }
-            }
+        if joints := self.settings.friction_file.joints:
+            documents["friction.json"] = {"joints": joints}
             table["friction_file"] = str((folder / "friction.json").resolve())
         documents["controller.yaml"] = {"/**": {"ros__parameters": table}}  # JSON is YAML
         texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}

@@ -14,7 +14,7 @@ from robot_dynamics_ros.commissioning.findings import StepReport, mistake
 from robot_dynamics_ros.commissioning.joint_parameters import joint_parameters
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.laws import ComputedTorque
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
@@ -93,10 +93,22 @@ class ArmSettings:
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
         model = self.model(model)
-        law = ComputedTorque(friction=Friction.of(model, smoothing=SMOOTHING)) if self.friction else None
+        law = ComputedTorque(friction=self.friction_file.friction(model)) if self.friction else None
         controller = JointController(model, law, options=self.options)
         controller.want_wrenches = False
         return controller
+
+    @property
+    def friction_file(self) -> FrictionFile:
+        """The friction of these settings, for ``friction_file``."""
+        entries = {"coulomb": self.friction, "viscous": self.damping}
+        return FrictionFile(
+            {
+                name: {key: values[name] for key, values in entries.items() if name in values}
+                | {"smoothing": SMOOTHING}
+                for name in self.friction | self.damping
+            }
+        )
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
         """With the rotors, friction, damping and delay among the numbers of a report; NaN leaves a joint as it was.

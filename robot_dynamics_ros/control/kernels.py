@@ -162,6 +162,7 @@ class Kernels:
 
     def prepare_estimates(self) -> None:
         """Make the functions that wrenches and external efforts need, and commands do not."""
+        # the third is called by the cycle's own routines only, which have to find it compiled
         self.forward_dynamics, self.generalized_momentum, _ = (
             kernel(self.model, name, **dict(options)) for name, options in ESTIMATES
         )

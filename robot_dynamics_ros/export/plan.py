@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
@@ -14,8 +15,17 @@ from robot_dynamics_ros.equations.names import check_identifier, check_identifie
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import FUNCTIONS, Argument, Request, Traced, requests_for, trace_request
-from robot_dynamics_ros.export.step_rates import Drives, step_functions
+from robot_dynamics_ros.export.functions import (
+    FUNCTIONS,
+    MEANINGS,
+    Argument,
+    Request,
+    Traced,
+    requests_for,
+    run_on,
+    trace_request,
+)
+from robot_dynamics_ros.export.step import Composed, Drives, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -74,8 +84,8 @@ class Plan:
         traced: functions, in order.
         parameters: run-time parameters, in order; empty if every number is built in.
         joint_words: (name, identifier) of all joints with coordinates.
-        step: whether the simulation step is emitted, with ``integrator``.
         stepping: functions for the step alone, in order.
+        composed: the step and the rates of the state, if they are emitted.
         drives: friction and motors in the step.
         motors: in joint order; a joint's command is then a voltage.
         floating: first numbers in q of floating joints.
@@ -88,9 +98,8 @@ class Plan:
     traced: tuple[Traced, ...]
     parameters: tuple[Definition, ...]
     joint_words: tuple[tuple[str, str], ...]
-    step: bool
-    integrator: str
     stepping: tuple[Traced, ...]
+    composed: tuple[Composed, ...]
     drives: Drives
     motors: tuple[Motor, ...]
     floating: tuple[int, ...]
@@ -102,22 +111,9 @@ class Plan:
         return tree_of(self.geometry, graph)
 
     @property
-    def state(self) -> tuple[Argument, ...]:
-        """Arrays that a step advances: q, v, and the currents i of motors."""
-        sizes = {"q": self.model.nq, "v": self.model.nv, "i": len(self.motors)}
-        return tuple(Argument(name, (size,), "") for name, size in sizes.items() if name != "i" or size)
-
-    @property
-    def held(self) -> tuple[Argument, ...]:
-        """Arrays that are constant over a step: the command, and wrenches on the loaded links."""
-        external = (Argument("external", (len(self.external), 6), ""),) if self.external else ()
-        return (Argument("command", (self.model.nv,), ""), *external)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all emitted functions, without prefix."""
-        stepping = ["state_rates", "step"] if self.step else []
-        return [t.request.name for t in self.traced] + stepping
+    def requests(self) -> list[Request]:
+        """All functions that are emitted for users."""
+        return [t.request for t in self.traced] + [c.request for c in self.composed]
 
 
 def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions) -> Plan:
@@ -168,21 +164,37 @@ def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions)
         [(motor.index, motor.constants) for motor in chosen_motors],
     )
     floating = [model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
+    parts = parts_of_step(tree, floating, drives) if step else []
+    state, held = _state(model, chosen_motors), _held(model, chosen_motors, loaded)
+    composed = composed_step(state, held, integrator, drives.words, floating=bool(floating)) if step else ()
     return Plan(
         model=model,
         prefix=prefix,
-        traced=tuple(trace_request(r, tree, graph) for r in requests),
+        traced=tuple(trace_request(r, partial(run_on, r, tree), graph) for r in requests),
         parameters=tuple(geometry.definitions),
         joint_words=joint_words,
-        step=step,
-        integrator=integrator,
-        stepping=step_functions(tree, floating, drives, graph) if step else (),
+        stepping=tuple(trace_request(*part, graph) for part in parts),
+        composed=composed,
         drives=drives,
         motors=tuple(chosen_motors),
         floating=tuple(floating),
         external=loaded,
         geometry=geometry,
     )
+
+
+def _state(model: RobotModel, motors: Sequence[Motor]) -> tuple[Argument, ...]:
+    """Arrays that a step advances: q, v, and the currents i of motors."""
+    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(motor.joint for motor in motors)}, A")
+    return (*(Argument(x, (n,), MEANINGS[x]) for x, n in (("q", model.nq), ("v", model.nv))), *([i] if motors else []))
+
+
+def _held(model: RobotModel, motors: Sequence[Motor], external: tuple[str, ...]) -> tuple[Argument, ...]:
+    """Arrays that are constant over a step: the command, and wrenches on the loaded links."""
+    voltages = ", ".join(f"command[{motor.index}] of {motor.joint}" for motor in motors)
+    said = "efforts, N m or N" + (f"; voltages, V, at joints with a motor: {voltages}" if motors else "")
+    wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
+    return (Argument("command", (model.nv,), said), *([wrenches] if external else []))
 
 
 def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:

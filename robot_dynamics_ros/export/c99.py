@@ -44,8 +44,8 @@ def c_header(plan: Plan, real: str) -> str:
         f"#define {upper}_NV {model.nv}",
         f"#define {upper}_NJ {len(model.joint_names)}",
     ]
-    if plan.motors:
-        out.append(f"#define {upper}_NM {len(plan.motors)}")
+    if plan.joints.motors:
+        out.append(f"#define {upper}_NM {len(plan.joints.motors)}")
     out += ["", "/* Where in v and tau each joint's entries begin. */", "enum {"]
     out += [
         f"    {upper}_JOINT_{word.upper()} = {model.v_slice(name).start}{',' if k + 1 < len(plan.joint_words) else ''}"

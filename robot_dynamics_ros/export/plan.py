@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
@@ -17,15 +17,13 @@ from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.export.functions import (
     FUNCTIONS,
-    MEANINGS,
-    Argument,
     Request,
     Traced,
     requests_for,
     run_on,
     trace_request,
 )
-from robot_dynamics_ros.export.step import Composed, Drives, composed_step, parts_of_step
+from robot_dynamics_ros.export.step import Composed, Joints, Motor, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -65,15 +63,6 @@ DEFAULTS = ExportOptions(
 )
 
 
-@dataclass(frozen=True)
-class Motor:
-    """A motor and the entry of v that it drives."""
-
-    joint: str
-    index: int
-    constants: DCMotor
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Everything an emitter needs.
@@ -86,9 +75,7 @@ class Plan:
         joint_words: (name, identifier) of all joints with coordinates.
         stepping: functions for the step alone, in order.
         composed: the step and the rates of the state, if they are emitted.
-        drives: friction and motors in the step.
-        motors: in joint order; a joint's command is then a voltage.
-        floating: first numbers in q of floating joints.
+        joints: friction and motors in the step, floating joints.
         external: links that carry known wrenches.
         geometry: the robot, with symbols for parameters.
     """
@@ -100,9 +87,7 @@ class Plan:
     joint_words: tuple[tuple[str, str], ...]
     stepping: tuple[Traced, ...]
     composed: tuple[Composed, ...]
-    drives: Drives
-    motors: tuple[Motor, ...]
-    floating: tuple[int, ...]
+    joints: Joints
     external: tuple[str, ...]
     geometry: Geometry
 
@@ -156,45 +141,25 @@ def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions)
     graph = Graph()
     tree = tree_of(geometry, graph)
     zero = [0.0] * model.nv
-    chosen_motors = [Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)] if motors else []
-    drives = Drives(
+    joints = Joints(
         zero if friction == "none" else model.damping.tolist(),
         model.friction.tolist() if friction == "smooth" else zero,
         options["smooth_velocity"],
-        [(motor.index, motor.constants) for motor in chosen_motors],
+        tuple(Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
+        tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
     )
-    floating = [model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
-    parts = parts_of_step(tree, floating, drives) if step else []
-    state, held = _state(model, chosen_motors), _held(model, chosen_motors, loaded)
-    composed = composed_step(state, held, integrator, drives.words, floating=bool(floating)) if step else ()
     return Plan(
         model=model,
         prefix=prefix,
         traced=tuple(trace_request(r, partial(run_on, r, tree), graph) for r in requests),
         parameters=tuple(geometry.definitions),
         joint_words=joint_words,
-        stepping=tuple(trace_request(*part, graph) for part in parts),
-        composed=composed,
-        drives=drives,
-        motors=tuple(chosen_motors),
-        floating=tuple(floating),
+        stepping=tuple(trace_request(*part, graph) for part in parts_of_step(tree, joints)) if step else (),
+        composed=composed_step(model, joints, loaded, integrator) if step else (),
+        joints=joints,
         external=loaded,
         geometry=geometry,
     )
-
-
-def _state(model: RobotModel, motors: Sequence[Motor]) -> tuple[Argument, ...]:
-    """Arrays that a step advances: q, v, and the currents i of motors."""
-    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(motor.joint for motor in motors)}, A")
-    return (*(Argument(x, (n,), MEANINGS[x]) for x, n in (("q", model.nq), ("v", model.nv))), *([i] if motors else []))
-
-
-def _held(model: RobotModel, motors: Sequence[Motor], external: tuple[str, ...]) -> tuple[Argument, ...]:
-    """Arrays that are constant over a step: the command, and wrenches on the loaded links."""
-    voltages = ", ".join(f"command[{motor.index}] of {motor.joint}" for motor in motors)
-    said = "efforts, N m or N" + (f"; voltages, V, at joints with a motor: {voltages}" if motors else "")
-    wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
-    return (Argument("command", (model.nv,), said), *([wrenches] if external else []))
 
 
 def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:

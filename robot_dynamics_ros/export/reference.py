@@ -11,6 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -37,10 +38,9 @@ class Case:
 def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
     """A configuration within ±2 (rad or m) with unit quaternions, and velocities within ±2."""
     q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
-    for first in plan.floating:
-        norm = math.sqrt(math.fsum(x * x for x in q[first + 3 : first + 7]))
-        q[first + 3 : first + 7] = [x / norm for x in q[first + 3 : first + 7]]
-    return q, [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
+    return cast("list[float]", plan.joints.normalized(q)), [
+        round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)
+    ]
 
 
 def loss_of_digits(model: RobotModel, q: list[float]) -> float:
@@ -76,7 +76,7 @@ def _runs(plan: Plan) -> dict[str, Run]:
     tree = NumericTree(plan.model)
     runs: dict[str, Run] = {t.request.name: partial(run_on, t.request, tree) for t in plan.traced}
     if plan.composed:
-        parts = parts_of_step(tree, plan.floating, plan.drives)
+        parts = parts_of_step(tree, plan.joints)
         inner = {request.name: (request, run) for request, run in parts}
         inner |= {t.request.name: (t.request, runs[t.request.name]) for t in plan.traced}
         for composed in plan.composed:

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
-from robot_dynamics_ros.export.functions import Argument, Request, Run
+from robot_dynamics_ros.export.functions import MEANINGS, Argument, Request, Run
 from robot_dynamics_ros.friction_law import secant_slope
 from robot_dynamics_ros.model.motors import DCMotor, current_rate
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum, sqrt
 
@@ -48,28 +49,39 @@ class Composed:
     statements: tuple[Call | Advance, ...]
 
 
-def normalized(starts: Sequence[int], q: Numbers) -> list[Scalar]:
-    """q with unit quaternions; ``starts``: first numbers of the floating joints."""
-    unit = list(q)
-    for k in (start + 3 for start in starts):
-        length = sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
-        unit[k : k + 4] = [x / length for x in q[k : k + 4]]
-    return unit
+@dataclass(frozen=True)
+class Motor:
+    """A motor and the entry of v that it drives."""
+
+    joint: str
+    index: int
+    constants: DCMotor
 
 
-class Drives:
-    """Friction and motors at the joints.
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """What acts at the joints, and which of them float.
 
-    Args:
+    Attributes:
         viscous, dry: (nv) N m s/rad or N s/m, and N m or N.
         width: rad/s or m/s, over which dry friction is smoothed.
-        motors: (number in v, motor).
+        motors: in joint order; a joint's command is then a voltage.
+        floating: first numbers in q of floating joints.
     """
 
-    def __init__(
-        self, viscous: Sequence[float], dry: Sequence[float], width: float, motors: Sequence[tuple[int, DCMotor]]
-    ) -> None:
-        self.viscous, self.dry, self.width, self.motors = viscous, dry, width, motors
+    viscous: Sequence[float]
+    dry: Sequence[float]
+    width: float
+    motors: tuple[Motor, ...]
+    floating: tuple[int, ...]
+
+    def normalized(self, q: Numbers) -> list[Scalar]:
+        """q with unit quaternions."""
+        unit = list(q)
+        for k in (start + 3 for start in self.floating):
+            length = sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
+            unit[k : k + 4] = [x / length for x in q[k : k + 4]]
+        return unit
 
     @property
     def words(self) -> str:
@@ -81,7 +93,8 @@ class Drives:
         """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and efforts or voltages."""
         tau: list[Any] = list(command)
         rates: list[Any] = []
-        for current, (k, motor) in zip(i, self.motors, strict=True):
+        for current, driven in zip(i, self.motors, strict=True):
+            k, motor = driven.index, driven.constants
             voltage, ke = _clamped(command[k], motor.max_voltage), motor.emf * motor.gear_ratio
             if motor.inductance:
                 rates.append(
@@ -101,9 +114,9 @@ def _clamped(x: Scalar, limit: float) -> Scalar:
     return x if math.isinf(limit) else minimum(maximum(x, -limit), limit)
 
 
-def parts_of_step(tree: NumericTree, starts: Sequence[int], drives: Drives) -> list[tuple[Request, Run]]:
+def parts_of_step(tree: NumericTree, joints: Joints) -> list[tuple[Request, Run]]:
     """Functions for the step alone: ``normalized`` (where joints float), ``position_rates``, ``applied_efforts``."""
-    nq, nv, nm = tree.model.nq, tree.model.nv, len(drives.motors)
+    nq, nv, nm = tree.model.nq, tree.model.nv, len(joints.motors)
     sizes = {"q": nq, "unit": nq, "dq": nq, "v": nv, "command": nv, "tau": nv, "i": nm, "di": nm}
 
     def request(name: str, said: str, inputs: str, outputs: str) -> Request:
@@ -111,30 +124,35 @@ def parts_of_step(tree: NumericTree, starts: Sequence[int], drives: Drives) -> l
         return Request(name, name, said, given, found, ())
 
     def efforts(x: Mapping[str, Numbers]) -> Sequence[Numbers]:
-        return drives.efforts(x["v"], x.get("i", ()), x["command"])[: 1 + bool(nm)]
+        return joints.efforts(x["v"], x.get("i", ()), x["command"])[: 1 + bool(nm)]
 
     unit = request("normalized", "q with quaternions of unit length.", "q", "unit")
     rates = request("position_rates", "Rates of q.", "q v", "dq")
     applied = request("applied_efforts", "Efforts at the joints, and rates of currents.", "v i command", "tau di")
     return [
-        *([(unit, lambda x: [normalized(starts, x["q"])])] if starts else []),
+        *([(unit, lambda x: [joints.normalized(x["q"])])] if joints.floating else []),
         (rates, lambda x: [configuration_rate(tree, x["q"], x["v"])]),
         (applied, efforts),
     ]
 
 
 def composed_step(
-    state: tuple[Argument, ...], held: tuple[Argument, ...], integrator: str, friction: str, *, floating: bool
+    model: RobotModel, joints: Joints, external: tuple[str, ...], integrator: str
 ) -> tuple[Composed, Composed]:
     """``state_rates`` and ``step``.
 
     Args:
-        state: arrays that a step advances: q, v, and the currents i of motors.
-        held: arrays that are constant over a step: the command, and wrenches on the loaded links.
+        external: links that carry known wrenches.
         integrator: a method of :data:`TABLEAUS`, or ``"semi_implicit_euler"``: v first, then q with the new v.
-        friction: what acts at the joints, in words.
-        floating: whether there are quaternions.
     """
+    motors, floating = joints.motors, bool(joints.floating)
+    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(motor.joint for motor in motors)}, A")
+    q, v = Argument("q", (model.nq,), MEANINGS["q"]), Argument("v", (model.nv,), MEANINGS["v"])
+    voltages = ", ".join(f"command[{motor.index}] of {motor.joint}" for motor in motors)
+    said = "efforts, N m or N" + (f"; voltages, V, at joints with a motor: {voltages}" if motors else "")
+    wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
+    state = (q, v, *([i] if motors else []))
+    held = (Argument("command", v.shape, said), *([wrenches] if external else []))
 
     def rates(k: str = "") -> tuple[Argument, ...]:
         return tuple(Argument(f"d{a.name}{k}", a.shape, f"rate of {a.name}") for a in state)
@@ -146,10 +164,10 @@ def composed_step(
         used = [(w, k) for k, w in enumerate(weights) if w]
         return [Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used)) for x in names(state)]
 
-    unit, tau = Argument("unit", state[0].shape, ""), Argument("tau", state[1].shape, "")
+    unit, tau = Argument("unit", q.shape, ""), Argument("tau", v.shape, "")
     position_rates = Call("position_rates", ("q", "v"), ("dq",))
-    said = f"Rates of the state, with {friction} at the joints."
-    if len(state) > 2:
+    said = f"Rates of the state, with {joints.words} at the joints."
+    if motors:
         said += "  The rate of a current is zero where the motor has no inductance: its current follows at once."
     state_rates = Composed(
         Request("state_rates", "state_rates", said, (*state, *held), rates(), ()),

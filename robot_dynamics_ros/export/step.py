@@ -60,7 +60,7 @@ class Motor:
 
 @dataclass(frozen=True, eq=False)
 class Joints:
-    """What acts at the joints, and which of them float.
+    """Friction and motors at the joints, and which of them float.
 
     Attributes:
         viscous, dry: (nv) N m s/rad or N s/m, and N m or N.

@@ -18,7 +18,7 @@ import numpy as np
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.per_joint import expect
+from robot_dynamics_ros.per_joint import expect, per_joint
 
 KEPT = 0.95
 """Share that is kept, from state to state, of whether ways and velocities agree."""
@@ -62,15 +62,9 @@ class GateSettings:
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.effort_limit))
         for name in ("effort_limit", "effort_rate", "velocity_limit", "braking"):
-            values = np.array(getattr(self, name), dtype=np.float64)
-            good = values.shape == (n,) and bool((values >= 0.0).all())
-            kind = f"{n} numbers that are not negative"
-            expect(good, kind, values.tolist(), f"effort gate, {name}", "Give one for each joint.")
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-        for name in ("effort_limit", "braking"):
-            values, remedy = getattr(self, name), "Give the joints that have none a limit of their own."
-            expect(bool(np.isfinite(values).all()), "finite numbers", values.tolist(), f"effort gate, {name}", remedy)
+            bounded, value = name in ("effort_limit", "braking"), getattr(self, name)
+            array = per_joint(value, n, f"effort gate, {name}", infinite=not bounded, remedy="Give one for each joint.")
+            object.__setattr__(self, name, array)
         for name in ("command_timeout", "state_timeout"):
             value = getattr(self, name)
             expect(0.0 < value < math.inf, "a positive and finite time in s", value, f"effort gate, {name}")

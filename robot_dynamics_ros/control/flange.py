@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.control.contact import explain, in_link_axes
+from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.observer import MomentumObserver
@@ -70,6 +70,7 @@ class FlangeLoad:
         self.load = np.zeros(6)
         self.enabled = True
         self.observer = MomentumObserver(model, gain, friction)
+        self._estimate = ContactEstimate(model, self.link)
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
         self._friction = friction
         n = model.nv
@@ -111,10 +112,7 @@ class FlangeLoad:
         kernels = self._kernels
         if self.contact == "estimated":
             unexplained = self.observer.update(kernels, q, v, effort, dt)
-            kernel = kernels.link(self.link)
-            kernel.pose(q, self._pose)
-            wrench = in_link_axes(self._pose, explain(kernel.jacobian(q), unexplained))
-            contact = {self.link: wrench}
+            contact = {self.link: self._estimate.update(kernels, q, unexplained)}
         else:
             contact = {k: w for k, w in external.items() if k in self._beyond}
             unexplained = kernels.efforts_of(q, external)

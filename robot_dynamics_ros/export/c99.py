@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
-from robot_dynamics_ros.export.c99_step import step_prototypes, step_source
-from robot_dynamics_ros.export.functions import Request, Traced
+from robot_dynamics_ros.export.functions import Argument, Request, Traced
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.export.step import Advance, Call, Composed
 
 
 def _comment(lines: list[str]) -> list[str]:
@@ -16,12 +16,15 @@ def _comment(lines: list[str]) -> list[str]:
 
 def prototype(plan: Plan, request: Request, real: str) -> str:
     """The function's declaration, without the semicolon."""
+
+    def declared(a: Argument) -> str:
+        return f"{real} {a.name}[{a.size}]" if a.shape else f"{real} {a.name}"
+
     parameters = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
-    parameters += [f"const {real} {a.name}[{a.size}]" for a in request.inputs]
+    parameters += [("const " if a.shape and a not in request.replaced else "") + declared(a) for a in request.inputs]
     if request.returns:
         return f"{real} {plan.prefix}_{request.name}({', '.join(parameters)})"
-    parameters += [f"{real} {a.name}[{a.size}]" for a in request.outputs]
-    return f"void {plan.prefix}_{request.name}({', '.join(parameters)})"
+    return f"void {plan.prefix}_{request.name}({', '.join([*parameters, *map(declared, request.results)])})"
 
 
 def c_header(plan: Plan, real: str) -> str:
@@ -41,8 +44,8 @@ def c_header(plan: Plan, real: str) -> str:
         f"#define {upper}_NV {model.nv}",
         f"#define {upper}_NJ {len(model.joint_names)}",
     ]
-    if plan.motors:
-        out.append(f"#define {upper}_NM {len(plan.motors)}")
+    if plan.joints.motors:
+        out.append(f"#define {upper}_NM {len(plan.joints.motors)}")
     out += ["", "/* Where in v and tau each joint's entries begin. */", "enum {"]
     out += [
         f"    {upper}_JOINT_{word.upper()} = {model.v_slice(name).start}{',' if k + 1 < len(plan.joint_words) else ''}"
@@ -59,12 +62,10 @@ def c_header(plan: Plan, real: str) -> str:
             f"extern const {prefix}_parameters {prefix}_default_parameters;",
             "",
         ]
-    for t in plan.traced:
-        r = t.request
-        out += _comment([r.said, *argument_lines(r.inputs), *argument_lines(r.outputs)])
+    for r in plan.requests:
+        replaced = [f"What is in {', '.join(a.name for a in r.replaced)} is replaced."] if r.replaced else []
+        out += _comment([r.said, *argument_lines(r.inputs), *argument_lines(r.results), *replaced])
         out += [f"{prototype(plan, r, real)};", ""]
-    if plan.step:
-        out += step_prototypes(plan, real)
     return "\n".join([*out, "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
 
 
@@ -74,11 +75,11 @@ def c_source(plan: Plan, real: str) -> str:
     if plan.parameters:
         values = ",\n".join(f"    {c_number(float(d.value or 0.0), real)}" for d in plan.parameters)
         out += [f"const {plan.prefix}_parameters {plan.prefix}_default_parameters = {{", values, "};", ""]
-    for t in (*plan.traced, *plan.stepping):
-        head = ("static " if t in plan.stepping else "") + prototype(plan, t.request, real)
-        out += [head, "{", *(f"    {line}" for line in _body(plan, t, real)), "}", ""]
-    if plan.step:
-        out += step_source(plan, real)
+    emitted: list[Traced | Composed] = [*plan.traced, *plan.stepping, *plan.composed]
+    for x in emitted:
+        head = ("static " if x in plan.stepping else "") + prototype(plan, x.request, real)
+        body = _calls(plan, x, real) if isinstance(x, Composed) else _body(plan, x, real)
+        out += [head, "{", *(f"    {line}" for line in body), "}", ""]
     return "\n".join(out).rstrip("\n") + "\n"
 
 
@@ -94,3 +95,19 @@ def _body(plan: Plan, traced: Traced, real: str) -> list[str]:
     outputs = [(a.name, flat) for a, flat in zip(request.outputs, traced.outputs, strict=True)]
     body = c_function_body(outputs, leaf, real, request.returns)
     return [*body[:-1], *unused, body[-1]] if request.returns else [*body, *unused]
+
+
+def _calls(plan: Plan, composed: Composed, real: str) -> list[str]:
+    sizes = {a.name: a.size for a in (*composed.request.inputs, *composed.request.outputs, *composed.own)}
+    lines = [f"{real} {a.name}[{a.size}];" for a in composed.own]
+    if any(isinstance(s, Advance) for s in composed.statements):
+        lines.append("int k;")
+    for s in composed.statements:
+        if isinstance(s, Call):
+            arguments = [*(["p"] if plan.parameters else []), *s.inputs, *s.outputs]
+            lines.append(f"{plan.prefix}_{s.function}({', '.join(arguments)});")
+            continue
+        total = "\n            + ".join(f"{c_number(weight, real)} * {rate}[k]" for weight, rate in s.rates)
+        moved = f" + h * ({total})" if total else ""
+        lines += [f"for (k = 0; k < {sizes[s.target]}; k++) {{", f"    {s.target}[k] = {s.start}[k]{moved};", "}"]
+    return lines

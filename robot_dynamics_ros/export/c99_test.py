@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.export.functions import Request
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.export.reference import cases_of, step_cases
+from robot_dynamics_ros.export.reference import cases_of
 
 TOLERANCE = {"double": 1e-12, "float": 1e-4}
 """Largest error, over the largest value of an output or one, where the mass matrix is well conditioned."""
 
 
-def _array(name: str, values: Iterable[float], real: str, indent: str) -> list[str]:
+def _array(kind: str, name: str, values: Iterable[float], real: str) -> list[str]:
     numbers = [c_number(x, real) for x in values]
     rows = [", ".join(numbers[k : k + 4]) for k in range(0, len(numbers), 4)]
-    body = f",\n{indent}    ".join(rows)
-    return [f"{indent}static const {real} {name}[{len(numbers)}] = {{", f"{indent}    {body}", f"{indent}}};"]
+    body = ",\n            ".join(rows)
+    return [f"        {kind} {name}[{len(numbers)}] = {{", f"            {body}", "        };"]
 
 
-def c_test(plan: Plan, real: str) -> str:
-    """The program: prints the largest error of each function, and fails if one is too large."""
+def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
+    """A call of a function in C.
+
+    Args:
+        given: what is handed over for each input.
+        got: the arrays for each result.
+    """
+    numbers = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
+    name = f"{plan.prefix}_{request.name}"
+    if request.returns:
+        return [f"{got[0]}[0] = {name}({', '.join([*numbers, *given])});"]
+    return [f"{name}({', '.join([*numbers, *given, *got])});"]
+
+
+def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str]] = _call) -> str:
+    """The program: prints the largest error of each function, and fails if one is too large.
+
+    Args:
+        header: that declares the functions, if it is not the one in C.
+        call: writes a call of a function of that header, as :func:`_call`.
+    """
+    header = header or f"{plan.prefix}.h"
     prefix = plan.prefix
     f = "f" if real == "float" else ""
     zero, one = c_number(0.0, real), c_number(1.0, real)
     out = [
-        f"/* Holds the functions of {prefix}.h to reference values. */",
+        f"/* Holds the functions of {header} to reference values. */",
         "#include <math.h>",
         "#include <stdio.h>",
         "#include <stdlib.h>",
         "",
-        f'#include "{prefix}.h"',
+        f'#include "{header}"',
         "",
         f"static {real} worst;",
         "",
@@ -61,53 +81,28 @@ def c_test(plan: Plan, real: str) -> str:
         "}",
         "",
     ]
-    for t in plan.traced:
-        out += _function(plan, t.request, real)
-    if plan.step:
-        out += _step(plan, real)
+    for request in plan.requests:
+        out += _function(plan, request, real, call)
     out += ["int main(void)", "{", "    int failures = 0;"]
-    names = [t.request.name for t in plan.traced] + (["step"] if plan.step else [])
-    for name in names:
+    for name in (request.name for request in plan.requests):
         out += [f"    test_{name}();", f'    failures += report("{prefix}_{name}");']
     return "\n".join([*out, "    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;", "}"]) + "\n"
 
 
-def _function(plan: Plan, request: Request, real: str) -> list[str]:
-    defaults = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
+def _function(plan: Plan, request: Request, real: str, call: Callable[..., list[str]]) -> list[str]:
     out = [f"static void test_{request.name}(void)", "{"]
+    place = {a.name: f"{a.name}_got" if a in request.replaced else a.name for a in request.inputs}
+    given = [place[a.name] + ("" if a.shape else "[0]") for a in request.inputs]
     for case in cases_of(plan, request):
         out.append("    {")
         for name, values in case.inputs.items():
-            out += _array(name, values, real, "        ")
+            out += _array(real if place[name] != name else f"static const {real}", place[name], values, real)
         for a, values in zip(request.outputs, case.outputs, strict=True):
-            out += _array(f"{a.name}_expected", values, real, "        ")
-            out.append(f"        {real} {a.name}_got[{a.size}];")
-        arguments = [*defaults, *(a.name for a in request.inputs)]
-        call = f"{plan.prefix}_{request.name}"
-        if request.returns:
-            out.append(f"        {request.outputs[0].name}_got[0] = {call}({', '.join(arguments)});")
-        else:
-            out.append(f"        {call}({', '.join([*arguments, *(f'{a.name}_got' for a in request.outputs)])});")
+            out += _array(f"static const {real}", f"{a.name}_expected", values, real)
+        out += [f"        {real} {a.name}_got[{a.size}];" for a in request.results]
+        out += [f"        {line}" for line in call(plan, request, given, [f"{a.name}_got" for a in request.results])]
         loss = c_number(case.loss, real)
         out += [f"        compare({a.name}_got, {a.name}_expected, {a.size}, {loss});" for a in request.outputs]
-        out.append("    }")
-    return [*out, "}", ""]
-
-
-def _step(plan: Plan, real: str) -> list[str]:
-    out = ["static void test_step(void)", "{"]
-    names = [a.name for a in (*plan.state, *plan.held)]
-    for case in step_cases(plan):
-        out.append("    {")
-        for a, before, after in zip(plan.state, case.before, case.after, strict=False):
-            out += [line.replace("static const ", "") for line in _array(a.name, before, real, "        ")]
-            out += _array(f"{a.name}_expected", after, real, "        ")
-        for a, values in zip(plan.held, (case.command, case.external), strict=False):
-            out += _array(a.name, values, real, "        ")
-        arguments = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
-        out.append(f"        {plan.prefix}_step({', '.join([*arguments, *names, c_number(case.h, real)])});")
-        loss = c_number(1.0, real)
-        out += [f"        compare({a.name}, {a.name}_expected, {a.size}, {loss});" for a in plan.state]
         out.append("    }")
     return [*out, "}", ""]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_number
+from collections.abc import Sequence
+
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment
+from robot_dynamics_ros.export.c99_test import c_test
 from robot_dynamics_ros.export.functions import Argument, Request
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.export.reference import cases_of
 
 
 def _matrix(argument: Argument) -> str:
@@ -25,7 +27,9 @@ def _struct(request: Request) -> str:
 
 
 def _result(request: Request) -> str:
-    return _matrix(request.outputs[0]) if len(request.outputs) == 1 else _struct(request)
+    if not request.results:
+        return "void"
+    return _matrix(request.results[0]) if len(request.results) == 1 else _struct(request)
 
 
 def eigen_header(plan: Plan, real: str) -> str:
@@ -64,111 +68,53 @@ def eigen_header(plan: Plan, real: str) -> str:
     ]
     if plan.parameters:
         out += [f"using Parameters = {prefix}_parameters;", ""]
-    for t in plan.traced:
-        out += _function(plan, t.request)
-    if plan.step:
-        out += _step(plan)
+    for request in plan.requests:
+        out += _function(plan, request)
     return "\n".join([*out, f"}}  // namespace {prefix}", "", "#endif"]) + "\n"
 
 
 def _function(plan: Plan, request: Request) -> list[str]:
     out = []
-    result = _result(request)
-    if len(request.outputs) > 1:
-        out += [f"struct {result}", "{", *(f"  {_matrix(a)} {a.name};" for a in request.outputs), "};", ""]
-    lines = [request.said, *argument_lines(request.inputs), *argument_lines(request.outputs)]
+    result, several = _result(request), len(request.results) > 1
+    if several:
+        out += [f"struct {result}", "{", *(f"  {_matrix(a)} {a.name};" for a in request.results), "};", ""]
+    lines = [request.said, *argument_lines(request.inputs), *argument_lines(request.results)]
     out += ["/**", *(f" * {c_comment(line)}".rstrip() for line in lines), " */"]
     parameters = ["const Parameters & numbers"] if plan.parameters else []
-    parameters += [f"In<{_matrix(a)}> {a.name}" for a in request.inputs]
     passed = ["&numbers"] if plan.parameters else []
-    passed += [f"{a.name}.data()" for a in request.inputs]
+    for a in request.inputs:
+        kind = f"In<{_matrix(a)}>" if a.shape else "Scalar"
+        parameters.append(f"Eigen::Ref<{_matrix(a)}> {a.name}" if a in request.replaced else f"{kind} {a.name}")
+        passed.append(f"{a.name}.data()" if a.shape else a.name)
     call = f"{plan.prefix}_{request.name}"
     out += [f"inline {result} {request.name}({', '.join(parameters)})", "{"]
-    if request.returns:
-        out.append(f"  return {call}({', '.join(passed)});")
+    if request.returns or not request.results:
+        out.append(f"  {'return ' if request.returns else ''}{call}({', '.join(passed)});")
     else:
-        several = len(request.outputs) > 1
-        passed += [f"result{'.' + a.name if several else ''}.data()" for a in request.outputs]
+        passed += [f"result{'.' + a.name if several else ''}.data()" for a in request.results]
         out += [f"  {result} result;", f"  {call}({', '.join(passed)});", "  return result;"]
     return [*out, "}", ""]
 
 
-def _step(plan: Plan) -> list[str]:
-    parameters = ["const Parameters & numbers"] if plan.parameters else []
-    parameters += [f"Eigen::Ref<{_matrix(a)}> {a.name}" for a in plan.state]
-    parameters += [f"In<{_matrix(a)}> {a.name}" for a in plan.held]
-    passed = ["&numbers"] if plan.parameters else []
-    passed += [f"{a.name}.data()" for a in (*plan.state, *plan.held)]
-    return [
-        "/**",
-        f" * Advance the state by h seconds, in place, under a constant command: {plan.integrator}.",
-        " */",
-        f"inline void step({', '.join(parameters)}, Scalar h)",
-        "{",
-        f"  {plan.prefix}_step({', '.join([*passed, 'h'])});",
-        "}",
-        "",
-    ]
-
-
 def eigen_test(plan: Plan, real: str) -> str:
-    """The program: every function with Eigen arguments beside the C function, on values of the reference cases."""
-    prefix = plan.prefix
-    out = [
-        f"// Holds the functions of {prefix}.hpp to those of {prefix}.h, whose own test is {prefix}_test.c.",
-        "#include <cstdio>",
-        "#include <cstdlib>",
-        "",
-        f'#include "{prefix}.hpp"',
-        "",
-        "namespace",
-        "{",
-        "int failures = 0;",
-        "",
-        "template <typename A>",
-        f"void compare(const char * name, const A & got, const {real} * expected)",
-        "{",
-        "  const A there = Eigen::Map<const A>(expected);",
-        "  if (!(got.array() == there.array()).all()) {",
-        '    std::printf("%s differs\\n", name);',
-        "    ++failures;",
-        "  }",
-        "}",
-        "}  // namespace",
-        "",
-        "int main()",
-        "{",
-    ]
-    for t in plan.traced:
-        out += _test(plan, t.request, real)
-    return "\n".join([*out, "  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;", "}"]) + "\n"
+    """The program: every function with Eigen arguments, held to reference values."""
+    return c_test(plan, real, f"{plan.prefix}.hpp", _call)
 
 
-def _test(plan: Plan, request: Request, real: str) -> list[str]:
-    case = cases_of(plan, request)[0]
-    out = ["  {"]
-    for argument in request.inputs:
-        values = ", ".join(c_number(x, real) for x in case.inputs[argument.name])
-        out.append(f"    const {real} {argument.name}_[] = {{{values}}};")
-        kind = f"{plan.prefix}::{_matrix(argument)}"
-        out.append(f"    const {kind} {argument.name} = Eigen::Map<const {kind}>({argument.name}_);")
-    out += [f"    {real} {a.name}_[{a.size}];" for a in request.outputs if not request.returns]
-    numbers = f"{plan.prefix}_default_parameters"
-    arguments = [numbers] if plan.parameters else []
-    arguments += [a.name for a in request.inputs]
-    plain = [f"&{numbers}"] if plan.parameters else []
-    plain += [f"{a.name}_" for a in request.inputs]
-    call = f"{plan.prefix}_{request.name}({', '.join([*plain, *(f'{a.name}_' for a in request.outputs if not request.returns)])})"
-    out.append(f"    const auto got = {plan.prefix}::{request.name}({', '.join(arguments)});")
-    if request.returns:
-        out.append(f'    failures += got == {call} ? 0 : (std::printf("{request.name} differs\\n"), 1);')
-    else:
-        out.append(f"    {call};")
-        several = len(request.outputs) > 1
-        out += [
-            f'    compare("{request.name}", got{"." + a.name if several else ""}, {a.name}_);' for a in request.outputs
-        ]
-    return [*out, "  }"]
+def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
+    """A call of a function in C++; arguments as for C."""
+
+    def mapped(a: Argument, array: str, constant: str = "") -> str:
+        return f"Eigen::Map<{constant}{plan.prefix}::{_matrix(a)}>{{{array}}}" if a.shape else array
+
+    arguments = [f"{plan.prefix}_default_parameters"] if plan.parameters else []
+    for a, array in zip(request.inputs, given, strict=True):
+        arguments.append(mapped(a, array, "" if a in request.replaced else "const "))
+    call = f"{plan.prefix}::{request.name}({', '.join(arguments)})"
+    results = list(zip(request.results, got, strict=True))
+    if len(results) > 1:
+        return [f"const auto got = {call};", *(f"{mapped(a, array)} = got.{a.name};" for a, array in results)]
+    return [f"{mapped(a, array) if a.shape else f'{array}[0]'} = {call};" for a, array in results] or [f"{call};"]
 
 
 def eigen_cmake(cmake: str, plan: Plan) -> str:

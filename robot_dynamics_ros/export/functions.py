@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
@@ -18,6 +18,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Scalar
 
 Shape = tuple[int, ...]
+Run: TypeAlias = Callable[[Mapping[str, Sequence[Any]]], Sequence[Sequence[Any]]]
+"""Flat outputs in order from flat inputs by name."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,16 @@ class Request:
         """Whether the result is one number, to be returned."""
         return len(self.outputs) == 1 and self.outputs[0].shape == ()
 
+    @property
+    def replaced(self) -> tuple[Argument, ...]:
+        """Outputs that take the place of inputs."""
+        return tuple(a for a in self.outputs if a in self.inputs)
+
+    @property
+    def results(self) -> tuple[Argument, ...]:
+        """The other outputs."""
+        return tuple(a for a in self.outputs if a not in self.inputs)
+
 
 @dataclass(frozen=True, eq=False)
 class Traced:
@@ -169,15 +181,7 @@ def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Sca
 
 
 def run_on(request: Request, tree: NumericTree, inputs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
-    """Run the request's algorithm on given scalars.
-
-    Args:
-        tree: the robot.
-        inputs: flat lists by name.
-
-    Returns:
-        flat outputs in the request's order.
-    """
+    """Run the request's algorithm on a robot; see :data:`Run`."""
     kind = FUNCTIONS[request.kind]
     options = dict(request.options)
     if loaded := options.pop("loaded", ()):
@@ -186,15 +190,18 @@ def run_on(request: Request, tree: NumericTree, inputs: Mapping[str, Sequence[An
     return [results[k] for k in kind.kept]
 
 
-def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
+def trace_request(request: Request, run: Run, graph: Graph) -> Traced:
     """Record the operations of a request.
+
+    Args:
+        run: what computes it.
 
     Raises:
         ArgumentError: the function divides by something that is zero for every configuration of this robot.
     """
     inputs = {a.name: [graph.leaf((a.name, k)) for k in range(a.size)] for a in request.inputs}
     try:
-        results = run_on(request, tree, inputs)
+        results = run(inputs)
     except ZeroDivisionError:
         raise ArgumentError(
             "the mass matrix of this robot is singular everywhere",

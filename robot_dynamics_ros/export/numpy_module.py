@@ -6,11 +6,11 @@ from pprint import pformat
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.export.c99_test import TOLERANCE
-from robot_dynamics_ros.export.functions import Traced
+from robot_dynamics_ros.export.functions import Argument, Request, Traced
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.export.reference import cases_of, step_cases
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
+from robot_dynamics_ros.export.reference import cases_of
+from robot_dynamics_ros.export.step import Call, Composed
 
 _HELPERS = '''
 def _inputs(*given):
@@ -62,10 +62,9 @@ def numpy_module(plan: Plan) -> str:
             "}",
         ]
     out += ["", _HELPERS]
-    for t in plan.traced:
+    for t in (*plan.traced, *plan.stepping):
         out += [_raw(t), _wrapper(plan, t)]
-    if plan.step:
-        out += _step(plan)
+    out += [_composed(plan, c) for c in plan.composed]
     return "\n".join([*out, *_check(plan)]) + "\n"
 
 
@@ -80,18 +79,29 @@ def _raw(traced: Traced) -> str:
     return "\n" + python_source(f"_{traced.request.name}", arguments, traced.flat(), leaf)
 
 
-def _wrapper(plan: Plan, traced: Traced) -> str:
-    r = traced.request
-    parameters = [a.name for a in r.inputs] + (["parameters=PARAMETERS"] if plan.parameters else [])
-    shapes = ", ".join(f'({a.name}, {a.shape!r}, "{a.name}")' for a in r.inputs)
+def _inputs(request: Request) -> list[Argument]:
+    """The wrenches, which may be many, come last."""
+    return sorted(request.inputs, key=lambda a: a.name == "external")
+
+
+def _head(plan: Plan, r: Request) -> list[str]:
+    """The first line, and what the function does."""
+    parameters = [a.name for a in _inputs(r)] + (["parameters=PARAMETERS"] if plan.parameters else [])
     lines = [f"\ndef {r.name}({', '.join(parameters)}):", f'    """{_text(r.said)}', "", "    Args:"]
     lines += [f"        {_text(line)}" for line in argument_lines(r.inputs)]
     if plan.parameters:
         lines.append("        parameters: numbers of the robot, by name.")
-    lines += ["", "    Returns:", *(f"        {_text(line)}" for line in argument_lines(r.outputs)), '    """']
-    lines += [
-        f"    ({', '.join(a.name for a in r.inputs)},), lead = _inputs({shapes})",
-        f"    t = _{r.name}({', '.join(a.name for a in r.inputs)}, {'parameters' if plan.parameters else 'None'})",
+    return [*lines, "", "    Returns:", *(f"        {_text(line)}" for line in argument_lines(r.outputs)), '    """']
+
+
+def _wrapper(plan: Plan, traced: Traced) -> str:
+    r = traced.request
+    names = ", ".join(a.name for a in r.inputs)
+    shapes = ", ".join(f'({a.name}, {a.shape!r}, "{a.name}")' for a in r.inputs)
+    lines = [
+        *_head(plan, r),
+        f"    ({names},), lead = _inputs({shapes})",
+        f"    t = _{r.name}({names}, {'parameters' if plan.parameters else 'None'})",
     ]
     first, results = 0, []
     for a in r.outputs:
@@ -100,68 +110,29 @@ def _wrapper(plan: Plan, traced: Traced) -> str:
     return "\n".join([*lines, f"    return {', '.join(results)}"]) + "\n"
 
 
-def _step(plan: Plan) -> list[str]:
-    """State rates and step, for one state at a time."""
-    extra = [a.name for a in plan.held[1:]] + (["parameters=PARAMETERS"] if plan.parameters else [])
-    state = [a.name for a in plan.state]
-    rest = "".join(f", {x}" for x in extra)
-    handed = "".join(f", {x.split('=')[0]}" for x in extra)
-    unit = "np.array(_normalized({}, None))" if plan.floating else "{}"
-    description = "command: (NV,) efforts" + (", voltages at joints with a motor; i: currents" if plan.motors else "")
-    out = [
-        *(_raw(t) for t in plan.stepping),
-        f"\ndef state_rates({', '.join(state)}, command{rest}):",
-        f'    """Rates of the state.  {description}."""',
-        f"    {', '.join(state)}, command = (np.asarray(x, float) for x in ({', '.join(state)}, command))",
-        f"    applied = np.array(_applied_efforts({', '.join([*state[1:], 'command'])}, None))",
-        f"    dv = forward_dynamics({unit.format('q')}, v, applied[:NV]{handed})",
-        f"    return np.array(_position_rates(q, v, None)), dv{', applied[NV:]' if plan.motors else ''}",
-        "",
-    ]
-    out += [
-        f"\ndef step({', '.join(state)}, command, h{rest}):",
-        f'    """The state after h seconds under a constant command: {plan.integrator}."""',
-        f"    state = [np.asarray(x, float) for x in ({', '.join(state)})]",
-    ]
-    if plan.integrator == "semi_implicit_euler":
-        out += [
-            f"    rates = state_rates(*state, command{handed})",
-            "    state[1:] = [x + h * dx for x, dx in zip(state[1:], rates[1:])]",
-            "    q = state[0] + h * np.array(_position_rates(state[0], state[1], None))",
-            f"    state[0] = {unit.format('q')}",
-        ]
-    else:
-        t = TABLEAUS[plan.integrator]
-        out += [
-            f"    A = {t.A.tolist()!r}",
-            f"    b = {t.b.tolist()!r}",
-            "    stages = []",
-            "    for row in A:",
-            "        moved = [x + h * sum((w * s[k] for w, s in zip(row, stages)), np.zeros_like(x)) "
-            "for k, x in enumerate(state)]",
-            f"        stages.append(state_rates(*moved, command{handed}))",
-            "    state = [x + h * sum(w * s[k] for w, s in zip(b, stages)) for k, x in enumerate(state)]",
-            f"    state[0] = {unit.format('state[0]')}",
-        ]
-    return [*out, "    return tuple(state)", ""]
+def _composed(plan: Plan, composed: Composed) -> str:
+    r = composed.request
+    names = ", ".join(a.name for a in r.inputs if a.shape)
+    lines = [*_head(plan, r), f"    {names} = (np.asarray(x, float) for x in ({names}))"]
+    parameters = ["parameters"] if plan.parameters else []
+    for s in composed.statements:
+        if isinstance(s, Call):
+            lines.append(f"    {', '.join(s.outputs)} = {s.function}({', '.join([*s.inputs, *parameters])})")
+        else:
+            total = " + ".join(f"{weight!r} * {rate}" for weight, rate in s.rates)
+            lines.append(f"    {s.target} = {s.start}" + (f" + h * ({total})" if total else ""))
+    return "\n".join([*lines, f"    return {', '.join(a.name for a in r.outputs)}"]) + "\n"
 
 
 def _check(plan: Plan) -> list[str]:
     """A check against reference values, run with the file."""
-    rows = []
-    for t in plan.traced:
-        r = t.request
-        for case in cases_of(plan, r):
-            rows.append((r.name, [(case.inputs[a.name], a.shape) for a in r.inputs], case.outputs, case.loss))
-    n = len(plan.state)
-    steps = [
-        ([*case.before[:n], case.command, case.h, *([case.external] if plan.external else [])], list(case.after[:n]))
-        for case in (step_cases(plan) if plan.step else ())
+    rows = [
+        (r.name, [(case.inputs[a.name], a.shape) for a in _inputs(r)], case.outputs, case.loss)
+        for r in plan.requests
+        for case in cases_of(plan, r)
     ]
-    external = f", np.reshape(given[-1], ({len(plan.external)}, 6))" if plan.external else ""
     return [
         "\n_CASES = " + pformat(rows, width=120, compact=True),
-        "_STEPS = " + pformat(steps, width=120, compact=True),
         "",
         "\ndef check():",
         '    """Largest error of any function, over the largest value or one, and over the digits that its condition costs."""',
@@ -170,9 +141,6 @@ def _check(plan: Plan) -> list[str]:
         "        got = globals()[name](*(np.reshape(x, shape) for x, shape in given))",
         "        for x, y in zip(got if isinstance(got, tuple) else (got,), expected):",
         "            worst = max(worst, np.abs(np.ravel(x) - y).max() / (loss * max(1.0, np.abs(y).max())))",
-        "    for given, expected in _STEPS:",
-        f"        for x, y in zip(step(*given[:{n + 2}]{external}), expected):",
-        "            worst = max(worst, np.abs(x - np.array(y)).max(initial=0.0))",
         "    return worst",
         "",
         '\nif __name__ == "__main__":',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
@@ -14,8 +15,15 @@ from robot_dynamics_ros.equations.names import check_identifier, check_identifie
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import FUNCTIONS, Argument, Request, Traced, requests_for, trace_request
-from robot_dynamics_ros.export.step_rates import Drives, step_functions
+from robot_dynamics_ros.export.functions import (
+    FUNCTIONS,
+    Request,
+    Traced,
+    requests_for,
+    run_on,
+    trace_request,
+)
+from robot_dynamics_ros.export.step import Composed, Joints, Motor, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -55,15 +63,6 @@ DEFAULTS = ExportOptions(
 )
 
 
-@dataclass(frozen=True)
-class Motor:
-    """A motor and the entry of v that it drives."""
-
-    joint: str
-    index: int
-    constants: DCMotor
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Everything an emitter needs.
@@ -74,11 +73,9 @@ class Plan:
         traced: functions, in order.
         parameters: run-time parameters, in order; empty if every number is built in.
         joint_words: (name, identifier) of all joints with coordinates.
-        step: whether the simulation step is emitted, with ``integrator``.
         stepping: functions for the step alone, in order.
-        drives: friction and motors in the step.
-        motors: in joint order; a joint's command is then a voltage.
-        floating: first numbers in q of floating joints.
+        composed: the step and the rates of the state, if they are emitted.
+        joints: friction and motors in the step, floating joints.
         external: links that carry known wrenches.
         geometry: the robot, with symbols for parameters.
     """
@@ -88,12 +85,9 @@ class Plan:
     traced: tuple[Traced, ...]
     parameters: tuple[Definition, ...]
     joint_words: tuple[tuple[str, str], ...]
-    step: bool
-    integrator: str
     stepping: tuple[Traced, ...]
-    drives: Drives
-    motors: tuple[Motor, ...]
-    floating: tuple[int, ...]
+    composed: tuple[Composed, ...]
+    joints: Joints
     external: tuple[str, ...]
     geometry: Geometry
 
@@ -102,22 +96,9 @@ class Plan:
         return tree_of(self.geometry, graph)
 
     @property
-    def state(self) -> tuple[Argument, ...]:
-        """Arrays that a step advances: q, v, and the currents i of motors."""
-        sizes = {"q": self.model.nq, "v": self.model.nv, "i": len(self.motors)}
-        return tuple(Argument(name, (size,), "") for name, size in sizes.items() if name != "i" or size)
-
-    @property
-    def held(self) -> tuple[Argument, ...]:
-        """Arrays that are constant over a step: the command, and wrenches on the loaded links."""
-        external = (Argument("external", (len(self.external), 6), ""),) if self.external else ()
-        return (Argument("command", (self.model.nv,), ""), *external)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all emitted functions, without prefix."""
-        stepping = ["state_rates", "step"] if self.step else []
-        return [t.request.name for t in self.traced] + stepping
+    def requests(self) -> list[Request]:
+        """All functions that are emitted for users."""
+        return [t.request for t in self.traced] + [c.request for c in self.composed]
 
 
 def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions) -> Plan:
@@ -160,26 +141,22 @@ def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions)
     graph = Graph()
     tree = tree_of(geometry, graph)
     zero = [0.0] * model.nv
-    chosen_motors = [Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)] if motors else []
-    drives = Drives(
+    joints = Joints(
         zero if friction == "none" else model.damping.tolist(),
         model.friction.tolist() if friction == "smooth" else zero,
         options["smooth_velocity"],
-        [(motor.index, motor.constants) for motor in chosen_motors],
+        tuple(Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
+        tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
     )
-    floating = [model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
     return Plan(
         model=model,
         prefix=prefix,
-        traced=tuple(trace_request(r, tree, graph) for r in requests),
+        traced=tuple(trace_request(r, partial(run_on, r, tree), graph) for r in requests),
         parameters=tuple(geometry.definitions),
         joint_words=joint_words,
-        step=step,
-        integrator=integrator,
-        stepping=step_functions(tree, floating, drives, graph) if step else (),
-        drives=drives,
-        motors=tuple(chosen_motors),
-        floating=tuple(floating),
+        stepping=tuple(trace_request(*part, graph) for part in parts_of_step(tree, joints)) if step else (),
+        composed=composed_step(model, joints, loaded, integrator) if step else (),
+        joints=joints,
         external=loaded,
         geometry=geometry,
     )

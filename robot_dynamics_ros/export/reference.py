@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from functools import partial
+from typing import cast
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
-from robot_dynamics_ros.dynamics.algorithms.tree import Tree
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix
-from robot_dynamics_ros.export.functions import Request, run_on
+from robot_dynamics_ros.export.functions import Request, Run, run_on
 from robot_dynamics_ros.export.plan import Plan
-from robot_dynamics_ros.export.step_rates import normalized
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.export.step import Call, Composed, parts_of_step
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
 COUNT = 3
 STEP = 1e-4
-State: TypeAlias = tuple[list[float], list[float], list[float]]
-"""Configuration, velocities, currents."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +35,12 @@ class Case:
     loss: float
 
 
-@dataclass(frozen=True)
-class StepCase:
-    """State and command before a step of ``h`` seconds, and the state after it."""
-
-    before: State
-    command: list[float]
-    external: list[float]
-    h: float
-    after: State
-
-
 def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
     """A configuration within ±2 (rad or m) with unit quaternions, and velocities within ±2."""
     q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
-    for first in plan.floating:
-        norm = math.sqrt(math.fsum(x * x for x in q[first + 3 : first + 7]))
-        q[first + 3 : first + 7] = [x / norm for x in q[first + 3 : first + 7]]
-    return q, [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
+    return cast("list[float]", plan.joints.normalized(q)), [
+        round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)
+    ]
 
 
 def loss_of_digits(model: RobotModel, q: list[float]) -> float:
@@ -70,67 +54,49 @@ def loss_of_digits(model: RobotModel, q: list[float]) -> float:
 
 def cases_of(plan: Plan, request: Request) -> list[Case]:
     """A few calls of one function."""
-    draw = random.Random(request.name)
-    tree = NumericTree(plan.model)
+    draw, run = random.Random(request.name), _runs(plan)[request.name]
     cases = []
     for _ in range(COUNT):
         q, v = _state(plan, draw)
-        inputs = {"q": q, "v": v}
-        for argument in request.inputs:
-            if argument.name not in inputs:
-                inputs[argument.name] = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(argument.size)]
-        arrays = {a.name: inputs[a.name] for a in request.inputs}
-        outputs = [[float(x) for x in flat] for flat in run_on(request, tree, arrays)]
-        divides = "tau" in arrays or request.kind == "mass_matrix_inverse"
-        cases.append(Case(arrays, outputs, loss_of_digits(plan.model, q) if divides else 1.0))
+        loss = loss_of_digits(plan.model, q)
+        # a step is short where efforts would send a light finger past all computing
+        given = {"q": q, "v": v, "h": [STEP / loss]}
+        inputs = {
+            a.name: given.get(a.name) or [round(draw.uniform(-5.0, 5.0), 6) for _ in range(a.size)]
+            for a in request.inputs
+        }
+        outputs = [[float(x) for x in flat] for flat in run(inputs)]
+        divides = request.kind in ("state_rates", "mass_matrix_inverse") or "tau" in inputs
+        cases.append(Case(inputs, outputs, loss if divides else 1.0))
     return cases
 
 
-def _step(plan: Plan, tree: NumericTree, state: State, command: list[float], external: list[float], h: float) -> State:
-    """The state after ``h`` seconds, entry by entry, in the order of the emitted steps."""
-    request = next(t.request for t in plan.traced if t.request.kind == "forward_dynamics")
-
-    def position_rates(q: Array, v: Array) -> Array:
-        return np.array(configuration_rate(cast("Tree[float]", tree), q.tolist(), v.tolist()))
-
-    def rates(q: Array, v: Array, i: Array) -> list[Array]:
-        tau, di = plan.drives.efforts(v.tolist(), i.tolist(), command)
-        inputs = {"q": normalized(plan.floating, q.tolist()), "v": v.tolist(), "tau": tau, "external": external}
-        (dv,) = run_on(request, tree, inputs)
-        return [position_rates(q, v), np.array(dv), np.array(di)]
-
-    parts = [np.array(x) for x in state]
-    if plan.integrator == "semi_implicit_euler":
-        _, *others = rates(*parts)
-        v, i = (x + h * rate for x, rate in zip(parts[1:], others, strict=True))
-        q = parts[0] + h * position_rates(parts[0], v)
-    else:
-        tableau = TABLEAUS[plan.integrator]
-        stages: list[list[Array]] = []
-        for row in tableau.A:
-            stages.append(rates(*_moved(parts, h, row, stages)))
-        q, v, i = _moved(parts, h, tableau.b, stages)
-    return cast("list[float]", normalized(plan.floating, q.tolist())), v.tolist(), i.tolist()
-
-
-def _moved(parts: list[Array], h: float, weights: Array, stages: list[list[Array]]) -> list[Array]:
-    """State moved for ``h`` seconds at a weighted sum of rates."""
-    return [
-        x + h * sum((w * stage[k] for w, stage in zip(weights, stages, strict=False)), np.zeros_like(x))
-        for k, x in enumerate(parts)
-    ]
-
-
-def step_cases(plan: Plan) -> list[StepCase]:
-    """A few steps."""
-    draw = random.Random("step")
+def _runs(plan: Plan) -> dict[str, Run]:
+    """Name → what computes a function, of the traced ones and those made of them."""
     tree = NumericTree(plan.model)
-    cases = []
-    for _ in range(COUNT):
-        q, v = _state(plan, draw)
-        i = [round(draw.uniform(-1.0, 1.0), 6) for _ in plan.motors]
-        command = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(plan.model.nv)]
-        external = [round(draw.uniform(-5.0, 5.0), 6) for _ in range(6 * len(plan.external))]
-        h = STEP / loss_of_digits(plan.model, q)  # else efforts would send a light finger past all computing
-        cases.append(StepCase((q, v, i), command, external, h, _step(plan, tree, (q, v, i), command, external, h)))
-    return cases
+    runs: dict[str, Run] = {t.request.name: partial(run_on, t.request, tree) for t in plan.traced}
+    if plan.composed:
+        parts = parts_of_step(tree, plan.joints)
+        inner = {request.name: (request, run) for request, run in parts}
+        inner |= {t.request.name: (t.request, runs[t.request.name]) for t in plan.traced}
+        for composed in plan.composed:
+            run = partial(_run_composed, composed, dict(inner))
+            inner[composed.request.name], runs[composed.request.name] = (composed.request, run), run
+    return runs
+
+
+def _run_composed(
+    composed: Composed, functions: Mapping[str, tuple[Request, Run]], inputs: Mapping[str, Sequence[float]]
+) -> list[Sequence[float]]:
+    """Its statements one after the other, entry by entry."""
+    arrays = dict(inputs)
+    for s in composed.statements:
+        if isinstance(s, Call):
+            request, run = functions[s.function]
+            given = {a.name: arrays[x] for a, x in zip(request.inputs, s.inputs, strict=True)}
+            arrays.update(zip(s.outputs, run(given), strict=True))
+        else:
+            rates = [(weight, arrays[rate]) for weight, rate in s.rates]
+            h = arrays["h"][0]
+            arrays[s.target] = [x + h * sum(w * y[k] for w, y in rates) for k, x in enumerate(arrays[s.start])]
+    return [arrays[a.name] for a in composed.request.outputs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
@@ -70,7 +71,7 @@ def count_all(plan: Plan) -> list[OperationCount]:
     counts = []
     for t in plan.traced:
         graph = _Unshared()
-        apart = trace_request(t.request, plan.tree(graph), graph)
+        apart = trace_request(t.request, partial(run_on, t.request, plan.tree(graph)), graph)
         kinds = count_operations(t.flat())
         counts.append(
             OperationCount(

@@ -7,6 +7,8 @@ from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Mode
+from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.control.reference.tour import plan_motion
 
 PERIOD = 0.002
@@ -122,3 +124,11 @@ def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
         plant.step(control.update(t, plant.q, plant.v))
         t += 2_000_000
     assert "runs away" in control.fault and "the motion needs more effort than the limits allow" in control.fault
+
+
+def test_faults_are_numbered_like_their_reasons():
+    pairs = ("EFFORT_NOT_FINITE FAULT", "CONTRADICTED VELOCITY_SIGN", "TOO_FAST OVERSPEED", "RUNAWAY RUNAWAY")
+    pairs += ("ELSEWHERE BEYOND_RANGE", "LOST LOST", "FROZEN FROZEN", "CLOCKS CLOCKS")
+    for verdict, reason in map(str.split, pairs):
+        assert getattr(verdicts, verdict) - verdicts.FAULTS == Reason[reason] - Reason.FAULT
+    assert len(pairs) == len(Reason) - Reason.FAULT == max(verdicts.COUNTED) - verdicts.FAULTS + 1

@@ -59,18 +59,33 @@ class _Symbols:
 
 
 @dataclasses.dataclass(frozen=True)
+class TracedLaw:
+    """Operations of one law; a leaf is the number of an input, and the number of its entry.
+
+    Attributes:
+        asked: (n,) the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
+        efforts: (n,).
+        used: which of "gravity", "inertia", "motion", "motion_of_reference" the law asks for.
+    """
+
+    asked: list[Expr] | None
+    efforts: list[Expr]
+    used: frozenset[str]
+
+
 class LawCode:
     """Machine code of one law.
 
     Attributes:
         before: the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
         after: the efforts.
-        used: which of "gravity", "inertia", "motion", "motion_of_reference" the law asks for.
+        used: as in :class:`TracedLaw`.
     """
 
-    before: TracedFunction | None
-    after: TracedFunction
-    used: frozenset[str]
+    def __init__(self, law: TracedLaw, n: int) -> None:
+        inputs = law_input_shapes(n)
+        self.before = None if law.asked is None else TracedFunction(inputs, [law.asked])
+        self.after, self.used = TracedFunction(inputs, [law.efforts]), law.used
 
     @classmethod
     def of(cls, law: Law, n: int) -> LawCode | None:
@@ -89,37 +104,14 @@ class LawCode:
         if key not in _codes:
             if len(_codes) == MOST:
                 _codes.clear()
-            _codes[key] = _code(law, n)
+            traced = trace_law(law, n)
+            _codes[key] = None if traced is None else cls(traced, n)
         return _codes[key]
 
 
 MOST = 64
 _codes: dict[tuple[object, ...], LawCode | None] = {}
 """By what the code of a law depends on."""
-
-
-def _code(law: Law, n: int) -> LawCode | None:
-    traced = trace_law(law, n)
-    if traced is None:
-        return None
-    inputs = law_input_shapes(n)
-    before = None if traced.asked is None else TracedFunction(inputs, [traced.asked])
-    return LawCode(before, TracedFunction(inputs, [traced.efforts]), traced.used)
-
-
-@dataclasses.dataclass(frozen=True)
-class TracedLaw:
-    """Operations of one law; a leaf is the number of an input, and the number of its entry.
-
-    Attributes:
-        asked: (n,) the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
-        efforts: (n,).
-        used: as in :class:`LawCode`.
-    """
-
-    asked: list[Expr] | None
-    efforts: list[Expr]
-    used: frozenset[str]
 
 
 def trace_law(law: Law, n: int) -> TracedLaw | None:

@@ -94,21 +94,7 @@ def give_up(p: CycleMemory, late: bool) -> None:
 
 def fail(p: CycleMemory, verdict: int) -> None:
     """Stop for good."""
-    p.fault[0] = Reason.FAULT
-    if verdict == verdicts.CONTRADICTED:
-        p.fault[0] = Reason.VELOCITY_SIGN
-    elif verdict == verdicts.TOO_FAST:
-        p.fault[0] = Reason.OVERSPEED
-    elif verdict == verdicts.RUNAWAY:
-        p.fault[0] = Reason.RUNAWAY
-    elif verdict == verdicts.ELSEWHERE:
-        p.fault[0] = Reason.BEYOND_RANGE
-    elif verdict == verdicts.LOST:
-        p.fault[0] = Reason.LOST
-    elif verdict == verdicts.FROZEN:
-        p.fault[0] = Reason.FROZEN
-    elif verdict == verdicts.CLOCKS:
-        p.fault[0] = Reason.CLOCKS
+    p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
     stop(p, ABORTED, p.fault[0])
     send_safe(p)
 

@@ -33,7 +33,6 @@ class Reason(enum.IntEnum):
     RESTARTED = "the controller was started afresh, or time jumped"
     STALE = "the joint state was stale"
     DEACTIVATED = "the controller was deactivated"
-    FAULT = "the control law gave an effort that is not finite"
     COLLISION = "collision"
     LAW_CHANGED = "the law was changed", ResultCode.SUCCESSFUL
     TOO_LATE = (
@@ -43,6 +42,8 @@ class Reason(enum.IntEnum):
     STEP = "the first point is too far away for the time given: give it a later time_from_start"
     BUSY = "too many trajectories are waiting"
     NOT_FOLLOWING = "no trajectory is followed now: inactive, chained, without a state, or a law without reference"
+    # faults, in the order of the verdicts
+    FAULT = "the control law gave an effort that is not finite"
     VELOCITY_SIGN = "a joint moves against its velocity: wrong sign or unit in the driver, or another joint's velocity"
     OVERSPEED = "a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0"
     RUNAWAY = "a joint runs away from its reference: wrong sign or unit in the driver, or another joint's state"

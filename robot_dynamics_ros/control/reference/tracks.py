@@ -138,24 +138,6 @@ def begin_piece(p: TracksMemory, i: int, t: int, q: float, v: float, a: float, e
     p.piece[k, 0], p.piece[k, 1], p.piece[k, 2], p.piece[k, 6] = q, v, 0.5 * a, effort
 
 
-def lead(
-    p: TracksMemory, i: int, degree: int, q: float, v: float, a: float, effort: float, T: float, slot: int
-) -> None:
-    """The last piece of joint ``i`` goes from ``now`` to a point in ``T`` s.
-
-    A joint that moves already would have its velocity jump at the start of a straight line.
-    """
-    k = 4 * i + p.count[i] - 1
-    v0 = p.now[1, i]
-    if degree == 1 and v0 != 0.0:
-        fit(row(p.piece, k), 0, 3, p.now[0, i], v0, 0.0, q, (q - p.now[0, i]) / T, 0.0, T)
-    else:
-        fit(row(p.piece, k), 0, degree, p.now[0, i], v0, 2.0 * p.now[2, i], q, v, a, T)
-    if p.efforts_given[slot] == 1:
-        p.piece[k, 6] = p.now[6, i]
-        p.piece[k, 7] = (effort - p.now[6, i]) / T
-
-
 def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) -> None:
     """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends.
 
@@ -503,6 +485,28 @@ def turns_to(p: TracksMemory, i: int, q: float) -> float:
     return 0.0
 
 
+def approach(p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector) -> None:
+    """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due then, or at once.
+
+    A joint that moves already would have its velocity jump at the start of a straight line.
+    """
+    size, k = p.points[slot] * p.width[slot], 4 * i
+    turns = turns_to(p, i, fields[place])
+    q, v, a, effort = fields[place] + turns, fields[size + place], fields[2 * size + place], fields[3 * size + place]
+    leave(p, i)
+    p.turns[i] = turns
+    begin_piece(p, i, t, q, 0.0, 0.0, effort)
+    if due > t:
+        T, v0 = (due - t) / NANOSECONDS, p.now[1, i]
+        if degree == 1 and v0 != 0.0:
+            fit(row(p.piece, k), 0, 3, p.now[0, i], v0, 0.0, q, (q - p.now[0, i]) / T, 0.0, T)
+        else:
+            fit(row(p.piece, k), 0, degree, p.now[0, i], v0, 2.0 * p.now[2, i], q, v, a, T)
+        if p.efforts_given[slot] == 1:
+            p.piece[k, 6] = p.now[6, i]
+            p.piece[k, 7] = (effort - p.now[6, i]) / T
+
+
 def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vector) -> None:
     """Follow the trajectory that waits first, whose arrays these are, from its start, at which ``now`` is."""
     slot = p.queue[0]
@@ -521,29 +525,15 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         if p.takes[slot * p.nv + i] == 0:
             anew = False
             continue
-        place = first * p.width[slot] + p.column[slot * p.nv + i]
-        final = last * p.width[slot] + p.column[slot * p.nv + i]
-        turns = turns_to(p, i, fields[place])
-        q = fields[place] + turns
-        leave(p, i)
-        begin_piece(p, i, start, q, 0.0, 0.0, fields[3 * size + place])
+        column = p.column[slot * p.nv + i]
+        final = last * p.width[slot] + column
+        approach(p, i, slot, first * p.width[slot] + column, start, due, degree[first], fields)
+        goal = fields[final] + p.turns[i]
         if due > start:
-            T = (due - start) / NANOSECONDS
-            lead(
-                p,
-                i,
-                degree[first],
-                q,
-                fields[size + place],
-                fields[2 * size + place],
-                fields[3 * size + place],
-                T,
-                slot,
-            )
-            begin_piece(p, i, end, fields[final] + turns, 0.0, 0.0, fields[3 * size + final])
-        p.slot[i], p.turns[i] = slot, turns
+            begin_piece(p, i, end, goal, 0.0, 0.0, fields[3 * size + final])
+        p.slot[i] = slot
         p.uses[slot] = p.uses[slot] + 1
-        p.travel[i] = abs(fields[final] + turns - p.now[0, i])
+        p.travel[i] = abs(goal - p.now[0, i])
     find_end(p, anew)
     drop_waiting(p, 0)
 
@@ -567,16 +557,8 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
         if j < 0:
             anew = False
             continue
-        q, v, a, effort = (
-            fields[j] + turns_to(p, i, fields[j]),
-            fields[size + j],
-            fields[2 * size + j],
-            fields[3 * size + j],
-        )
-        leave(p, i)
-        if due > t:
-            begin_piece(p, i, t, q, v, a, effort)
-            lead(p, i, degree, q, v, a, effort, after / NANOSECONDS, SET_POINT)
+        approach(p, i, SET_POINT, j, t, due, degree, fields)
+        q, v, a, effort = fields[j] + p.turns[i], fields[size + j], fields[2 * size + j], fields[3 * size + j]
         if halt > due:
             begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS

@@ -212,14 +212,14 @@ class Trajectory:
                 raise TrajectoryRejected(
                     f"the time is {time}", where=f"times[{i}]", got=time, remedy="Give seconds as finite numbers."
                 )
-        columns: list[list[tuple[float, ...]]] = []
+        columns: list[list[Array]] = []
         for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
             if rows is not None and len(rows) != len(times):
                 raise TrajectoryRejected(
                     f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
                 )
-            arrays = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in (() if rows is None else rows)]
-            columns.append([tuple(row.tolist()) for row in arrays] or [()] * len(times))
+            given = [()] * len(times) if rows is None else rows
+            columns.append([np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in given])
         points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
         return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 

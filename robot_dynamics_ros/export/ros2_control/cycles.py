@@ -18,6 +18,7 @@ The file is plain text, a line a call: a word, then numbers, those of joints in 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,44 +85,29 @@ class CycleLog:
         n, o, g, t = c.model.nv, c.options, c.guards.settings, c.tolerances
         name, *fields = LAW_NAMES[type(c.law)]
         friction = getattr(c.law, "friction", None)
-        robustness = o.robustness or Robustness()
+        robustness, load = o.robustness or Robustness(), c.payload
+        same = {x.name: getattr(y, x.name) for y in (g, o) for x in dataclasses.fields(y)}
         values: dict[str, Any] = {
+            **{name: value for name, value in same.items() if isinstance(value, (bool, float, str))},
             "law": name,
             "robustness.enabled": o.robustness is not None,
-            "robustness.bandwidth": robustness.bandwidth,
-            "robustness.rotor_share": robustness.rotor_share,
-            "robustness.rejected_effort": robustness.rejected_effort,
-            "robustness.friction_trust": robustness.friction_trust,
+            **{f"robustness.{x.name}": getattr(robustness, x.name) for x in dataclasses.fields(robustness)},
             "robot_delay": robustness.delay,
             "friction_compensation": "none" if friction is None else getattr(c.law, "friction_at", "reference"),
-            "gravity_compensated_by": o.gravity_compensated_by,
-            "safe_command": o.safe_command,
-            "trajectory_effort": o.trajectory_effort,
-            "allow_partial_joints_goal": o.allow_partial_joints_goal,
-            "allow_nonzero_velocity_at_trajectory_end": o.allow_nonzero_velocity_at_trajectory_end,
             "joints": " ".join(c.model.joint_names if o.joints is None else o.joints),
-            "state_timeout": o.state_timeout,
             "cmd_timeout": o.stream_timeout,
-            "wrench_timeout": o.wrench_timeout,
-            "blend_time": o.blend_time,
-            "max_step": o.max_step,
-            "max_state_jump": o.max_state_jump,
-            "effort_scale": g.effort_scale,
-            "velocity_scale": g.velocity_scale,
-            "position_margin": g.position_margin,
             "joint_wrenches.acceleration_source": o.wrench_acceleration.replace("measured_effort", "model"),
             "joint_wrenches.differentiation_cutoff": o.differentiation_cutoff,
             "observer_gain": 0.0 if c.observer is None else c.observer.gain[0],
             "state_publish_rate": 50.0,
             "joint_wrenches.rate_divisor": 1,
             "collision_delay": 0.0 if c.collision is None else c.collision.delay,
-            "collision_reaction": o.collision_reaction,
             "constraints.goal_time": t.goal_time,
             "constraints.stopped_velocity_tolerance": float(np.max(t.goal_velocity)),
-            "payload.mass": 0.0 if c.payload is None else c.payload.mass,
-            "payload.link": "" if c.payload is None else c.payload.link,
-            "payload.com": _numbers([] if c.payload is None else c.payload.com),
-            "payload.inertia": _numbers([] if c.payload is None else c.payload.inertia[np.triu_indices(3)]),
+            "payload.mass": 0.0 if load is None else load.mass,
+            "payload.link": "" if load is None else load.link,
+            "payload.com": _numbers([] if load is None else load.com),
+            "payload.inertia": _numbers([] if load is None else load.inertia[np.triu_indices(3)]),
         }
         limits = (g.effort_limit, g.effort_rate, None if c.collision is None else c.collision.threshold)
         per_joint = {

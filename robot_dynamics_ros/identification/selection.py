@@ -26,7 +26,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
 _DISTANCES = 1e-4 * 2.0 ** np.arange(9)  # rad
-_OCTAVES = (0, 1, 2, 3)  # from these to the two ways of presliding
+_OCTAVES = (0, 2)  # from these to the two ways of presliding
 _METRES = 0.1  # m for a radian
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 
@@ -264,8 +264,8 @@ def _choose_directions(
             static = first
         slide = min(slides[: len(_DISTANCES)], key=lambda c: errors[c].sum())
         pair = min(slides, key=lambda c: errors[c].sum())
-        slide = pair if better(errors[pair], errors[slide], GAIN, least[j]) else slide
-        slid = may_slide and better(errors[slide], errors[static], GAIN, least[j])
+        slide = pair if better(errors[pair], errors[slide], GAIN, 0.0) else slide
+        slid = may_slide and better(errors[slide], errors[static], GAIN, 0.0)
         chosen[j] = [*base, slide if slid else static]
         forms[j] = candidates.form(j, static - first, slide - slides.start if slid else None)
 
@@ -317,7 +317,8 @@ def _add_effects(
             error, values = trials.errors(j, [*chosen[j], *numbers[k]], others)
             if better(error, best, GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
                 # after all friction, and only if the bodies are no worse for it
-                if name in OF_SENSORS and (pick >= 0 or not trials.helps_all(chosen, j, numbers[k])):
+                friction_first = pick >= 0 and offers[pick].effects[0] not in OF_SENSORS
+                if name in OF_SENSORS and (friction_first or not trials.helps_all(chosen, j, numbers[k])):
                     continue
                 pick, now = k, error
         if pick < 0:

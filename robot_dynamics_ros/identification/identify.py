@@ -135,10 +135,11 @@ class IdentificationSettings:
     @property
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
+        if self.friction == "auto":  # the constants of currents are found before, gains and all
+            automatic = (n for n, e in EFFECTS.items() if e.automatic and (n != "gain" or self.currents is None))
+            return ("presliding", *automatic)
         if isinstance(self.friction, str):
-            return {"auto": ("presliding", *(n for n, e in EFFECTS.items() if e.automatic)), "simple": ()}.get(
-                self.friction, (self.friction,)
-            )
+            return () if self.friction == "simple" else (self.friction,)
         return tuple(self.friction)
 
 

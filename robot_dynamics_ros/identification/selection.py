@@ -28,6 +28,7 @@ _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of t
 _DISTANCES = 1e-4 * 2.0 ** np.arange(9)  # rad
 _OCTAVES = (0, 2)  # from these to the two ways of presliding
 _METRES = 0.1  # m for a radian
+_PRICE = 0.1  # of what errors of a joint's sensor explain: the most that the other joints may lose
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 
 
@@ -110,13 +111,13 @@ class _Trials:
         P = self.products[joint][:, own][:, :, own]
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
-    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int]) -> bool:
-        """Whether more columns of a joint leave the other joints predicted as well, on the whole, as without.
+    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
+        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything.
 
         Errors of sensors resemble what bodies do: with few data they would take their place.
         """
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
-        return self._rest(new, joint) <= self._rest(chosen, joint)
+        return self._rest(new, joint) - self._rest(chosen, joint) <= _PRICE * self.weight[joint] * won
 
     def _rest(self, chosen: list[list[int]], joint: int) -> float:
         """Squared errors of prediction of all joints but one, divided by their variance of noise."""
@@ -317,8 +318,10 @@ def _add_effects(
             error, values = trials.errors(j, [*chosen[j], *numbers[k]], others)
             if better(error, best, GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
                 # after all friction, and only if the bodies are no worse for it
-                friction_first = pick >= 0 and offers[pick].effects[0] not in OF_SENSORS
-                if name in OF_SENSORS and (friction_first or not trials.helps_all(chosen, j, numbers[k])):
+                if name in OF_SENSORS and (
+                    (pick >= 0 and offers[pick].effects[0] not in OF_SENSORS)
+                    or not trials.helps_all(chosen, j, numbers[k], float((best - error).sum()))
+                ):
                     continue
                 pick, now = k, error
         if pick < 0:

@@ -87,7 +87,9 @@ class FrictionFile:
                     raise UnknownNameError("effect", key, parameters, where=where)
             for key, value in [*row.items(), *effects.items()]:
                 if key != "effects" and not (
-                    isinstance(value, int | float) and math.isfinite(value) and (key in signed or value >= _AT_LEAST.get(key, 0.0))
+                    isinstance(value, int | float)
+                    and math.isfinite(value)
+                    and (key in signed or value >= _AT_LEAST.get(key, 0.0))
                 ):
                     raise ArgumentError(
                         f"{key} is {value!r}", where=where, got=value, remedy="Give a finite number of the right sign."

@@ -232,9 +232,7 @@ class _Directions:
         if slide is None:
             return JointEffects(smoothing)
         octaves, distance = divmod(slide, len(_DISTANCES))
-        return JointEffects(
-            smoothing, float(self.distance[joint, distance]), presliding_ratio=4.0 ** _OCTAVES[octaves]
-        )
+        return JointEffects(smoothing, float(self.distance[joint, distance]), presliding_ratio=4.0 ** _OCTAVES[octaves])
 
 
 def _rotary(model: RobotModel) -> Array:

@@ -6,10 +6,11 @@ is stated on single numbers.  The same functions run on floats, on arrays, on sy
 What friction depends on besides speed is a table of effects, :data:`EFFECTS`, each linear in its parameters:
 
     τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) + offset + Σ_k [ A_k sin kq + B_k cos kq ]
-        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + C_1 m_1 + C_2 m_2,      d: direction, between −1 and 1
+        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + G τ_rigid + C_1 m_1 + C_2 m_2,   d: direction, between −1 and 1
 
 The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.control.joint_effects`).  m_1 and m_2 are the
-moments across the joint's axis: a torque sensor in the joint reads a share of them (crosstalk).
+moments across the joint's axis: a torque sensor in the joint reads a share of them (crosstalk).  G is the error of the joint's
+torque constant, compared with those of the others.
 
 Sources: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot,
 IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019 (sigmoid).
@@ -177,6 +178,8 @@ def _couplings(smoothing: float, _: float) -> Iterable[Numbers]:
     return [{"coupled_before": b, "coupled_after": c, "coupled_width": smoothing} for b, c in rows]
 
 
+OF_SENSORS = ("gain", "crosstalk")
+"""Effects that are errors of measured efforts, no friction."""
 EFFECTS: dict[str, Effect] = {
     "stribeck": Effect(
         {"rise": lambda x, n: x.d * stribeck(x.v, n["stribeck_speed"], 2.0)},
@@ -234,7 +237,9 @@ EFFECTS: dict[str, Effect] = {
         text="motor turns with {coupled_before:+g} of the joint before, {coupled_after:+g} of the one after",
     ),
     "rotor": Effect({"rotor": lambda x, _: x.a}, needs="rotors", not_negative=True),
-    # a sensor that reads more than a fifth of what acts across its axis is broken; tried last
+    # a torque constant that is wrong by more than a fifth is no error of calibration
+    "gain": Effect({"gain": lambda x, _: x.load[..., 0]}, at_most=0.2),
+    # a sensor that reads more than a fifth of what acts across its axis is broken
     "crosstalk": Effect(
         {"crosstalk1": lambda x, _: x.load[..., 1], "crosstalk2": lambda x, _: x.load[..., 2]},
         needs="moments",

@@ -1,7 +1,7 @@
 """Joint friction beside the URDF: what ``<dynamics damping friction>`` cannot hold, in a JSON file.
 
 ``{"joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
-"presliding": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
+"presliding": …, "presliding_ratio": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
 :class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
 writes such a file; controllers compensate the part that is a function of speeds (coupled motors' too), and the offset; the
 simulator has viscous and dry friction, coupled motors' too; ``wrenches`` takes all of it, along the motion.  Crosstalk
@@ -27,7 +27,11 @@ from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_NUMBERS = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "offset", "rotor_inertia")
+_NUMBERS = (
+    "viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "presliding_ratio", "offset",
+    "rotor_inertia",
+)  # fmt: skip
+_AT_LEAST = {"presliding_ratio": 1.0}
 
 
 def _parameters() -> dict[str, str]:
@@ -83,7 +87,9 @@ class FrictionFile:
                     raise UnknownNameError("effect", key, parameters, where=where)
             for key, value in [*row.items(), *effects.items()]:
                 if key != "effects" and not (
-                    isinstance(value, int | float) and math.isfinite(value) and (key in signed or value >= 0.0)
+                    isinstance(value, int | float)
+                    and math.isfinite(value)
+                    and (key in signed or value >= _AT_LEAST.get(key, 0.0))
                 ):
                     raise ArgumentError(
                         f"{key} is {value!r}", where=where, got=value, remedy="Give a finite number of the right sign."
@@ -160,9 +166,8 @@ class FrictionFile:
             values.append(x)
             effects = tuple(dict.fromkeys(effect_of[key] for key, value in x.items() if value))
             numbers = {**row, "stribeck_speed": float(friction.stribeck_speed[j])}
-            forms.append(
-                JointEffects(float(friction.smoothing[j]), float(row.get("presliding", 0.0)), effects, numbers)
-            )
+            way, ratio = float(row.get("presliding", 0.0)), float(row.get("presliding_ratio", 1.0))
+            forms.append(JointEffects(float(friction.smoothing[j]), way, effects, numbers, ratio))
         d = direction(tuple(forms), q, v, parts)
         load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)
         for j, (form, motion) in enumerate(zip(forms, JointMotion.of_joints(q, v, a, d, load), strict=True)):

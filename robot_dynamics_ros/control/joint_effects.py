@@ -4,8 +4,10 @@ The direction of friction is tanh(v/w), or, where gears wind up before they slid
 
     dd/dq = (1 − d sign v) / x₀,
 
-which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968).  The effects themselves are
-in :mod:`robot_dynamics_ros.friction_law`.
+which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968).  Asperities and teeth
+yield over different ways: then it is the mean of two such states, one over a short way and one over a long one (Al-Bender, Lampaert
+and Swevers, *The generalized Maxwell-slip model*, IEEE Transactions on Automatic Control 50, 2005).  The effects themselves are in
+:mod:`robot_dynamics_ros.friction_law`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class JointEffects:
         smoothing: w, rad/s or m/s, over which the step of Coulomb friction at rest is smoothed.
         presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the direction is a
             function of speed.
+        presliding_ratio: r; 1: all friction builds up over x₀; otherwise one half over x₀/√r, the other over x₀ √r.
         effects: names out of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.
         numbers: those of the effects, e.g. ``"stribeck_speed"``; what is not given is the effect's own.
     """
@@ -40,6 +43,13 @@ class JointEffects:
     presliding: float = 0.0
     effects: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict, hash=False)
+    presliding_ratio: float = 1.0
+
+    @property
+    def ways(self) -> Array:
+        """(1,) or (2,) over which equal parts of friction build up, rad or m."""
+        half = self.presliding_ratio**0.5
+        return np.array([self.presliding] if half == 1.0 else [self.presliding / half, self.presliding * half])
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -60,7 +70,7 @@ class JointEffects:
 
 
 def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
-    """Efforts of joints without friction and moments across their axes, as far as the effects need them.
+    """Efforts of joints without friction and rotors, and moments across their axes, as far as the effects need them.
 
     Args:
         effects: names out of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.
@@ -73,8 +83,8 @@ def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a
         no effect needs is zero, and so are moments within rounding.
     """
     names, out = set(effects), np.zeros((*v.shape, 3))
-    if "load" in names:
-        out[..., 0] = inverse_dynamics(model, q, v, a)
+    if names & {"load", "gain"}:
+        out[..., 0] = inverse_dynamics(model, q, v, a) - model.rotor_effort(a)
     if "crosstalk" in names:
         wrenches = joint_wrenches(model, q, v, a, expressed_in="parent")
         moments = np.einsum("jki,...ji->...jk", _across(model), wrenches[..., :3])
@@ -139,5 +149,6 @@ def direction(effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tupl
     for j, e in enumerate(effects):
         if e.presliding > 0.0:
             for part in parts:
-                out[part, j] = presliding(q[part, j], np.array([e.presliding]), out[part, j][:1])[:, 0]
+                start = np.full(len(e.ways), out[part.start, j])
+                out[part, j] = presliding(q[part, j], e.ways, start).mean(axis=1)
     return out

@@ -14,7 +14,7 @@ from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.friction_law import COUPLING, EFFECTS
+from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, OF_SENSORS
 from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -48,9 +48,11 @@ from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Workers, run_tasks
 
 _STILL = 0.2  # of the usual smoothing speed
-_AGAIN = 2  # estimates more, if moments across an axis are of the robot found before
+_AGAIN = 2  # estimates more, if errors of sensors are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
 _LIMITED = {
+    "gain": "its torque constant does not fit those of the other joints. Predictions and `wrenches` have this, controllers and the "
+    "simulator do not",
     "crosstalk": "its torque sensor reads moments across its axis (crosstalk). Predictions and `wrenches` have this, controllers and "
     "the simulator do not",
     "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have this; "
@@ -68,7 +70,7 @@ class IdentificationSettings:
         terms: which parameters the joints have.
         friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
             "presliding", "stribeck", "step", "asymmetry", "quadratic", "load", "position", "position2", "sigmoid",
-            "coupled", "rotor", "crosstalk";
+            "coupled", "rotor", "gain", "crosstalk";
             "auto": all but the sigmoid;
             "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
         window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
@@ -133,10 +135,11 @@ class IdentificationSettings:
     @property
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
+        if self.friction == "auto":  # the constants of currents are found before, gains and all
+            automatic = (n for n, e in EFFECTS.items() if e.automatic and (n != "gain" or self.currents is None))
+            return ("presliding", *automatic)
         if isinstance(self.friction, str):
-            return {"auto": ("presliding", *(n for n, e in EFFECTS.items() if e.automatic)), "simple": ()}.get(
-                self.friction, (self.friction,)
-            )
+            return () if self.friction == "simple" else (self.friction,)
         return tuple(self.friction)
 
 
@@ -531,14 +534,15 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     ]
     if any(needless):  # effects that the final estimate predicts worse with are left out
         plain = tuple(
-            JointEffects(e.smoothing, e.presliding, tuple(x for x in e.effects if x == "rotor")) if bad else e
+            dataclasses.replace(e, effects=tuple(x for x in e.effects if x == "rotor"), numbers={}) if bad else e
             for e, bad in zip(parameters.effects, needless, strict=True)
         )
         fit = fits.of_form(fit, EffortParameters(fits.model, s.terms, plain, parameters.loaded))
         full = bodies(fit)
         residual = predicted(fit, full)
     # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
-    for _ in range(_AGAIN if any("crosstalk" in form.effects for form in fit.identifiable.parameters.effects) else 0):
+    forms = fit.identifiable.parameters.effects
+    for _ in range(_AGAIN if any(name in form.effects for form in forms for name in OF_SENSORS) else 0):
         identified = with_parameters(fit.identifiable.parameters, full.values)
         parameters = EffortParameters(fits.model, s.terms, fit.identifiable.parameters.effects, identified)
         data = fit.data.with_parameters(parameters, fit.motion, s.block)

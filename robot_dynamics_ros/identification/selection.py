@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.control.joint_effects import JointEffects, joint_loads, presliding
-from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
+from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads, presliding
+from robot_dynamics_ros.friction_law import EFFECTS, OF_SENSORS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
 from robot_dynamics_ros.identification.identifiable import Identifiable
@@ -25,8 +25,10 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
-_DISTANCES = np.array([1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02])  # rad
+_DISTANCES = 1e-4 * 2.0 ** np.arange(9)  # rad
+_OCTAVES = (0, 2)  # from these to the two ways of presliding
 _METRES = 0.1  # m for a radian
+_PRICE = 0.1  # of what errors of a joint's sensor explain: the most that the other joints may lose
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 
 
@@ -109,13 +111,13 @@ class _Trials:
         P = self.products[joint][:, own][:, :, own]
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
-    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int]) -> bool:
-        """Whether more columns of a joint leave the other joints predicted as well, on the whole, as without.
+    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
+        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything.
 
-        Moments across an axis resemble what bodies do: with few data they would take their place.
+        Errors of sensors resemble what bodies do: with few data they would take their place.
         """
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
-        return self._rest(new, joint) <= self._rest(chosen, joint)
+        return self._rest(new, joint) - self._rest(chosen, joint) <= _PRICE * self.weight[joint] * won
 
     def _rest(self, chosen: list[list[int]], joint: int) -> float:
         """Squared errors of prediction of all joints but one, divided by their variance of noise."""
@@ -151,8 +153,8 @@ def select_effects(
     fixed = [kind for kind in parameters.kinds if kind != "coulomb"]
     coulomb = "coulomb" in parameters.kinds
     plain = [data.Y[:, j, [parameters.index(j, kind) for kind in fixed]] for j in range(nv)]
-    candidates = _Directions(parameters, motion)
-    averaged = [motion.mean(d, block) for d in candidates.columns]
+    candidates = _Directions(parameters, motion, block)
+    averaged = candidates.columns
     trials = _Trials(
         identifiable, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior
     )
@@ -163,9 +165,9 @@ def select_effects(
     if coulomb and allowed:
         _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed, tell)
 
-    directions, known_columns = [np.zeros(len(motion.t))] * nv, plain
+    directions, known_columns = np.zeros_like(motion.v), plain
     if coulomb:
-        directions = [c[:, own[-1] - first] for c, own in zip(candidates.columns, chosen, strict=True)]
+        directions = direction(tuple(forms), motion.q, motion.v, motion.parts)
         known_columns = [
             np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in zip(plain, averaged, chosen, strict=True)
         ]
@@ -198,25 +200,39 @@ class _Directions:
     """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances.
 
     Attributes:
-        columns: of each joint: (n, 1 + widths + distances).
+        columns: of each joint: (m, 1 + widths + octaves · distances) block averages.
+        smoothing: (nv,) rad/s or m/s, of the first column.
         width, distance: (nv, widths) rad/s or m/s, (nv, distances) rad or m.
     """
 
-    def __init__(self, parameters: EffortParameters, motion: Motion) -> None:
+    def __init__(self, parameters: EffortParameters, motion: Motion, block: float) -> None:
         limit = parameters.model.velocity_limit
         limit = np.where(np.isfinite(limit) & (limit > 0), limit, 2.0)
         self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
         self.distance = np.where(_rotary(parameters.model), 1.0, _METRES)[:, None] * _DISTANCES
-        self.columns: list[Array] = []
+        self.smoothing, self.columns = parameters.smoothing, list[Array]()
+        most, count = max(_OCTAVES), len(_DISTANCES)
+        factors = 2.0 ** np.arange(-most, count + most)
         for j, form in enumerate(parameters.effects):
             q, v = motion.q[:, j], motion.v[:, j]
-            slid = np.empty((len(v), len(_DISTANCES)))
+            slid = np.empty((len(v), len(factors)))
             for part in motion.parts:
-                start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(_DISTANCES))
-                slid[part] = presliding(q[part], self.distance[j], start)
-            self.columns.append(
-                np.column_stack([np.tanh(v / form.smoothing), np.tanh(v[:, None] / self.width[j]), slid])
-            )
+                start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(factors))
+                slid[part] = presliding(q[part], self.distance[j, 0] * factors, start)
+            smooth = np.column_stack([np.tanh(v / form.smoothing), np.tanh(v[:, None] / self.width[j])])
+            slid = motion.mean(slid, block)
+            pairs = [
+                0.5 * (slid[:, most - k : most - k + count] + slid[:, most + k : most + k + count]) for k in _OCTAVES
+            ]
+            self.columns.append(np.column_stack([motion.mean(smooth, block), *pairs]))
+
+    def form(self, joint: int, static: int, slide: int | None) -> JointEffects:
+        """The form of a smooth column and of one that slides, each counted from the first of its kind."""
+        smoothing = float([self.smoothing[joint], *self.width[joint]][static])
+        if slide is None:
+            return JointEffects(smoothing)
+        octaves, distance = divmod(slide, len(_DISTANCES))
+        return JointEffects(smoothing, float(self.distance[joint, distance]), presliding_ratio=4.0 ** _OCTAVES[octaves])
 
 
 def _rotary(model: RobotModel) -> Array:
@@ -237,7 +253,7 @@ def _choose_directions(
     """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
     base = list(range(first))
     statics = range(first, first + 1 + len(_WIDTHS))
-    slides = range(statics.stop, statics.stop + len(_DISTANCES))
+    slides = range(statics.stop, statics.stop + len(_OCTAVES) * len(_DISTANCES))
     for k, j in enumerate([*range(len(forms))] * 2):
         tell(0.25 * k / len(forms), "dry friction of each joint")
         others = trials.others(chosen, j)
@@ -245,27 +261,26 @@ def _choose_directions(
         static = min(statics, key=lambda c: errors[c].sum())
         if not better(errors[static], errors[first], 0.005, 0.0):
             static = first
-        slide = min(slides, key=lambda c: errors[c].sum())
-        slid = may_slide and better(errors[slide], errors[static], GAIN, least[j])
+        slide = min(slides[: len(_DISTANCES)], key=lambda c: errors[c].sum())
+        pair = min(slides, key=lambda c: errors[c].sum())
+        slide = pair if better(errors[pair], errors[slide], GAIN, 0.0) else slide
+        slid = may_slide and better(errors[slide], errors[static], GAIN, 0.0)
         chosen[j] = [*base, slide if slid else static]
-        forms[j] = JointEffects(
-            forms[j].smoothing if static == first else float(candidates.width[j, static - first - 1]),
-            float(candidates.distance[j, slide - slides.start]) if slid else 0.0,
-        )
+        forms[j] = candidates.form(j, static - first, slide - slides.start if slid else None)
 
 
 def _offered(
     parameters: EffortParameters,
     forms: list[JointEffects],
     motion: Motion,
-    directions: list[Array],
+    directions: Array,
     allowed: tuple[str, ...],
 ) -> list[list[tuple[JointEffects, Array]]]:
     """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
     rotary, kinds = _rotary(parameters.model), parameters.kinds
     offered = []
-    motions = JointMotion.of_joints(motion.q, motion.v, motion.a, np.column_stack(directions), load)
+    motions = JointMotion.of_joints(motion.q, motion.v, motion.a, directions, load)
     for j, (form, states) in enumerate(zip(forms, motions, strict=True)):
         q, v = states.q, states.v
         facts = {"": True, "coulomb": "coulomb" in kinds, "far": rotary[j] and np.ptp(q) >= 1.0,
@@ -301,7 +316,10 @@ def _add_effects(
             error, values = trials.errors(j, [*chosen[j], *numbers[k]], others)
             if better(error, best, GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
                 # after all friction, and only if the bodies are no worse for it
-                if name == "crosstalk" and (pick >= 0 or not trials.helps_all(chosen, j, numbers[k])):
+                if name in OF_SENSORS and (
+                    (pick >= 0 and offers[pick].effects[0] not in OF_SENSORS)
+                    or not trials.helps_all(chosen, j, numbers[k], float((best - error).sum()))
+                ):
                     continue
                 pick, now = k, error
         if pick < 0:

@@ -78,6 +78,7 @@ def test_a_file_of_one_joint_leaves_the_others_to_the_urdf(tmp_path):
         ('{"joints": {"knee": {}}}', "knee"),
         ('{"joints": {"elbow": {"coulomb": -1.0}}}', "coulomb is -1.0"),
         ('{"joints": {"elbow": {"offset": NaN}}}', "offset is nan"),
+        ('{"joints": {"elbow": {"presliding": 0.01, "presliding_ratio": 0.0}}}', "presliding_ratio is 0.0"),
         ('{"joints": {"elbow": {"colour": 1.0}}}', "colour"),
         ('{"joints": {"elbow": {"effects": {"magic": 1.0}}}}', "magic"),
     ],

@@ -1,4 +1,4 @@
-"""Torque sensors that read a share of the moments across their joint's axis."""
+"""Torque sensors that read a share of the moments across their joint's axis, and torque constants that do not fit together."""
 
 import warnings
 
@@ -34,11 +34,11 @@ def arm():
     return prior, wrong_robot(prior, 3)
 
 
-def found_with(arm, leak):
+def found_with(arm, leak, scale=1.0):
     prior, truth = arm
     t = np.arange(0.0, 24.0, 0.008)
     state = motion(t, 3, 5)
-    effort = efforts(truth, state, leak) + 0.1 * np.random.default_rng(1).standard_normal((len(t), 3))
+    effort = efforts(truth, state, leak) * scale + 0.1 * np.random.default_rng(1).standard_normal((len(t), 3))
     return rd.identify(prior, t, state[0], effort)
 
 
@@ -71,9 +71,27 @@ def test_unseen_motion_is_predicted_and_the_file_holds_the_same(arm, leaking, tm
     np.testing.assert_allclose(read.efforts(again, *state), read.efforts(leaking.model, *state), atol=1e-9)
 
 
-def test_a_sensor_that_reads_its_axis_alone_gets_no_crosstalk(arm):
+def test_good_sensors_get_no_errors(arm):
     found = found_with(arm, 0.0 * LEAK)
-    assert not any("crosstalk" in form.effects for form in found.effects)
+    assert not any({"crosstalk", "gain"} & {*form.effects} for form in found.effects)
+
+
+def test_torque_constants_that_do_not_fit_together(arm, tmp_path):
+    """Shoulder and elbow lift the same forearm: the ratio of their constants shows, their common size does not."""
+    scale = np.array([1.0, 1.06, 1.0])
+    found = found_with(arm, 0.0 * LEAK, scale)
+    gains = [1.0 + found.value(j, "gain") for j in range(3)]
+    assert gains[1] / gains[2] == pytest.approx(1.06, abs=5e-3)
+    assert any("torque constant does not fit" in note for note in found.notes)
+    state = motion(np.arange(0.0, 6.0, 0.004), 3, 11)
+    wanted, predicted = efforts(arm[1], state, 0.0 * LEAK) * scale, found.predict(*state)
+    error, effect = predicted - wanted, wanted[:, 1] * (1.0 - 1.0 / 1.06)
+    assert np.sqrt(np.mean(error[:, 1:] ** 2)) < 0.15 * np.sqrt(np.mean(effect**2))
+    rd.friction_file(found).write(tmp_path / "friction.json")
+    again = rd.load_urdf(found.urdf())
+    read = FrictionFile.read(tmp_path / "friction.json", again)
+    whole = rd.inverse_dynamics(again, *state) + read.efforts(again, *state, (slice(0, len(state[0])),))
+    np.testing.assert_allclose(whole, predicted, atol=1e-6)
 
 
 def test_moments_across_any_axis():

@@ -136,16 +136,17 @@ def derivatives() -> str:
 
 def long_trajectories() -> str:
     """How soon long trajectories are accepted, and what the commands feel of it."""
-    rows = []
-    for points, row in results("long_trajectory")["points"].items():
-        cells = [points, f"{row['MB']:.1f}", f"{row['accepted, s']:.3f}"]
-        for topic in ("joint states", "commands"):
-            for what in ("nothing", "arriving"):
-                cells.append(f"{row[f'{topic}, {what}, median, ms']:.1f} ({row[f'{topic}, {what}, 90 %, ms']:.1f})")
-        rows.append(cells)
-    head = ["points", "size, MB", "accepted after, s"]
-    for topic in ("joint states", "commands"):
-        head += [f"between {topic}, ms: nothing arrives", "a trajectory arrives"]
+    windows = [
+        (f"{topic}, {what}, {share}, ms", f"{topic}, {words}{', nine in ten' if share == '90 %' else ''}, ms")
+        for topic in ("joint states", "commands")
+        for what, words in (("nothing", "nothing arrives"), ("arriving", "a trajectory arrives"))
+        for share in (("median", "90 %") if topic == "commands" else ("median",))
+    ]
+    rows = [
+        [points, f"{row['MB']:.1f}", f"{row['accepted, s']:.3f}", *(f"{row[key]:.1f}" for key, _ in windows)]
+        for points, row in results("long_trajectory")["points"].items()
+    ]
+    head = ["points", "size, MB", "accepted after, s", *(words for _, words in windows)]
     return with_source(table(head, rows), "long_trajectory")
 
 

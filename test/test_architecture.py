@@ -151,6 +151,11 @@ def test_importing_the_package_is_cheap():
     assert out.strip() == "[]"
 
 
+def test_a_controller_loads_no_scipy():
+    out = run_without([], "import robot_dynamics_ros.control.controller, sys\nprint('scipy' in sys.modules)\n")
+    assert out.strip() == "False"
+
+
 def test_versions_agree():
     root = PACKAGE.parent
     if not (root / "package.xml").is_file():

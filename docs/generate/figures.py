@@ -119,6 +119,37 @@ def batches_on_threads() -> str:
     return with_source(table(head, rows), "batches")
 
 
+def derivatives() -> str:
+    """Derivatives beside Pinocchio's, and their first calls."""
+    rows = []
+    for robot, row in results("derivatives")["per call"].items():
+        cells = [robot.replace("_", " ")]
+        for what in ("inverse", "forward"):
+            ours, theirs = row[what], row[f"{what}, Pinocchio"]
+            cells += [number(ours), number(theirs), f"{theirs / ours:.1f}", f"{row[f'{what}, first call, s']:.2f}"]
+        rows.append(cells)
+    head = ["robot"]
+    for what in ("inverse", "forward"):
+        head += [f"{what} dynamics, µs", "Pinocchio, µs", "ratio", "first call, s"]
+    return with_source(table(head, rows), "derivatives")
+
+
+def long_trajectories() -> str:
+    """How soon long trajectories are accepted, and what the commands feel of it."""
+    windows = [
+        (f"{topic}, {what}, {share}, ms", f"{topic}, {words}{', nine in ten' if share == '90 %' else ''}, ms")
+        for topic in ("joint states", "commands")
+        for what, words in (("nothing", "nothing arrives"), ("arriving", "a trajectory arrives"))
+        for share in (("median", "90 %") if topic == "commands" else ("median",))
+    ]
+    rows = [
+        [points, f"{row['MB']:.1f}", f"{row['accepted, s']:.3f}", *(f"{row[key]:.1f}" for key, _ in windows)]
+        for points, row in results("long_trajectory")["points"].items()
+    ]
+    head = ["points", "size, MB", "accepted after, s", *(words for _, words in windows)]
+    return with_source(table(head, rows), "long_trajectory")
+
+
 def start() -> str:
     """From the start of the process to the first command."""
     found = results("start")
@@ -637,6 +668,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "short": lambda: calls(("ur5", "talos_reduced"), ("inverse", "forward", "mass")),
     "calls": lambda: calls(ROBOTS, FUNCTIONS),
     "by link": by_link,
+    "derivatives": derivatives,
+    "long trajectories": long_trajectories,
     "batches": batches,
     "batches on threads": batches_on_threads,
     "start": start,

@@ -20,6 +20,7 @@ from docs.generate import figures
 
 COMMANDS = {
     "dynamics": "-m benchmarks.dynamics",
+    "derivatives": "-m benchmarks.derivatives",
     "simulation": "-m benchmarks.simulation",
     "engines": "-m benchmarks.engines",
     "cycle": "-m benchmarks.cycle",
@@ -28,6 +29,7 @@ COMMANDS = {
     "batches": "-m benchmarks.batches",
     "start": "-m benchmarks.start --times 9",
     "round_trip": "-m benchmarks.round_trip --runs 3",
+    "long_trajectory": "-m benchmarks.long_trajectory",
     "effort_gate": "-m benchmarks.effort_gate",
     "viewer": "-m benchmarks.viewer --pictures 1500",
     "viewer_memory": "-m benchmarks.viewer --minutes 10",

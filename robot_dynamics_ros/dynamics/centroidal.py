@@ -28,7 +28,8 @@ def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
     Returns:
         (..., 3) metres.
     """
-    return _center_of_mass.run(model, q)
+    run = _center_of_mass.run
+    return run(model, q)
 
 
 def center_of_mass_motion(
@@ -39,7 +40,8 @@ def center_of_mass_motion(
     Returns:
         three (..., 3) arrays.
     """
-    return _center_of_mass_motion.run(model, q, v, a)
+    run = _center_of_mass_motion.run
+    return run(model, q, v, a)
 
 
 def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
@@ -59,7 +61,8 @@ def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarr
 
     Source: Orin, Goswami and Lee (2013).
     """
-    return _centroidal_momentum_matrix.run(model, q, out)
+    run = _centroidal_momentum_matrix.run
+    return run(model, q, out)
 
 
 def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:

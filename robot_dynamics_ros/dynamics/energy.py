@@ -20,7 +20,8 @@ def kinetic_energy(model: RobotModel, q: ArrayLike, v: ArrayLike) -> Array | flo
     Returns:
         a float, or (...) for a batch.
     """
-    return _kinetic_energy.run(model, q, v)
+    run = _kinetic_energy.run
+    return run(model, q, v)
 
 
 def potential_energy(model: RobotModel, q: ArrayLike) -> Array | float:
@@ -29,4 +30,5 @@ def potential_energy(model: RobotModel, q: ArrayLike) -> Array | float:
     Returns:
         a float, or (...) for a batch.
     """
-    return _potential_energy.run(model, q)
+    run = _potential_energy.run
+    return run(model, q)

@@ -40,7 +40,8 @@ def forward_dynamics(
     True
     """
     if external is None and base is None:
-        return _forward_dynamics.run(model, q, v, tau, out)
+        run = _forward_dynamics.run
+        return run(model, q, v, tau, out)
     return call(model, "forward_dynamics", (q, v, tau), external, out, base)
 
 
@@ -55,5 +56,6 @@ def forward_dynamics_derivatives(
     Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
     """
     if external is None:
-        return _forward_dynamics_derivatives.run(model, q, v, tau)
+        run = _forward_dynamics_derivatives.run
+        return run(model, q, v, tau)
     return call(model, "forward_dynamics_derivatives", (q, v, tau), external)

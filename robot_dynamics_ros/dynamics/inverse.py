@@ -53,7 +53,8 @@ def inverse_dynamics(
     (6,)
     """
     if external is None and base is None:
-        return _inverse_dynamics.run(model, q, v, a, out)
+        run = _inverse_dynamics.run
+        return run(model, q, v, a, out)
     return call(model, "inverse_dynamics", (q, v, a), external, out, base)
 
 
@@ -72,7 +73,8 @@ def bias_forces(
         (..., nv) efforts, N m or N.
     """
     if external is None and base is None:
-        return _bias_forces.run(model, q, v, out)
+        run = _bias_forces.run
+        return run(model, q, v, out)
     return call(model, "bias_forces", (q, v), external, out, base)
 
 
@@ -82,7 +84,8 @@ def coriolis_forces(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.nd
     Returns:
         (..., nv) efforts, N m or N.
     """
-    return _coriolis_forces.run(model, q, v, out)
+    run = _coriolis_forces.run
+    return run(model, q, v, out)
 
 
 def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -95,7 +98,8 @@ def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = 
     >>> rd.gravity_forces(rd.load_robot("two_link"), [1.57, 0.0]).shape
     (2,)
     """
-    return _gravity_forces.run(model, q, out)
+    run = _gravity_forces.run
+    return run(model, q, out)
 
 
 def external_efforts(
@@ -123,7 +127,8 @@ def inverse_dynamics_derivatives(
     Source: Singh, Russo and Wensing (2022).
     """
     if external is None:
-        return _inverse_dynamics_derivatives.run(model, q, v, a)
+        run = _inverse_dynamics_derivatives.run
+        return run(model, q, v, a)
     return call(model, "inverse_dynamics_derivatives", (q, v, a), external)
 
 

@@ -28,7 +28,8 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
     >>> rd.mass_matrix(rd.load_robot("six_axis"), "zero").shape
     (6, 6)
     """
-    return _mass_matrix.run(model, q, out)
+    run = _mass_matrix.run
+    return run(model, q, out)
 
 
 def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -37,7 +38,8 @@ def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | No
     Returns:
         (..., nv, nv).
     """
-    return _mass_matrix_inverse.run(model, q, out)
+    run = _mass_matrix_inverse.run
+    return run(model, q, out)
 
 
 def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +50,8 @@ def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np
 
     Source: Featherstone (2008), section 6.5.
     """
-    return _mass_matrix_factors.run(model, q)
+    run = _mass_matrix_factors.run
+    return run(model, q)
 
 
 def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -59,4 +62,5 @@ def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.nd
 
     Source: Echeandia and Wensing (2021).
     """
-    return _coriolis_matrix.run(model, q, v, out)
+    run = _coriolis_matrix.run
+    return run(model, q, v, out)

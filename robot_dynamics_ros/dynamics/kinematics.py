@@ -50,7 +50,8 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
     >>> rd.link_pose(rd.load_robot("two_link"), [0.0, 0.0], "tip")[:3, 3].round(6).tolist()
     [0.9, 0.0, 0.0]
     """
-    return _link_pose.run(model, link, q)
+    run = _link_pose.run
+    return run(model, link, q)
 
 
 def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
@@ -59,7 +60,8 @@ def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
     Returns:
         (..., nl, 4, 4) homogeneous matrices.
     """
-    return _link_poses.run(model, q)
+    run = _link_poses.run
+    return run(model, q)
 
 
 def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
@@ -68,7 +70,8 @@ def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray
     Returns:
         (..., nl, 6) rad/s and m/s.
     """
-    return _link_velocities.run(model, q, v)
+    run = _link_velocities.run
+    return run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
@@ -79,7 +82,8 @@ def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLi
     Returns:
         (..., nl, 6) rad/s² and m/s².
     """
-    return _link_accelerations.run(model, q, v, a)
+    run = _link_accelerations.run
+    return run(model, q, v, a)
 
 
 def jacobian(
@@ -96,8 +100,10 @@ def jacobian(
     (3,)
     """
     if offset is ORIGIN and expressed_in in AXES:
-        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
-    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
+        run = _jacobian[expressed_in].run
+        return run(model, link, q, _ZEROS)
+    run = _in_axes(_jacobian, expressed_in).run
+    return run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
@@ -110,7 +116,8 @@ def jacobian_derivative(
     Returns:
         (..., 6, nv).
     """
-    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
+    run = _in_axes(_jacobian_rate, expressed_in).run
+    return run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:

@@ -211,7 +211,7 @@ def test_sine_and_cosine_are_good_to_the_last_places():
     x = g.leaf((0, 0))
     arguments = [ArrayArgument((1,)), ArrayArgument((2,), output=True)]
     outputs = [[x.sin(), x.cos()]]
-    one_by_one = NativeLibrary(compile_module(kernel_module(arguments, outputs)))
+    one_by_one = NativeLibrary(compile_module(kernel_module(arguments, outputs, vector_width())))
     wide = NativeLibrary(compile_module(wide_module(arguments, outputs, vector_width()))).batch(3, "wide")
     rng = np.random.default_rng(0)
     angles = np.concatenate([
@@ -228,6 +228,36 @@ def test_sine_and_cosine_are_good_to_the_last_places():
             # longdouble keeps 64 bits: enough to judge the 53rd, but near zeros of large angles
             error = np.abs(out[:, column] - exact) / np.spacing(np.maximum(np.abs(exact.astype(float)), 1e-10))
             assert error.max() < 3.0
+
+
+@needs_compiler
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 7])
+def test_angles_of_one_state_are_good_side_by_side_and_where_one_is_large(count):
+    from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
+    from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, vector_width
+
+    g = Graph()
+    leaves = [g.leaf((0, k)) for k in range(count)]
+    arguments = [ArrayArgument((count,)), ArrayArgument((2, count), output=True)]
+    outputs = [[x.sin() for x in leaves] + [x.cos() for x in leaves]]
+    library = NativeLibrary(compile_module(kernel_module(arguments, outputs, vector_width())))
+    angles, out = np.random.default_rng(0).uniform(-10, 10, count), np.empty((2, count))
+    for large in range(-1, count):
+        x = np.where(np.arange(count) == large, 1e9 * angles, angles)
+        library.batch(2)(0, 1, x.ctypes.data, out.ctypes.data)
+        assert_allclose(out, [np.sin(x), np.cos(x)], rtol=0.0, atol=4e-16)
+
+
+@pytest.mark.parametrize("backend", rd.available_backends())
+def test_an_output_may_be_the_array_of_an_input(backend):
+    model = rd.chain(5).with_backend(backend)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 5))
+    expected = rd.inverse_dynamics(model, q, v, a)
+    for which in range(3):
+        inputs = [q.copy(), v.copy(), a.copy()]
+        rd.kernel(model, "inverse_dynamics")(*inputs, inputs[which])
+        assert_allclose(inputs[which], expected, rtol=1e-13)
 
 
 @needs_compiler
@@ -301,7 +331,7 @@ def test_what_others_compile_in_this_process_is_scheduled_as_ever():
 
     llvm, what = native._llvm(), (rd.chain(6), "inverse_dynamics", ())
     arguments = native_engine.array_arguments(what[0], trace.signature(*what))
-    source = callee_module(arguments, trace.trace(*what).outputs)
+    source = callee_module(arguments, trace.trace(*what).outputs, native.vector_width())
     if llvm.llvm_version_info[0] < native.OPAQUE_POINTERS:
         source = native.with_typed_pointers(source)
 

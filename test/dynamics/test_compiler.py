@@ -54,7 +54,7 @@ def test_old_assembly_has_typed_pointers():
     arguments = [llvm_wrapper.ArrayArgument((4,), quaternions=(0,)), llvm_wrapper.ArrayArgument((2,), output=True)]
     outputs = [[x.sin(), x]]
     for source in (
-        kernel_module(arguments, outputs),
+        kernel_module(arguments, outputs, 4),
         wide_module(arguments, outputs, 4),
         llvm_wrapper.router_module(),
     ):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, make_interp_spline
 
 from robot_dynamics_ros.control.reference.tracks import SLACK
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
@@ -15,6 +15,9 @@ from robot_dynamics_ros.dynamics import inverse_dynamics, inverse_kinematics, li
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
@@ -351,6 +354,8 @@ def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array,
 
 
 def _spline(knots: Array, visits: Array) -> BSpline:
+    from scipy.interpolate import make_interp_spline  # takes as long to import as the rest of a controller
+
     rest = [(1, np.zeros(visits.shape[1])), (2, np.zeros(visits.shape[1]))]
     return make_interp_spline(knots, visits, k=5, bc_type=(rest, rest))
 

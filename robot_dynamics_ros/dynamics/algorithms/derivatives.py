@@ -17,7 +17,7 @@ from robot_dynamics_ros.spatial import Motion
     {"dtau_dq": ("nv", "nv"), "dtau_dv": ("nv", "nv")},
     joint_space=True,
     per_pair=65,
-    loops=3_000,
+    loops=4_500,
     exports=(Export("Derivatives of inverse dynamics.", {"dtau_dq": "by q", "dtau_dv": "by v"}),),
 )
 def inverse_dynamics_derivatives(
@@ -41,10 +41,9 @@ def inverse_dynamics_derivatives(
 def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
     """By the formulas of :func:`inverse_dynamics_derivatives`, at the motion of the frame."""
     dtau_dq, dtau_dv = tree.square(), tree.square()
-    psi_dot, psi_ddot, sums = (tree.field([Motion]) for _ in range(3))  # the last: Ψ̇ + Ṡ
+    psi_dot, psi_ddot, sums = frame.psi_dot, tree.field([Motion]), tree.field([Motion])  # the last: Ψ̇ + Ṡ
     for i in tree.outward():
         v_parent, a_parent = frame.v[i.parent], frame.a[i.parent]
-        psi_dot[i] = [v_parent.cross(S_i) for S_i in frame.S[i]]
         psi_ddot[i] = [
             a_parent.cross(S_i) + v_parent.cross(psi_dot_i)
             for S_i, psi_dot_i in zip(frame.S[i], psi_dot[i], strict=True)
@@ -79,7 +78,7 @@ def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
     joint_space=True,
     per_pair=90,
     per_cube=3,
-    loops=4_000,
+    loops=6_500,
 )
 def forward_dynamics_derivatives(
     tree: Tree[S],

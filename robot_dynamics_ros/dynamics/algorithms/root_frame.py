@@ -94,6 +94,7 @@ class RootFrame(Generic[S]):
 
     Attributes:
         S: by body, columns of the motion subspace.
+        psi_dot: Ψ̇ = v_λ × S, how they move with the parent.
         v, a: spatial velocity and acceleration (gravity included, as the root's acceleration).
         inertia, force: composite inertia and force of the subtree beyond each joint.
         B: twice the composite Coriolis operator of the subtree.
@@ -109,7 +110,8 @@ class RootFrame(Generic[S]):
         coriolis: bool = False,
     ) -> None:
         self.tree = tree
-        self.S, self.v, self.a = tree.field([Motion]), tree.field(Motion), tree.field(Motion)
+        self.S, self.psi_dot = tree.field([Motion]), tree.field([Motion])
+        self.v, self.a = tree.field(Motion), tree.field(Motion)
         self.inertia, self.force, self.B = tree.field(RigidInertia), tree.field(Force), tree.field(CoriolisOperator)
         self.pose = tree.field(Transform)
         self.pose[tree.root] = Transform.identity()
@@ -122,12 +124,13 @@ class RootFrame(Generic[S]):
             self.inertia[i] = own = self.pose[i].rigid_back(i.inertia)
             if v is None:
                 continue
-            vJ = self._along(i, v)
-            self.v[i] = self.v[i.parent] + vJ
+            v_parent = self.v[i.parent]
+            self.psi_dot[i] = [v_parent.cross(S_i) for S_i in self.S[i]]
+            self.v[i] = v_parent + _along(i, self.S[i], v)
             if coriolis:
                 self.B[i] = CoriolisOperator.of_body(own, self.v[i])
             if a is not None:
-                self.a[i] = self.a[i.parent] + self._along(i, a) + self.v[i].cross(vJ)
+                self.a[i] = self.a[i.parent] + _along(i, self.S[i], a) + _along(i, self.psi_dot[i], v)  # v × S v = Ψ̇ v
                 self.force[i] = net_force(own, self.v[i], self.a[i])
                 if external is not None:
                     self.force[i] = self.force[i] - self.pose[i].force_back(external[i])
@@ -151,20 +154,25 @@ class RootFrame(Generic[S]):
         change, force = tree.field(Motion), tree.field(Force)
         change[tree.root], force[tree.root] = Motion.zero(), Force.zero()
         for i in tree.outward():
-            change[i] = change[i.parent] + self._along(i, x)
+            change[i] = change[i.parent] + _along(i, self.S[i], x)
             self.a[i] = self.a[i] + change[i]
             force[i] = Force.zero()
         for i in tree.inward():
-            beyond = force[i] + self.inertia[i].mul(self._along(i, x))  # of joint i and those beyond it
+            beyond = force[i]  # of joint i and those beyond it
+            for (dof, _), S_i in zip(i.columns, self.S[i], strict=True):
+                beyond = beyond + self.inertia[i].mul(S_i) * x[dof]
             self.force[i] = self.force[i] + beyond + self.inertia[i].mul(change[i.parent])
             force[i.parent] = force[i.parent] + beyond
 
     def subspace_rate(self, i: Body[S]) -> list[Motion]:
-        """Ṡ = v × S of each column of a joint."""
-        return [self.v[i].cross(column) for column in self.S[i]]
+        """Ṡ = v × S of each column of a joint; of a single one Ψ̇, for S × S = 0."""
+        columns = self.S[i]
+        return self.psi_dot[i] if len(columns) == 1 else [self.v[i].cross(S_i) for S_i in columns]
 
-    def _along(self, i: Body[S], x: Vector[S]) -> Motion:
-        total = Motion.zero()
-        for (dof, _), column in zip(i.columns, self.S[i], strict=True):
-            total = total + column * x[dof]
-        return total
+
+def _along(i: Body[S], columns: Sequence[Motion], x: Vector[S]) -> Motion:
+    """The columns of a joint times its part of ``x``."""
+    total = Motion.zero()
+    for (dof, _), column in zip(i.columns, columns, strict=True):
+        total = total + column * x[dof]
+    return total

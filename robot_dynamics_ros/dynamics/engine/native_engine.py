@@ -61,7 +61,7 @@ class NativeEngine(Engine):
             if loops:
                 source = loop_module(self._arguments, program, vector_width())
                 return compile_module(source, schedule=True)
-            return compile_module(kernel_module(self._arguments, trace(model, name, options).outputs))
+            return compile_module(kernel_module(self._arguments, trace(model, name, options).outputs, vector_width()))
 
         self._library = cached_library(cache_key(model, name, options, self.backend), make)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))

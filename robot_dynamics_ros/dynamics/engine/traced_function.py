@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
-from robot_dynamics_ros.dynamics.engine.codegen.native import library_of
+from robot_dynamics_ros.dynamics.engine.codegen.native import library_of, vector_width
 
 Shape = tuple[int, ...]
 
@@ -36,7 +36,7 @@ class TracedFunction:
     def __init__(self, inputs: Mapping[str, Shape], outputs: Sequence[Sequence[Expr]]) -> None:
         arguments = [ArrayArgument(shape) for shape in inputs.values()]
         arguments += [ArrayArgument((len(output),), output=True) for output in outputs]
-        self._library = library_of(callee_module(arguments, outputs))
+        self._library = library_of(callee_module(arguments, outputs, vector_width()))
 
     def callee(self) -> tuple[int, list[np.ndarray]]:
         """See :meth:`~robot_dynamics_ros.dynamics.engine.native_engine.NativeEngine.callee`."""

@@ -10,23 +10,30 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_functio
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, trig_nodes
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
+ANGLES = 4
+"""Sines and cosines of one state that are computed side by side, at most."""
+
 
 def pointers(arguments: Sequence[ArrayArgument]) -> str:
     """The parameter list of a kernel's pointers."""
     return ", ".join(f"ptr %p{k}" for k in range(len(arguments)))
 
 
-def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
+def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
     """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the call wrapper.
 
     Leaves are keyed (input number, flat index).  Output arrays are the arguments marked so, in order.
+
+    Args:
+        width: doubles that a vector register holds.
     """
-    return "\n".join([callee_module(arguments, outputs), python_wrapper(arguments)])
+    return "\n".join([callee_module(arguments, outputs, width), python_wrapper(arguments)])
 
 
-def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
+def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
     """The same without the call wrapper: for compiled code to call."""
-    return "\n".join([DECLARATIONS, _single(Emitter(1), arguments, outputs), batch_function(arguments)])
+    single = _single(Emitter(1), arguments, outputs, min(ANGLES, width))
+    return "\n".join([DECLARATIONS, Emitter(min(ANGLES, width)).declarations, single, batch_function(arguments)])
 
 
 def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
@@ -40,7 +47,7 @@ def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[E
     return "\n".join(parts)
 
 
-def _single(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]) -> str:
+def _single(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
     flat = [x for output in outputs for x in output]
     nodes = reachable(flat)
     angles = angles_of(flat)
@@ -50,12 +57,17 @@ def _single(e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Se
         address = e.put(f"getelementptr inbounds double, ptr %p{number}, i64 {index}")
         return e.put(f"load double, ptr {address}, align 8")
 
+    e.emit([x for x in nodes if x.op == "leaf"], load)  # an output may be an input's array
     e.emit(reachable(angles), load)
-    e.trigonometry(angles, nodes, "near", "far", "ready")
-    e.emit(nodes, load)
+    e.trigonometry(angles, nodes, ("near", "far", "ready"), width)
+    places: dict[int, list[str]] = {}
     for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
         for index, node in enumerate(output):
-            address = e.put(f"getelementptr inbounds double, ptr %p{k}, i64 {index}")
+            places.setdefault(node.id, []).append(f"ptr %p{k}, i64 {index}")
+    for node in nodes:  # a result is stored as soon as it is there: to the end it would be kept on the stack
+        e.emit([node], load)
+        for place in places.get(node.id, ()):
+            address = e.put(f"getelementptr inbounds double, {place}")
             e.lines.append(f"  store double {e.text(node)}, ptr {address}, align 8")
     return "\n".join(
         [f"define internal void @single({pointers(arguments)}) nounwind {{", "entry:", *e.lines, "  ret void", "}"]

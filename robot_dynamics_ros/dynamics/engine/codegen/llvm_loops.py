@@ -187,7 +187,7 @@ class LoopWriter(Flow):
         e.emit(reachable(angles), load)
         if angles:
             labels = [self.fresh(w) for w in ("near", "far", "ready")]
-            e.trigonometry(angles, outer, *labels)
+            e.trigonometry(angles, outer, labels)
             self.label = labels[-1]
         e.emit(outer, load)
         for loop in block.loops:

@@ -83,7 +83,7 @@ class Emitter:
 
     @property
     def declarations(self) -> str:
-        """Intrinsics on this emitter's type."""
+        """Intrinsics on this emitter's type, which a module declares besides :data:`DECLARATIONS`."""
         if self.width == 1:
             return ""
         return "".join(
@@ -211,17 +211,30 @@ class Emitter:
         cosine = self.put(f"select {flag} {odd}, {self.type} {s}, {self.type} {c}")
         return self._signed(sine, k, 0), self._signed(cosine, k, 1)
 
-    def trigonometry(self, angles: Sequence[Expr], nodes: Sequence[Expr], near: str, far: str, ready: str) -> None:
+    def trigonometry(
+        self, angles: Sequence[Expr], nodes: Sequence[Expr], labels: Sequence[str], width: int = 1
+    ) -> None:
         """Sines and cosines among ``nodes`` of plain angles, of one state: inline, or by the C library where one is too large.
 
         Args:
-            near, far, ready: labels of the blocks; the last is left open.
+            labels: of three blocks: near, far, ready; the last is left open.
+            width: angles that are computed side by side.
         """
+        near, far, ready = labels
         if not angles:
             return
         names = [self.text(x) for x in angles]
-        self.lines.append(f"  br i1 {self.within_limit(names)}, label %{near}, label %{far}\n{near}:")
-        small = [self.sine_cosine(x) for x in names]
+        groups = [names[k : k + width] for k in range(0, len(names), width)]
+        emitters = [Emitter(width if len(group) > 1 else 1, f"{near}_{k}_") for k, group in enumerate(groups)]
+        for e in emitters:
+            e.lines = self.lines
+        packed = [e.packed(group) for e, group in zip(emitters, groups, strict=True)]
+        flags = [e.within_limit([x]) for e, x in zip(emitters, packed, strict=True)]
+        while len(flags) > 1:
+            flags = [self.put(f"and i1 {flags[0]}, {flags[1]}"), *flags[2:]]
+        self.lines.append(f"  br i1 {flags[0]}, label %{near}, label %{far}\n{near}:")
+        pairs = [(e, e.sine_cosine(x), len(group)) for e, x, group in zip(emitters, packed, groups, strict=True)]
+        small = [[e.lane(value, k) for value in pair] for e, pair, count in pairs for k in range(count)]
         self.lines.append(f"  br label %{ready}\n{far}:")
         large = [[self.put(f"call double @{op}(double {x})") for op in ("sin", "cos")] for x in names]
         self.lines.append(f"  br label %{ready}\n{ready}:")
@@ -230,6 +243,20 @@ class Emitter:
             for op, a, b in zip(("sin", "cos"), inline, library, strict=True):
                 if op in trig[x.id]:
                     self.names[trig[x.id][op].id] = self.put(f"phi double [ {a}, %{near} ], [ {b}, %{far} ]")
+
+    def packed(self, values: Sequence[str]) -> str:
+        """Doubles side by side, the last one again in lanes that are left; one double as it is."""
+        if self.width == 1:
+            return values[0]
+        result = "undef"
+        for lane in range(self.width):
+            value = values[min(lane, len(values) - 1)]
+            result = self.put(f"insertelement {self.type} {result}, double {value}, i32 {lane}")
+        return result
+
+    def lane(self, value: str, k: int) -> str:
+        """One of the doubles of a value."""
+        return value if self.width == 1 else self.put(f"extractelement {self.type} {value}, i32 {k}")
 
     def _signed(self, value: str, k: str, shift: int) -> str:
         """``value`` negated in the quadrants where bit 1 of k + shift is set."""

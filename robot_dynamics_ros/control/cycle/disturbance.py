@@ -75,11 +75,11 @@ FREE = 400.0
 MOST_PULSE = 0.25
 """Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
 MOVING = 0.05
-"""rad/s, from which on the effort has overcome friction."""
-STRIBECK = 0.3
-"""Share of it by which friction may grow as a joint that has moved stops."""
+"""rad/s; a joint that moved as fast had its friction overcome."""
+STOPPING = 0.3
+"""Share of the largest friction by which its friction may grow as it stops."""
 OWED = 1e-3
-"""rad that the effort would have moved a joint of which no digit of the position changes: it is dead, or held."""
+"""rad that its effort must have moved a joint of which no digit of the position has changed: its encoder is dead, or its brake closed."""
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
@@ -168,7 +168,7 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         return False
     friction = max(MOST_FRICTION * p.effort_size[i], 2.0 * p.dry[i])
     if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > MOVING * p.scale[i]:
-        friction = STRIBECK * friction
+        friction = STOPPING * friction
     own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
     whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
     if own * whole <= 0.0 or p.blending[0] != 0:

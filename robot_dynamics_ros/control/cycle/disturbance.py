@@ -182,7 +182,7 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
 
 
 def beyond_friction(drive: float, then: float, friction: float) -> float:
-    """What of a drive friction cannot hold, on a joint that stood under the drive ``then`` and may stand under none."""
+    """The part of a drive that friction cannot hold, on a joint that stood under the drive ``then`` and may stand under none."""
     return drive - min(max(drive, min(then, 0.0) - friction), max(then, 0.0) + friction)
 
 

@@ -267,7 +267,8 @@ class CycleRunner:
                 timeout = self.options.state_timeout
                 return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
             case verdict_of.FROZEN:
-                return f"{joint} stands still at {position:.4g} with a velocity of {speed:.4g}: is its encoder dead?"
+                at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {p.previous[i]:.4g}"
+                return f"{joint} stands still at {at}: is its encoder dead, or its brake closed?"
             case verdict_of.CLOCKS:
                 return Reason.CLOCKS.words
         return ""

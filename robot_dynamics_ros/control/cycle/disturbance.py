@@ -79,7 +79,7 @@ MOVING = 0.05
 STOPPING = 0.3
 """Share of the largest friction by which its friction may grow as it stops."""
 OWED = 1e-3
-"""rad that its effort must have moved a joint of which no digit of the position has changed: its encoder is dead, or its brake closed."""
+"""rad that its effort must have moved a joint of which no digit of the position has changed: its encoder is dead, its brake closed, or its way blocked."""
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:

@@ -106,46 +106,6 @@ def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_s
     assert not controller.fault
 
 
-@pytest.mark.parametrize("cycles", [5, 10])
-def test_states_that_are_repeated_with_new_stamps_are_no_dead_encoders(arm, cycles):
-    """A driver that reads its encoders at 100 or 50 Hz and publishes at 500 Hz; from 42 Hz on down the arm swings."""
-    count, last = 0, None
-
-    def told(q, v):
-        nonlocal count, last
-        if count % cycles == 0:
-            last = q, v
-        count += 1
-        return last
-
-    controller = rd.JointController(arm)
-    moved_by_mujoco(arm, controller, 2.5, told)
-    assert not controller.fault
-
-
-@pytest.mark.parametrize("quantum", [0.0, 4e-4])
-def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
-    """Unmentioned friction of 0.12 of the effort limits, in a simulation in which a stuck joint does not move in any digit."""
-    arm = rd.load_robot("six_axis")
-    friction = dict(zip(arm.joint_names, 0.12 * arm.effort_limit, strict=True))
-    plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=2e-3)
-    control, start = rd.JointController(arm), mid(arm)
-    plant.reset(start)
-    told = start.copy()
-    t, stuck = 1_000_000_000, 0
-    control.activate(t - 1, told, np.zeros(6))
-    for goal in (start + 0.3, start, start + 0.3):  # friction has to be overcome both ways
-        control.accept_trajectory(rd.plan_move(arm, told, goal, duration=1.5), t)
-        for _ in range(1000):
-            plant.step(control.update(t, told, plant.v))
-            t += 2_000_000
-            stuck += int((plant.v == 0.0).sum())
-            told = np.round(plant.q / quantum) * quantum if quantum else plant.q.copy()
-    assert not control.fault
-    assert stuck > 1000
-    assert np.abs(plant.q - goal).max() < 0.01
-
-
 def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
     """Friction of 0.4 of the limits, which nobody planned for: one joint cannot follow, and throws the other."""
     arm = rd.load_robot("two_link")

@@ -478,19 +478,6 @@ MORE_CONTROLLER_FAULTS = (
             ("those of an arm that takes efforts with the wrong sign", lambda s: s.obey(-1.0), "fault"),
         )
     ),
-    *(
-        Fault(
-            STATE + f"position and velocity of the {which} joint are dead in a motion",
-            lambda s, told=told: s.obey(1.0, told=told, goal=Q + 0.8),
-            "safe command, deactivates itself",
-            "frozen_joint",
-            "activate",
-        )
-        for which, told in (
-            ("first", lambda q, v: ([Q[0], q[1]], [0.0, v[1]])),
-            ("last", lambda q, v: ([q[0], Q[1]], [v[0], 0.0])),
-        )
-    ),
     Fault(
         STATE + "a speed far above the limit",
         lambda s: s.swing(2.0 * float(s.model.velocity_limit.max())),

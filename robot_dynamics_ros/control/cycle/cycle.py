@@ -6,7 +6,7 @@
 | arrival: finite, in order, possible | ``arrival`` | drop the state; start afresh |
 | reference, errors, tolerances | ``reference`` | a piece or a goal is due; a tolerance is violated |
 | integral of the error, control law | ``law`` | call a law that is written in Python |
-| feedback and rejection for a robot that differs from its description | ``disturbance`` | a joint does not move |
+| feedback and rejection for a robot that differs from its description | ``disturbance`` | |
 | efforts of the trajectory and of known wrenches, blending | ``law`` | |
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
@@ -49,11 +49,10 @@ def cycle(p: CycleMemory, step: int) -> int:
         verdict = follow_and_decide(p)
     if verdict == DONE and step <= BLEND:
         if p.robust[0] == 1 and effort_is_finite(p):  # or it would learn of it
-            verdict = reject_disturbances(p)
-        if verdict == DONE:
-            add_efforts(p)
-            blend(p)
-            verdict = limit(p)
+            reject_disturbances(p)
+        add_efforts(p)
+        blend(p)
+        verdict = limit(p)
         if verdict == DONE:
             finish(p)
     if verdict != DONE:

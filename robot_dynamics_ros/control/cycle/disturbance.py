@@ -17,7 +17,6 @@ from math import exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN
 
 TURN = 6.283185307179586
 MARGIN = 0.28
@@ -74,12 +73,6 @@ FREE = 400.0
 """1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
 MOST_PULSE = 0.25
 """Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
-MOVING = 0.05
-"""rad/s; a joint that moved as fast had its friction overcome."""
-STOPPING = 0.3
-"""Share of the largest friction by which its friction may grow as it stops."""
-OWED = 1e-3
-"""rad that its effort must have moved a joint of which no digit of the position has changed: its encoder is dead, its brake closed, or its way blocked."""
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
@@ -91,11 +84,8 @@ def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) 
         p.largest_rejected[i] = rejected_effort * p.effort_size[i]
 
 
-def reject_disturbances(p: CycleMemory) -> int:
-    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback.
-
-    FROZEN: a joint does not move at all under an effort that must move it; ``bad_joint``.
-    """
+def reject_disturbances(p: CycleMemory) -> None:
+    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback."""
     dt = p.dt[0]
     if p.own_law[0] == 1:
         p.inverse_dynamics(p.q, p.v, p.a, p.motion)
@@ -105,10 +95,6 @@ def reject_disturbances(p: CycleMemory) -> int:
         begin_rejection(p)
     p.mass_matrix(p.q, p.inertia)
     if dt > 0.0:
-        for i in range(p.nv):
-            if p.commanded[i] == 1 and is_unmoved(p, i, dt):
-                p.bad_joint[0] = i
-                return FROZEN
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
@@ -150,40 +136,6 @@ def reject_disturbances(p: CycleMemory) -> int:
         elif pulse < 0.0:
             described = described - p.dry[i]
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * described
-        p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
-        p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
-    return DONE
-
-
-def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
-    """Whether the effort since the position of joint ``i`` last changed in any digit must have moved it.
-
-    Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
-    The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
-    """
-    cut = p.asked[i] - p.previous[i]
-    if p.q[i] != p.position_before[i]:
-        p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
-        p.owed[0, i], p.owed[1, i], p.owed[2, i] = 0.0, 0.0, p.velocity[i]
-        return False
-    friction = max(MOST_FRICTION * p.effort_size[i], 2.0 * p.dry[i])
-    if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > MOVING * p.scale[i]:
-        friction = STOPPING * friction
-    own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
-    whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
-    if own * whole <= 0.0 or p.blending[0] != 0:
-        p.owed[0, i] = 0.0
-        return False
-    if abs(whole) < abs(own):
-        own = whole
-    p.owed[0, i] = p.owed[0, i] + own / (p.inertia[i, i] + p.largest_rotor[i]) * dt
-    p.owed[1, i] = p.owed[1, i] + p.owed[0, i] * dt
-    return abs(p.owed[1, i]) > OWED * p.scale[i]
-
-
-def beyond_friction(drive: float, then: float, friction: float) -> float:
-    """The part of a drive that friction cannot hold, on a joint that stood under the drive ``then`` and may stand under none."""
-    return drive - min(max(drive, min(then, 0.0) - friction), max(then, 0.0) + friction)
 
 
 def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
@@ -213,10 +165,6 @@ def begin_rejection(p: CycleMemory) -> None:
         p.stuck[i] = 0.0
         p.pulse[i] = 0.0
         p.nominal[i] = p.previous[i]
-        for k in range(4):
-            p.drive[k, i] = 0.0
-        for k in range(3):
-            p.owed[k, i] = 0.0
         for k in range(5):
             p.passed[k, i] = 0.0
         for k in range(PAST):

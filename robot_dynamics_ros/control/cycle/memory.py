@@ -96,12 +96,6 @@ class RejectionMemory(Declared):
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
-    drive: Matrix = numbers(
-        4, "nv", unit="N m or N", meaning="effort beyond two balances of the joint; as it last moved"
-    )
-    owed: Matrix = numbers(
-        3, "nv", meaning="speed and way that it would have given a joint that shows none; velocity before"
-    )
     moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
 
 

@@ -267,8 +267,7 @@ class CycleRunner:
                 timeout = self.options.state_timeout
                 return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
             case verdict_of.FROZEN:
-                at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {p.previous[i]:.4g}"
-                return f"{joint} stands still at {at}: is its encoder dead, its brake closed, or its way blocked?"
+                return f"{joint} stands still at {position:.4g} with a velocity of {speed:.4g}: is its encoder dead?"
             case verdict_of.CLOCKS:
                 return Reason.CLOCKS.words
         return ""

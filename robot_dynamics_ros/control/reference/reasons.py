@@ -51,7 +51,7 @@ class Reason(enum.IntEnum):
         "a joint is far beyond its position limits: wrong sign or unit in the driver, or another joint's position"
     )
     LOST = "the joint state jumped in motion, and none that follows on the last good one came: another unit or sign, or an encoder"
-    FROZEN = "the position of a joint stands still although its velocity or its effort says that it moves: a dead encoder, a closed brake, or something in its way"
+    FROZEN = "the position of a joint stands still although its velocity says that it moves: a dead encoder"
     CLOCKS = "the time of joint states runs back again and again: two publishers with clocks that differ, or a recording that is played back"
 
 

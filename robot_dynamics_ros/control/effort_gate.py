@@ -63,7 +63,8 @@ class GateSettings:
         n = len(np.atleast_1d(self.effort_limit))
         for name in ("effort_limit", "effort_rate", "velocity_limit", "braking"):
             bounded, value = name in ("effort_limit", "braking"), getattr(self, name)
-            array = per_joint(value, n, f"effort gate, {name}", infinite=not bounded, remedy="Give one for each joint.")
+            remedy = "Give one for each joint" + (", also where the description has none." if bounded else ".")
+            array = per_joint(value, n, f"effort gate, {name}", infinite=not bounded, remedy=remedy)
             object.__setattr__(self, name, array)
         for name in ("command_timeout", "state_timeout"):
             value = getattr(self, name)

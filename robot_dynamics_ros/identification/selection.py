@@ -163,7 +163,7 @@ def select_effects(
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
     least = data.use.sum(axis=0) * (LEAST * trials.scale) ** 2
     if coulomb and allowed:
-        _choose_directions(trials, candidates, chosen, forms, first, least, "presliding" in allowed, tell)
+        _choose_directions(trials, candidates, chosen, forms, first, "presliding" in allowed, tell)
 
     directions, known_columns = np.zeros_like(motion.v), plain
     if coulomb:
@@ -246,7 +246,6 @@ def _choose_directions(
     chosen: list[list[int]],
     forms: list[JointEffects],
     first: int,
-    least: Array,
     may_slide: bool,
     tell: Tell,
 ) -> None:

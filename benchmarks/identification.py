@@ -14,6 +14,9 @@ velocities and accelerations are central differences of the filtered positions. 
 - plain least squares for base parameters, Coulomb and viscous friction and offset, from the filtered rows; the same with a
   rotor on every joint.
 
+The same with the recorded velocities: all rows have these, filtered, earlier by as much as they are late beside the positions
+in the training rows, and their central differences as accelerations.  Stamps that are wrong cost accelerations much less then.
+
 The same with the log's times repaired (:meth:`Recording.repaired`), as ``robot_dynamics identify`` does by default: the
 logger polled at a rate of its own.
 
@@ -60,11 +63,11 @@ def without_hand(path: Path, gravity: float = 9.81) -> rd.RobotModel:
         return rd.load_urdf(ElementTree.tostring(root, encoding="unicode"), gravity=(0.0, 0.0, -gravity))
 
 
-def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times (n,), positions and efforts (n, 7)."""
+def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Times (n,), positions, velocities and efforts (n, 7)."""
     t = np.loadtxt(folder / LOG.format("time"))
-    q, effort = (np.loadtxt(folder / LOG.format(name)).reshape(-1, 7) for name in ("positions", "torques"))
-    return t, q, effort
+    q, v, effort = (np.loadtxt(folder / LOG.format(x)).reshape(-1, 7) for x in ("positions", "velocity", "torques"))
+    return t, q, v, effort
 
 
 def expression(path: Path, q: np.ndarray) -> np.ndarray:
@@ -127,16 +130,20 @@ class PublishedModel:
         return self._rigid(q, a) + velocity + sigmoid(v) - sigmoid(0.0 * v)
 
 
-def filtered(t: np.ndarray, q: np.ndarray, effort: np.ndarray) -> tuple[np.ndarray, ...]:
+def filtered(t: np.ndarray, q: np.ndarray, effort: np.ndarray, v: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
     """Position, velocity, acceleration and effort on a grid of 1 ms, low-passed."""
     grid = np.arange(t[0], t[-1], STEP)
     b, a = butter(4, 2.0 * CUTOFF * STEP)
 
-    def smooth(x: np.ndarray) -> np.ndarray:
-        return filtfilt(b, a, np.stack([np.interp(grid, t, x[:, i]) for i in range(x.shape[1])], axis=1), axis=0)
+    def smooth(x: np.ndarray, late: float = 0.0) -> np.ndarray:
+        return filtfilt(b, a, np.stack([np.interp(grid + late, t, x[:, i]) for i in range(x.shape[1])], axis=1), axis=0)
 
     position = smooth(q)
     velocity = np.gradient(position, STEP, axis=0)
+    if v is not None:
+        read, training = smooth(v), slice(round(EDGE / STEP), int(SHARE * len(grid)))
+        rate, missing = (x[training].ravel() for x in (np.gradient(read, STEP, axis=0), velocity - read))
+        velocity = smooth(v, late=float(rate @ missing / (rate @ rate)))
     return position, velocity, np.gradient(velocity, STEP, axis=0), smooth(effort)
 
 
@@ -195,15 +202,20 @@ def memory() -> float:
 
 
 def compare(
-    arm: rd.RobotModel, published: PublishedModel, t: np.ndarray, q: np.ndarray, effort: np.ndarray
+    arm: rd.RobotModel,
+    published: PublishedModel,
+    t: np.ndarray,
+    q: np.ndarray,
+    effort: np.ndarray,
+    v: np.ndarray | None = None,
 ) -> tuple[tuple[np.ndarray, ...], dict[str, dict[str, list[float]]]]:
     """Identify the first rows and print what every model leaves of the last; these rows and figures are returned."""
     count = int(SHARE * len(t))
     forget_peak()
     clock = time.perf_counter()
-    found = identify(arm, t[:count], q[:count], effort[:count])
+    found = identify(arm, t[:count], q[:count], effort[:count], v=None if v is None else v[:count])
     took, used = time.perf_counter() - clock, memory()
-    rows = filtered(t, q, effort)
+    rows = filtered(t, q, effort, v)
     n, edge = len(rows[0]), round(EDGE / STEP)
     training, test = slice(edge, int(SHARE * n)), slice(int(SHARE * n), n - edge)
     last = tuple(x[test] for x in rows)
@@ -231,17 +243,20 @@ def main() -> int:
         return 0
     path = options.urdf or example("panda.urdf")
     arm = without_hand(path)
-    t, q, effort = recorded(options.folder)
+    t, q, v, effort = recorded(options.folder)
     published = PublishedModel(options.folder, without_hand(path, 9.80665))
     before = memory()
     print(f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; {before:.0f} MB before\n")
     print("times as recorded")
     (qt, vt, at, measured), as_recorded = compare(arm, published, t, q, effort)
+    print("\ntimes as recorded, with the recorded velocities")
+    _, with_velocities = compare(arm, published, t, q, effort, v)
     clock = time.perf_counter()
     repaired = Recording.of(arm, t, q, None, effort)
     print(f"\ntimes repaired ({time.perf_counter() - clock:.1f} s): {'; '.join(repaired.notes)}")
     _, on_repaired = compare(arm, published, repaired.t, repaired.q, repaired.effort)
-    write("identification", {"times as recorded": as_recorded, "times repaired": on_repaired})
+    figures = {"times as recorded": as_recorded, "with velocities": with_velocities, "times repaired": on_repaired}
+    write("identification", figures)
     print("\npoor data: the first seconds alone, what they do not show kept from the URDF")
     for seconds in (0.8, 1.5, 3.0, 6.0):
         few = int(np.searchsorted(t, seconds))

@@ -6,6 +6,9 @@ left out.  From the seventh curve on dashes tell curves apart.
 
 from __future__ import annotations
 
+import base64
+import html
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -107,6 +110,14 @@ def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
     if handles:
         where = {"loc": "outside lower center", "ncols": len(handles)} if below else {"loc": "outside right upper"}
         figure.legend(handles.values(), handles.keys(), frameon=False, **where)
+
+
+def as_html(figure: Figure, words: str) -> str:
+    """A figure as an image of an HTML page that needs no file; the figure is closed."""
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=80)
+    pyplot().close(figure)
+    return f'<img alt="{html.escape(words)}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
 
 
 def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:

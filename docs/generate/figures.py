@@ -706,6 +706,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "payload intervals": lambda: payload_intervals(),
     "real arm rms": lambda: real_arm("times as recorded", "rms, N m"),
     "real arm largest": lambda: real_arm("times as recorded", "largest, N m"),
+    "real arm velocities rms": lambda: real_arm("with velocities", "rms, N m"),
+    "real arm velocities largest": lambda: real_arm("with velocities", "largest, N m"),
     "real arm repaired rms": lambda: real_arm("times repaired", "rms, N m"),
     "real arm repaired largest": lambda: real_arm("times repaired", "largest, N m"),
     "other arms": other_arms,

@@ -46,12 +46,15 @@ def look(path: Path, browser: Browser) -> tuple[Image.Image | None, str]:
 def inspect(page: Page, browser: Browser) -> tuple[Image.Image, str]:
     """A picture of a page, and what is wrong with it: an error, graphics that are lost, a robot that is not in the picture."""
     paint = painter(page.client, WIDTH, HEIGHT, page.view_point(WIDTH / HEIGHT))
-    image = settled(paint, browser)
-    for view in page.views:  # the ground and the arrows stay: what changes is the robot
-        for name in view.nodes.bodies.default_layers:
-            view.nodes.bodies.layer(name, False)
-    page.client.flush()
-    without = paint()
+    settled(paint, browser)
+    pictures = []
+    for shown in (False, True):  # the ground and the arrows stay: what changes is the robot
+        for view in page.views:
+            for name in view.nodes.bodies.default_layers:
+                view.nodes.bodies.layer(name, shown)
+        page.client.flush()
+        pictures.append(settled(paint, browser))
+    without, image = pictures
     seen = (np.abs(image.astype(int) - without).sum(axis=2) > 30).sum()
     lost = browser.run("document.querySelector('canvas').getContext('webgl2').isContextLost()")
     faults = [*browser.errors[:1]]

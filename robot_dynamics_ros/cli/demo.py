@@ -23,6 +23,7 @@ from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.tour import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
@@ -180,24 +181,6 @@ def _short(value: object) -> str:
     return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
-def fixed_base(model: RobotModel) -> RobotModel:
-    """The model, if the demonstration can lead it.
-
-    Raises:
-        ArgumentError: nothing moves, or a joint has more than one degree of freedom.
-    """
-    several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
-    if several or not model.nv:
-        raise ArgumentError(
-            f"joint {several[0]!r} has {model.joint(several[0]).type.nv} degrees of freedom"
-            if several
-            else "nothing moves",
-            where=f"robot {model.name!r}",
-            remedy="The demonstration leads robots on a fixed base, with joints of one degree of freedom.",
-        )
-    return model
-
-
 def _loading_parameters(options: argparse.Namespace, model: RobotModel) -> list[str]:
     """Parameters with which both nodes load the same robot; their gravity is in the root link's frame."""
     gravity = (model.base.rotation.T @ model.gravity + 0.0).tolist()
@@ -215,7 +198,7 @@ def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[st
     """The robot, its model as the demonstration leads it, and parameter files of its arm's profile for the nodes."""
     if not options.arm:
         robot = load_named(options)
-        return robot, fixed_base(robot.model), {}
+        return robot, check_controllable(robot.model), {}
     profile = load_arm_profile(options.arm)
     files = write_parameter_files(profile, options.output, simulated=True)
     if options.robot == _DEFAULT:
@@ -223,7 +206,7 @@ def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[st
     elif options.robot.endswith(".xacro"):
         options.xacro_arguments = {**profile.description.arguments, **options.xacro_arguments}
     robot = load_named(options)
-    return robot, fixed_base(without_other_joints(robot.model, profile)), files
+    return robot, check_controllable(without_other_joints(robot.model, profile)), files
 
 
 def _parameter_files(node: str, path: Path | None, arm_files: Mapping[str, Path]) -> list[str]:

@@ -111,16 +111,13 @@ def load_model(options: argparse.Namespace) -> RobotModel:
     return load_named(options).model
 
 
-def load_named(options: argparse.Namespace, robot: str | None = None) -> NamedRobot:
+def load_named(options: argparse.Namespace) -> NamedRobot:
     """The robot of the options of :func:`add_robot`, and where it came from.
-
-    Args:
-        robot: instead of ``options.robot``.
 
     Raises:
         RobotDynamicsError: there is no such robot, it cannot be loaded, or an option does not fit it.
     """
-    text = options.robot if robot is None else robot
+    text = options.robot
     words = getattr(options, "xacro_arguments", {})
     path: Path | None = None
     source: str | bytes
@@ -204,8 +201,7 @@ def _standard_input() -> bytes:
         raise ArgumentError(
             "nothing is piped in", where="robot -", remedy="Pipe a URDF in: xacro arm.xacro | robot_dynamics info -"
         )
-    data: bytes = stream.read(MAX_BYTES + 1)
-    return data
+    return stream.read(MAX_BYTES + 1)
 
 
 def _with_payload(model: RobotModel, text: str) -> RobotModel:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 from robot_dynamics_ros.commissioning.arm import Record
 from robot_dynamics_ros.commissioning.findings import StepReport
 from robot_dynamics_ros.errors import BackendError
-from robot_dynamics_ros.figures import STYLE, curve, pyplot
+from robot_dynamics_ros.figures import STYLE, as_html, curve, pyplot
 from robot_dynamics_ros.identification.page import STYLE as PAGE_STYLE
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -86,10 +84,7 @@ def _picture(model: RobotModel, step: str, record: Record) -> str:
             axes[0].plot(t[::every] - t[0], (q[::every, i] - q[0, i]) * 1e3, label=name, **curve(i))
             axes[1].plot(t[::every] - t[0], u[::every, i], **curve(i))
         _label(axes)
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=80)
-    plt.close(figure)
-    return f'<img alt="motion of {step}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
+    return as_html(figure, f"motion of {step}")
 
 
 def _label(axes: Any) -> None:

@@ -53,14 +53,12 @@ class StandIn:
         self.plant.brakes = True
 
     def send(self, effort: Array) -> None:
-        """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
         self._command, self._silent = np.array(effort, dtype=np.float64), 0.0
 
     def begin(self) -> None:
         """Nothing waits here."""
 
     def hold(self) -> None:
-        """See :class:`~robot_dynamics_ros.commissioning.arm.Arm`."""
         self._silent = math.inf
 
     def read(self) -> ArmState | None:

@@ -76,8 +76,7 @@ def contact_wrench(
 
 def in_link_axes(pose: Array, f: Array) -> Array:
     """(6,) a wrench in world axes, in the axes of the link whose (4, 4) pose is given."""
-    wrench: Array = (f.reshape(2, 3) @ pose[:3, :3]).reshape(6)
-    return wrench
+    return (f.reshape(2, 3) @ pose[:3, :3]).reshape(6)
 
 
 class ContactEstimate:

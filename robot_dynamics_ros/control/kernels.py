@@ -65,8 +65,7 @@ class LinkKernels:
 
     def jacobian(self, q: Array, *out: Array) -> Array:
         """(6, n) Jacobian [angular; linear] of the link's origin in world axes."""
-        J: Array = self._at_point(q, self._origin, *out)
-        return J
+        return self._at_point(q, self._origin, *out)
 
 
 class _WrenchKernel:
@@ -190,13 +189,11 @@ class Kernels:
         Raises:
             UnknownNameError: the model has no such link.
         """
-        kernel: LinkKernels = self._get(LinkKernels, name)
-        return kernel
+        return self._get(LinkKernels, name)
 
     def joints(self, names: Sequence[str]) -> JointKernel:
         """The wrenches of some joints."""
-        kernel: JointKernel = self._get(JointKernel, tuple(names))
-        return kernel
+        return self._get(JointKernel, tuple(names))
 
     def balance(self, joint: str, observer: str) -> BalanceKernel:
         """The balance of wrenches of a joint's child link.
@@ -204,8 +201,7 @@ class Kernels:
         Raises:
             UnknownNameError: the model has no such observer.
         """
-        kernel: BalanceKernel = self._get(BalanceKernel, joint, observer)
-        return kernel
+        return self._get(BalanceKernel, joint, observer)
 
     def include(self, other: Kernels) -> None:
         """Make whatever ``other``, of the same robot with another payload, has and these do not.  Not for the cycle."""

@@ -262,6 +262,25 @@ def wrench_balance(
     Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics' inverse dynamics
     (Dumas, Aissaoui and de Guise 2004); fictitious forces as in any text on relative motion.
     """
+    number, expressed_in = balanced_link(model, link, expressed_in)
+    options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
+    link_number, frame = frame_of(model, observer, "observer")
+    options = (*options, ("link", number), ("observer", link_number))
+    if frame is not None:
+        options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
+    rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
+    parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
+    joint = link_tree(model).joint_of[number]
+    return WrenchBalance(link, joint, parts.pop("joint"), MappingProxyType(parts))
+
+
+def balanced_link(model: RobotModel, link: str, expressed_in: FrameLike) -> tuple[int, FrameLike]:
+    """Number of a link whose balance is asked for, and whose axes, ``"child"`` and ``"parent"`` by the link's name.
+
+    Raises:
+        ArgumentError: the root link.
+        UnknownNameError: no such link.
+    """
     number = model.link_index(link)
     if number == 0:
         raise ArgumentError(
@@ -270,18 +289,10 @@ def wrench_balance(
             got=link,
             remedy=f"Choose one of {', '.join(model.link_names[1:21])}.",
         )
-    links = link_tree(model)
-    own = {"child": link, "parent": model.link_names[links.parent[number]]}
+    own = {"child": link, "parent": model.link_names[link_tree(model).parent[number]]}
     if isinstance(expressed_in, str) and expressed_in not in model.link_names:
         expressed_in = own.get(expressed_in, expressed_in)
-    options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
-    link_number, frame = frame_of(model, observer, "observer")
-    options = (*options, ("link", number), ("observer", link_number))
-    if frame is not None:
-        options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
-    rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
-    parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
-    return WrenchBalance(link, links.joint_of[number], parts.pop("joint"), MappingProxyType(parts))
+    return number, expressed_in
 
 
 def wrench_on_link(

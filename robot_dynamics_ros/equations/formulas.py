@@ -217,8 +217,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         """The NumPy function that :meth:`python` writes."""
         space: dict[str, Any] = {}
         exec(compile(self.python("f"), f"<{self.title}>", "exec"), space)
-        evaluate: NumpyFunction = space["f"]
-        return evaluate
+        return space["f"]
 
     def c(self, name: str = "f") -> str:
         """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order of its comment."""
@@ -282,14 +281,11 @@ def check_offset(values: ArrayLike, where: str) -> list[float]:
     Raises:
         ArgumentError: they are not.
     """
-    import numpy as np
+    from robot_dynamics_ros.dynamics.engine.arguments import as_input
 
-    from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
-
-    done = np.asarray(as_input(values, (3,), where))
+    done = as_input(values, (3,), where)
     if done.shape != (3,):
         raise ArgumentError(f"expected three numbers, got shape {done.shape}", where=where, got=values)
-    check_finite(**{where: done})
     return [float(x) for x in done]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
-from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
+from robot_dynamics_ros.dynamics.wrenches import axes_and_point, balanced_link, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.formulas import External, Formulas, check_offset, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.numbers import Entry, fraction_of
@@ -101,18 +101,7 @@ class SymbolicQuantities(EquationTerms):
             ArgumentError: the root link, which no joint carries.
             ModelError: the mass properties of the link are part of those that symbols stand for.
         """
-        model = self.model
-        number = model.link_index(link)
-        if number == 0:
-            raise ArgumentError(
-                f"link {link!r} is the root: no joint carries it",
-                where="link",
-                got=link,
-                remedy="Name a link that a joint moves.",
-            )
-        own = {"child": link, "parent": model.link_names[link_tree(model).parent[number]]}
-        if isinstance(expressed_in, str) and expressed_in not in model.link_names:
-            expressed_in = own.get(expressed_in, expressed_in)
+        number, expressed_in = balanced_link(self.model, link, expressed_in)
         options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("observer",))
         loads, variables = self._external(external, options, inputs)
         options |= {"link": number} | self._observer(observer, inputs)

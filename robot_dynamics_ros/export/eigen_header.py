@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment
-from robot_dynamics_ros.export.c99_test import c_test
 from robot_dynamics_ros.export.functions import Argument, Request
 from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
 from robot_dynamics_ros.export.plan import Plan
@@ -15,10 +15,7 @@ def _matrix(argument: Argument) -> str:
     """The Eigen type of an array: fixed size, by rows where it is a matrix."""
     if not argument.shape:
         return "Scalar"
-    rows = argument.shape[0]
-    columns = 1
-    for size in argument.shape[1:]:
-        columns *= size
+    rows, columns = argument.shape[0], prod(argument.shape[1:])
     return f"Vector<{rows}>" if columns == 1 else f"Matrix<{rows}, {columns}>"
 
 
@@ -96,12 +93,7 @@ def _function(plan: Plan, request: Request) -> list[str]:
     return [*out, "}", ""]
 
 
-def eigen_test(plan: Plan, real: str) -> str:
-    """The program: every function with Eigen arguments, held to reference values."""
-    return c_test(plan, real, f"{plan.prefix}.hpp", _call)
-
-
-def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
+def eigen_call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
     """A call of a function in C++; arguments as for C."""
 
     def mapped(a: Argument, array: str, constant: str = "") -> str:

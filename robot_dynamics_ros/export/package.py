@@ -11,7 +11,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_cmake, c_test
-from robot_dynamics_ros.export.eigen_header import eigen_cmake, eigen_header, eigen_test
+from robot_dynamics_ros.export.eigen_header import eigen_call, eigen_cmake, eigen_header
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import ExportOptions, Plan, make_plan
@@ -117,7 +117,7 @@ def export_code(
     if language == "cpp":
         files |= {
             f"{plan.prefix}.hpp": eigen_header(plan, real),
-            f"{plan.prefix}_eigen_test.cpp": eigen_test(plan, real),
+            f"{plan.prefix}_eigen_test.cpp": c_test(plan, real, f"{plan.prefix}.hpp", eigen_call),
             "CMakeLists.txt": eigen_cmake(c_cmake(plan), plan),
         }
     return ExportedCode(files, plan)

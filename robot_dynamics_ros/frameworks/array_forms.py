@@ -113,8 +113,7 @@ def _bind(code: CodeType, xp: ModuleType) -> Evaluate:
     space: dict[str, Any] = {word: on_arrays(word) for word in ("sin", "cos", "sqrt")}
     space |= {word: extremum(word) for word in ("minimum", "maximum")}
     exec(code, space)
-    evaluate: Evaluate = space["evaluate"]
-    return evaluate
+    return space["evaluate"]
 
 
 def _full(xp: ModuleType, values: float | list[float], like: Tensor) -> Tensor:

@@ -76,7 +76,7 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
     The batch dimensions of all inputs must be the same.
     """
     shapes, program = record_loops(model, name, options, alike=True)
-    levels = _Levels(program.ints[: program.n, PARENT].tolist(), program.n)
+    levels = _Levels(program.ints[:, PARENT].tolist(), program.root)
     sizes = [int(np.prod(shape)) for _, shape in shapes.outputs]
 
     def function(*inputs: Array) -> list[Array]:
@@ -234,9 +234,9 @@ class _Loop:
         run, levels = self.run, self.run.levels
         ints, program = run.program.ints, run.program
         body = levels.body[level_numbers]
-        above = ints[body, PARENT]
+        above = np.minimum(ints[body, PARENT], program.n)
         read: dict[str, Array] = {
-            "parameters": jnp.asarray(program.params[body], run.dtype),
+            "parameters": jnp.asarray(program.params.T[body], run.dtype),
             "class": ints[body, CLASS],
         }
         if self.inward:
@@ -353,7 +353,7 @@ class _Loop:
                 continue
             number = location[1]
             classes = [k for k, stores in self.stores.items() if any(s.location == location for s in stores)]
-            bodies = np.flatnonzero(np.isin(ints[: run.n, CLASS], classes))
+            bodies = np.flatnonzero(np.isin(ints[:, CLASS], classes))
             if location[0] == "row":
                 index = 6 * ints[bodies, ROW] + location[2]
             else:

@@ -36,8 +36,8 @@ _WEAK = 3.0  # times what the model expects: efforts beyond that tell nothing ab
 _FAR = 0.3  # of a joint's usual efforts, that a parameter may well explain beyond the prior
 _CLEAR = 12.0  # logarithm of the likelihood ratio from which a hypothesis is believed
 _BETTER = 0.02  # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
-_TIMES = (0.1, 0.3, 3.0, 10.0)  # scales of one joint's efforts that are tried, and of all
-_TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
+_TIMES = (0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)  # scales of one joint's efforts that are tried, and of all
+_TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
 _LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighter
 _NAMED = 0.012  # s: less delay is usual
 _STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least,
@@ -125,7 +125,7 @@ class _JointProducts(NamedTuple):
 def _usual(rows: _Rows) -> Array:
     """(nv,) root mean square of the efforts."""
     usual = np.sqrt(np.mean(rows.effort**2, axis=0))
-    return np.maximum(usual, 1e-6 * max(float(usual.max()), 1e-12))
+    return np.maximum(usual, 1e-12 * max(float(usual.max()), 1e-12))
 
 
 class _Problem:
@@ -386,8 +386,8 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
 
 def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
     fit = problem.fit(problem.regressor(rows), rows)
-    # bodies that weigh next to nothing are farther from the prior than the distance says that the scores are made of
-    plainly, now = (max(math.log(float(np.min(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
+    # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
+    plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
     return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2)
 
 

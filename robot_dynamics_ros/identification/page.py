@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.errors import BackendError
-from robot_dynamics_ros.figures import pyplot
+from robot_dynamics_ros.figures import as_html
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.estimators import Estimates
 from robot_dynamics_ros.identification.findings import findings
@@ -60,12 +58,7 @@ def report_html(
             figure = draw()
         except BackendError as error:
             return f"<p>{html.escape(str(error))}</p>" if done == 1 else ""
-        data = io.BytesIO()
-        figure.savefig(data, format="png", dpi=80)
-        pyplot().close(figure)
-        return (
-            f'<img alt="{html.escape(words)}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
-        )
+        return as_html(figure, words)
 
     name = html.escape(result.prior.name)
     lines = [

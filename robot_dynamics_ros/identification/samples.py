@@ -26,6 +26,7 @@ from robot_dynamics_ros.recordings.smoothing import derivatives, require_increas
 from robot_dynamics_ros.workers import Workers, run_tasks
 
 _CHUNK = 1000
+_SLOWEST = 0.5  # s between two rows
 
 
 def _arrays(
@@ -96,6 +97,13 @@ class Motion:
         """
         t, q, effort, measured_velocity = _arrays(model.nv, t, q, effort, v)
         require_increasing(t)
+        step = float(np.median(np.diff(t)))
+        if step > _SLOWEST:
+            raise ArgumentError(
+                f"rows are {step:.3g} s apart",
+                where="t",
+                remedy="Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns.",
+            )
         if check is not None:
             check(t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)

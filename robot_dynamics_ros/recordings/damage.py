@@ -1,4 +1,4 @@
-"""Damage of single channels of a recording: spikes, values that are frozen, clipped or constant.
+"""Damage of single channels of a recording: spikes, jumps, values that are held, frozen, clipped or constant.
 
 Source: Hampel, *The influence curve and its role in robust estimation* (1974) (distance from the running median).
 """
@@ -21,6 +21,8 @@ _LONGEST = 2  # rows of a spike
 _FROZEN, _FEWEST = 0.2, 20  # s and rows
 _MOVES = 0.005  # of its range, by which a joint moves while its effort is frozen
 _JUMP = 4.0  # fast steps: by more a position jumps
+_FAST, _BESIDE = 10.0, 3  # times as fast as usual, and as the rows beside it, moves what jumps
+_REGULAR = 0.9  # of the values of a channel that is slower than the others are held alike long
 _AT_BOUND, _BAND, _TIMES = 0.01, 0.02, 3.0  # share of the rows, band of the range, times the rows of the band
 
 
@@ -40,9 +42,8 @@ def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
         away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
         usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
-        least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), 1e-6)
-        if noisy:  # of coarse values, one beside the usual ones is no spike
-            least = max(least, _LEVELS * float(np.min(np.diff(np.unique(column)), initial=np.inf)))
+        level = float(np.min(np.diff(np.unique(column)), initial=np.inf))  # one beside the usual ones is no spike
+        least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), _LEVELS * level, 1e-6)
         far = away > least
         if far.any() and far.mean() <= _MOST:
             for a, b in runs(far):
@@ -59,6 +60,38 @@ def _off_curve(x: Array, first: int, end: int) -> float:
     beside = np.array([k for k in (first - 2, first - 1, end, end + 1) if 0 <= k < len(x)])
     curve = np.polynomial.polynomial.polyfit(beside - first, x[beside], len(beside) - 1)
     return float(np.abs(x[rows] - np.polynomial.polynomial.polyval(rows - first, curve)).max())
+
+
+def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
+    """(n − 1, m) whether positions (n, m) jump from a row to the next: another recording begins, or an angle is wrapped."""
+    out = np.zeros((max(len(q) - 1, 0), q.shape[1]), dtype=bool)
+    if len(q) < _FEWEST:
+        return out
+    steps = np.diff(t)
+    speeds = np.abs(np.diff(q, axis=0)) / np.maximum(steps, max(float(np.median(steps)), 1e-9))[:, None]
+    for j, speed in enumerate(speeds.T):
+        usual = float(np.quantile(speed[speed > 0.0], 0.99)) if speed.any() else np.inf
+        for k in np.flatnonzero(speed > _FAST * usual):
+            beside = np.r_[speed[max(k - _BESIDE, 0) : k], speed[k + 1 : k + 1 + _BESIDE]]
+            out[k, j] = speed[k] > _FAST * float(beside.max())
+    return out
+
+
+def held(t: Array, x: Array) -> NDArray[np.bool_]:
+    """(n, m) values that repeat the one before, in channels (n, m) that come at a lower rate than the rows."""
+    out = np.zeros(x.shape, dtype=bool)
+    for j, column in enumerate(x.T if len(x) >= _FEWEST else ()):
+        new = np.flatnonzero(np.r_[True, np.diff(column) != 0.0])
+        lengths = np.diff(np.r_[new, len(column)])
+        usual = float(np.median(lengths))
+        level = float(np.min(np.diff(np.unique(column)), initial=np.inf))
+        steps = np.abs(np.diff(column[new]))
+        regular = len(new) >= _FEWEST and (np.abs(lengths - usual) <= 1.0).mean() > _REGULAR
+        if usual >= 2.0 and regular and np.median(steps) > _LEVELS * level:  # a coarse sensor changes by single levels
+            out[:, j] = np.repeat(lengths <= usual + 1.0, lengths)
+            out[new, j] = False
+    out[1:] &= (np.diff(t) > 0.0)[:, None]
+    return out
 
 
 def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.read_bag import Stamped, messages_on, stamp_of
-from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, open_table
+from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, number_in, open_table
 from robot_dynamics_ros.recordings.recording import in_seconds
 from robot_dynamics_ros.recordings.write import coordinate_names
 
@@ -107,7 +107,7 @@ def _numbers(lines: Iterable[list[str]], places: list[int]) -> list[list[float]]
     rows = []
     for cells in lines:
         try:
-            row = [float(cells[k]) if k >= 0 else 0.0 for k in places]
+            row = [number_in(cells[k]) if k >= 0 else 0.0 for k in places]
         except (ValueError, IndexError):
             continue
         if np.isfinite(row).all():

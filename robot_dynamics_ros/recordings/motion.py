@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,21 +98,23 @@ def smooth_motion(
     parts = tuple(segments(t, bridge))
     x = derivatives(t, q, window=samples, order=order, up_to=2, bridge=bridge)
     notes: list[str] = []
-    by_velocity = None
+    by_velocity, remaining, gains = None, q - x[0], _gains(step, samples, order)[1:]
     if v is not None and velocity != "positions":
-        by_velocity = derivatives(t, v, window=samples, order=order, up_to=1, bridge=bridge)
-        if velocity == "auto":
-            why = _worse(model, t, q, v, x, by_velocity, step, samples, order)
-            if why:
-                by_velocity = None
-                notes.append(f"recorded velocities are not used: {why}")
+        polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
+        late = _lateness(x, polynomials, step, samples) if velocity == "auto" else 0.0
+        by_velocity = _earlier(polynomials, late)
+        noise = np.stack([v - polynomials[0], remaining])
+        own = _gains(step, samples, order, late)[:2]
+        why = _worse(model, x, by_velocity, noise, (own[1], gains[1]), step) if velocity == "auto" else ""
+        if why:
+            by_velocity = None
+            notes.append(f"recorded velocities are not used: {why}")
+        else:
+            remaining, gains = noise[0], own
+            if late:
+                notes.append(f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier")
     out = x if by_velocity is None else np.stack([x[0], *by_velocity])
-    good = np.zeros(n, dtype=bool)
-    for part in parts:
-        length = part.stop - part.start
-        edge = min(samples, length) // _EDGE
-        good[part.start + edge : part.stop - edge] = True
-    good &= np.isfinite(out).all(axis=(0, 2))
+    good = _away_from_edges(parts, samples, n) & np.isfinite(out).all(axis=(0, 2))
     return SmoothMotion(
         out[0],
         out[1],
@@ -122,57 +125,90 @@ def smooth_motion(
         samples * step,
         samples,
         "positions" if by_velocity is None else "recorded",
-        *_errors(q if by_velocity is None else v, out, good, by_velocity is not None, step, samples, order),
+        *_errors(remaining, good, gains, max(samples - order - 1, 1) / samples),
         tuple(notes),
     )
 
 
-def _errors(
-    recorded: Array | None, out: Array, good: np.ndarray, velocities: bool, step: float, samples: int, order: int
-) -> tuple[Array, Array]:
-    """(nv,) each: standard errors of velocity and acceleration."""
-    assert recorded is not None
+def _away_from_edges(parts: tuple[slice, ...], samples: int, n: int) -> np.ndarray:
+    """(n,) bool: whether a row is no nearer to an end of its part than a share of the polynomials' length."""
+    inside = np.zeros(n, dtype=bool)
+    for part in parts:
+        edge = min(samples, part.stop - part.start) // _EDGE
+        inside[part.start + edge : part.stop - edge] = True
+    return inside
+
+
+def _errors(remaining: Array, good: np.ndarray, gains: tuple[float, float], free: float) -> tuple[Array, Array]:
+    """(nv,) each: standard errors of velocity and acceleration.
+
+    Args:
+        remaining: (n, nv) what polynomials leave of positions or velocities.
+        gains: what they make of its noise.
+        free: share of the samples of a polynomial beyond its parameters.
+    """
     if not good.any():
-        return np.full(recorded.shape[1], np.nan), np.full(recorded.shape[1], np.nan)
-    free = max(samples - order - 1, 1) / samples
-    noise = np.sqrt(np.mean((recorded[good] - out[1 if velocities else 0, good]) ** 2, axis=0) / free)
-    gain = _gains(step, samples, order)
-    return (gain[0] * noise, gain[1] * noise) if velocities else (gain[1] * noise, gain[2] * noise)
+        return np.full(remaining.shape[1], np.nan), np.full(remaining.shape[1], np.nan)
+    noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)
+    return gains[0] * noise, gains[1] * noise
 
 
-def _gains(step: float, samples: int, order: int) -> tuple[float, float, float]:
-    """Standard errors of value, first and second derivative in the middle of the polynomial, of white noise of one."""
-    centre = (np.arange(samples) - samples // 2) * step
-    P = np.linalg.pinv((centre / centre[-1])[:, None] ** np.arange(order + 1))
+def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
+    """Standard errors of value, first and second derivative of the polynomial ``late`` s after its middle, of white noise of
+    one."""
+    apart = (np.arange(samples) - samples // 2) * step - late
+    scale = float(np.abs(apart).max())
+    P = np.linalg.pinv((apart / scale)[:, None] ** np.arange(order + 1))
     size = [float(np.linalg.norm(row)) for row in P] + [0.0, 0.0]
-    return size[0], size[1] / centre[-1], 2.0 * size[2] / centre[-1] ** 2 if order > 1 else 0.0
+    return size[0], size[1] / scale, 2.0 * size[2] / scale**2 if order > 1 else 0.0
 
 
-def _worse(
-    model: RobotModel, t: Array, q: Array, v: Array, x: Array, y: Array, step: float, samples: int, order: int
-) -> str:
-    """Why recorded velocities are worse than the derivatives of positions; empty if they are not."""
+def _against_positions(x: Array, v: Array) -> tuple[Array, Array]:
+    """(nv,) each: times as fast, and s by how much later, a joint moves by velocities (n, nv) than by positions and their
+    derivatives ``x`` (3, n, nv); NaN where it stands."""
+    fitted, out = np.isfinite(x).all(axis=(0, 2)), np.full((2, v.shape[1]), np.nan)
+    for j in range(v.shape[1]):
+        A = x[1:, fitted, j].T
+        if A[:, 0] @ A[:, 0] > 1e-12 * len(A):
+            out[:, j] = np.linalg.lstsq(A, v[fitted, j], rcond=None)[0]
+    return out[0], -out[1]
+
+
+def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
+    """s by which the velocities of most joints are late, as after a filter; 0 if that is too little to tell, or too much.
+
+    Args:
+        x, y: (k, n, nv) polynomials of positions and of velocities, with their derivatives.
+    """
+    late = 0.0
+    for _ in range(3):
+        more = _against_positions(x, _earlier(y, late)[0])[1]
+        late += float(np.nanmedian(more)) if np.isfinite(more).any() else 0.0
+    return late if max(_LATE, step) < abs(late) <= samples * step / _EDGE else 0.0
+
+
+def _earlier(y: Array, late: float) -> Array:
+    """(2, n, nv) values and first derivatives of polynomials (k, n, nv) ``late`` s after each row."""
+    factors = np.array([late**k / math.factorial(k) for k in range(len(y))])
+    return np.stack([np.tensordot(factors[: len(y) - d], y[d:], 1) for d in (0, 1)])
+
+
+def _worse(model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float) -> str:
+    """Why recorded velocities are worse than the derivatives of positions; empty if they are not.
+
+    Args:
+        x, y: see :func:`_lateness`.  remaining: (2, n, nv) what polynomials leave of velocities and of positions.
+        gains: what they make of white noise of both in the acceleration.
+    """
     inner = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=(0, 2))
     if not inner.any():
         return ""
-    fitted = x[:, inner]
-    for j, name in enumerate(model.joint_names):
-        s, a, r = fitted[1, :, j], fitted[2, :, j], v[inner, j]
-        power = float(s @ s)
-        if power <= 1e-12 * len(s):
-            continue
-        A = np.column_stack([s, a])
-        (scale, late), *_ = np.linalg.lstsq(A, r, rcond=None)
+    for name, scale, late in zip(model.joint_names, *_against_positions(x[:, inner], y[0, inner]), strict=True):
         if abs(scale - 1.0) > _ROUGH:
             return f"joint {name!r} moves {scale:.3g} times as fast by them as by its positions"
         if abs(late) > max(_LATE, step):
-            return f"those of joint {name!r} are {-1e3 * late:.3g} ms late"
-    # noise of the acceleration: what the polynomials leave, times what they make of white noise
-    gain = _gains(step, samples, order)[1:]
-    noise = [
-        gain[0] * np.sqrt(np.mean((v[inner] - y[0, inner]) ** 2, axis=0)),
-        gain[1] * np.sqrt(np.mean((q[inner] - fitted[0]) ** 2, axis=0)),
-    ]
-    smallest = 1e-9 + 1e-9 * np.abs(fitted[2]).max(axis=0)
+            return f"those of joint {name!r} are {1e3 * late:.3g} ms late"
+    noise = np.array(gains)[:, None] * np.sqrt(np.mean(remaining[:, inner] ** 2, axis=1))
+    smallest = 1e-9 + 1e-9 * np.abs(x[2, inner]).max(axis=0)
     ratio = float(np.exp(np.mean(np.log((noise[0] + smallest) / (noise[1] + smallest)))))
     return f"accelerations have {ratio:.2g} times the noise by them" if ratio > 1.0 else ""

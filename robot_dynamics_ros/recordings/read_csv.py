@@ -31,7 +31,8 @@ def read_csv(
     The time is in a column ``t``, ``time``, ``stamp`` or ``timestamp``, in s, or as whole numbers of ms, µs or ns, which
     the step tells apart unless ``time_unit`` does (``notes`` of the recording says so); a joint's numbers in ``<joint>``
     (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
-    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
+    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.  Decimal commas are read where they
+    do not part cells.
 
     Args:
         on_bad: ``"skip"`` or ``"refuse"`` rows that cannot be used.
@@ -49,7 +50,10 @@ def read_csv(
         columns = _columns(head, model, str(path))
         for number, cells in enumerate(lines, start=2):
             if any(cell.strip() for cell in cells):
-                _row(collector, number, cells, columns, model)
+                if any(cell.strip() for cell in cells[len(head) :]):
+                    collector.reject(number, f"it has {len(cells)} cells, and the head {len(head)}: decimal commas?")
+                else:
+                    _row(collector, number, cells, columns, model)
     return collector.finish()
 
 
@@ -138,8 +142,15 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
     return hits[0] if hits else -1
 
 
-def _number(text: str) -> float:
+def number_in(text: str) -> float:
+    """The number in a cell, with a decimal point or comma; NaN in an empty one.
+
+    Raises:
+        ValueError: it is no number.
+    """
     text = text.strip()
+    if "." not in text:
+        text = text.replace(",", ".", 1)  # a decimal comma
     return float(text) if text else math.nan
 
 
@@ -147,7 +158,7 @@ def _row(
     collector: RowCollector, number: int, cells: list[str], columns: dict[str, list[int]], model: RobotModel
 ) -> None:
     try:
-        values = {field: [_number(cells[i]) for i in places] for field, places in columns.items()}
+        values = {field: [number_in(cells[i]) for i in places] for field, places in columns.items()}
     except IndexError:
         return collector.reject(number, f"it has only {len(cells)} cells")
     except ValueError as error:

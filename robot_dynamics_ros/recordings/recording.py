@@ -15,7 +15,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.damage import frozen_positions, spikes
+from robot_dynamics_ros.recordings.damage import frozen_positions, held, jumps, spikes
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 
@@ -28,6 +28,9 @@ _MOST = 0.5  # of the rows must have a velocity or effort for it to count as rec
 _LATEST = 1e20  # in any unit: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-9  # s between two rows
 _FEWEST = 20  # rows from which the step tells the unit of the times
+_BESIDE = 0.15  # s that are left out before and after a jump: longer polynomials do not reach across
+_WRAPPED = 0.3  # rad by which a jump may differ from full turns
+_FAR_BACK = 0.1  # of the time so far, by which times go back where another recording begins
 
 
 _Rows: TypeAlias = list[list[float]]
@@ -107,10 +110,10 @@ class Recording:
         return cls(source, model.joint_names, t, positions, velocities, efforts, rows).repaired()
 
     def repaired(self) -> Recording:
-        """The same without spikes, without rows in which a position is frozen or that were written twice, and with steady
-        times where those tell better when a row was sampled; ``notes`` say what was done.  Rows whose times still do not
-        increase are bad."""
-        recorded, notes = self._without_spikes()
+        """The same without spikes, without rows in which a position is frozen or that were written twice, with values between
+        those of a channel that is slower than the rows, in parts where positions jump, and with steady times where those tell
+        better when a row was sampled; ``notes`` say what was done.  Rows whose times still do not increase are bad."""
+        recorded, notes = self._in_one_turn()._with_smooth_channels()
         frozen = frozen_positions(recorded.t, recorded.q)
         keep = np.asarray(~frozen.any(axis=1))
         notes += [
@@ -119,21 +122,51 @@ class Recording:
             for name, share in zip(self.joint_names, frozen.mean(axis=0), strict=True)
             if share > 0.0
         ]
+        rows = np.flatnonzero(keep)
+        jump = jumps(recorded.t[rows], recorded.q[rows])
+        for k in np.flatnonzero(jump.any(axis=1)):
+            notes.append(
+                f"the positions of {self._names(jump[k])} jump at {recorded.t[rows[k]]:.3f} s: two recordings in one? Rows {_BESIDE:g} s "
+                "before and after are left out"
+            )
+            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _BESIDE
         return recorded._steady(keep, notes)
 
-    def _without_spikes(self) -> tuple[Recording, list[str]]:
-        """Positions, velocities and efforts with spikes replaced by what is between the values before and after them."""
+    def _names(self, some: ArrayLike) -> str:
+        return ", ".join(name for name, one in zip(self.joint_names, np.asarray(some), strict=True) if one)
+
+    def _in_one_turn(self) -> Recording:
+        """Angles that jump by full turns without these."""
+        moved = np.diff(self.q, axis=0)
+        turns = np.round(moved / (2.0 * np.pi)) * jumps(self.t, self.q)
+        turns = np.where(np.abs(moved - 2.0 * np.pi * turns) < _WRAPPED, turns, 0.0)
+        if not turns.any():
+            return self
+        q = self.q.copy()
+        q[1:] -= 2.0 * np.pi * np.cumsum(turns, axis=0)
+        note = f"full turns by which the positions of {self._names(turns.any(axis=0))} jumped are removed"
+        return dataclasses.replace(self, q=q, notes=(*self.notes, note))
+
+    def _with_smooth_channels(self) -> tuple[Recording, list[str]]:
+        """Spikes, and values that are held, replaced by what is between the values before and after them."""
         notes, changes = list(self.notes), {}
         for word, field_name in (("positions", "q"), ("velocities", "v"), ("efforts", "effort")):
             x = getattr(self, field_name)
-            bad = np.zeros((0, 0), dtype=bool) if x is None else spikes(x, noisy=field_name != "q")
-            if bad.any():
-                x = x.copy()
-                for j in np.flatnonzero(bad.any(axis=0)):
-                    good, rows = ~bad[:, j], np.arange(len(x))
-                    x[bad[:, j], j] = np.interp(rows[bad[:, j]], rows[good], x[good, j])
-                    notes.append(f"{int(bad[:, j].sum())} spikes in the {word} of joint {self.joint_names[j]} removed")
-                changes[field_name] = x
+            if x is None:
+                continue
+            spike, slow = spikes(x, noisy=field_name != "q"), held(self.t, x)
+            rows, filled = np.arange(len(x)), x.copy()
+            for j, name in enumerate(self.joint_names):
+                bad = spike[:, j] | slow[:, j]
+                filled[bad, j] = np.interp(rows[bad], rows[~bad], x[~bad, j])
+                if spike[:, j].any():
+                    notes.append(f"{int(spike[:, j].sum())} spikes in the {word} of joint {name} removed")
+            if slow.any():
+                notes.append(
+                    f"the {word} of {self._names(slow.any(axis=0))} come at a lower rate: interpolated in the other rows"
+                )
+            if (spike | slow).any():
+                changes[field_name] = filled
         return dataclasses.replace(self, **changes), notes
 
     def _steady(self, keep: np.ndarray, notes: list[str]) -> Recording:
@@ -291,7 +324,8 @@ class RowCollector:
         if any(abs(x) > LARGEST for x in (*rows[1], *rows[2])):
             return f"a velocity or effort is infinite, or beyond {LARGEST:g}"
         if t < self._last or (t == self._last and not self.repairs):
-            return _not_after(t, self._last)
+            far = self._last - t > _FAR_BACK * (self._last - self._columns[0][0])
+            return _not_after(t, self._last) + (": two recordings in one, or rows twice?" if far else "")
         self._last = t
         times, *columns, numbers = self._columns
         times.append(t)

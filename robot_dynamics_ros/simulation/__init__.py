@@ -13,7 +13,7 @@ from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact
 from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS, MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.mujoco_engine.world import WorldShape
-from robot_dynamics_ros.simulation.pacing import Due, Lockstep, RealTimePacer
+from robot_dynamics_ros.simulation.pacing import Due, RealTimePacer
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
@@ -36,7 +36,6 @@ __all__ = [
     "JointFriction",
     "JointPD",
     "JointReading",
-    "Lockstep",
     "MujocoOptions",
     "MujocoPlant",
     "Plant",

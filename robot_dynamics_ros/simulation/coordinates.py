@@ -73,8 +73,7 @@ class Coordinates:
         """(nv,) positions in the order of ``v``; zero within floating joints."""
         if self.vector:
             return q
-        out: Array = np.where(self.has_position, q[self.q_of_v], 0.0)
-        return out
+        return np.where(self.has_position, q[self.q_of_v], 0.0)
 
 
 def per_joint(

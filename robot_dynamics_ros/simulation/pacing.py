@@ -1,4 +1,4 @@
-"""When to step: real-time pacing, as fast as possible, and lockstep, as state machines without a clock of their own.
+"""When to step: real-time pacing, and as fast as possible, as a state machine without a clock of its own.
 
 The caller reads a steady clock and passes integer nanoseconds in; what comes back is how many simulation steps are
 due and how long to wait.  No time is ever accumulated in floating point: step number n of a run is due at
@@ -194,42 +194,3 @@ class StampOrigin:
         if steady() - before < _TOGETHER_NS and abs(self.ns + elapsed_ns - stamp) > _RESYNC_NS:
             self.ns = stamp - elapsed_ns
         return self.ns
-
-
-class Lockstep:
-    """One simulation step per command.  The robot moves only on a command, so every run gives the same bits.
-
-    Call :meth:`on_command` for every accepted command and do the number of steps it returns.
-
-    Args:
-        steps_per_command: simulation steps that one command is held for.
-
-    Attributes:
-        steps: number of steps returned so far.
-        paused: while paused, commands are taken but no step is done; :meth:`single_step` does one.
-    """
-
-    def __init__(self, steps_per_command: int = 1) -> None:
-        if steps_per_command < 1:
-            raise ArgumentError("must be at least 1", where="steps_per_command", got=steps_per_command)
-        self.steps_per_command = int(steps_per_command)
-        self.steps = 0
-        self.paused = False
-
-    def start(self) -> None:
-        """Begin a run; the first state is published without waiting for a command, or both sides would wait."""
-        self.steps = 0
-
-    def on_command(self) -> int:
-        """A command has arrived: how many steps to do."""
-        if self.paused:
-            return 0
-        self.steps += self.steps_per_command
-        return self.steps_per_command
-
-    def single_step(self, count: int = 1) -> int:
-        """While paused, how many steps to do on request."""
-        if not self.paused:
-            return 0
-        self.steps += int(count)
-        return int(count)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import motion
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import STYLE, pyplot
+from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.simulate import SimulationResult
@@ -40,6 +40,7 @@ class CenterOfMassPaths:
 
         Raises:
             BackendError: matplotlib is not installed.
+            ArgumentError: the file cannot be written.
         """
         plt = pyplot()
         from matplotlib.collections import LineCollection
@@ -63,9 +64,7 @@ class CenterOfMassPaths:
             axis.set_ylabel(f"{'xyz'[j]} [m]")
             if drawn is not None:
                 figure.colorbar(drawn, label="speed [m/s]", shrink=0.8)
-            if path is not None:
-                figure.savefig(path, dpi=120)
-        return figure
+        return save(figure, path)
 
 
 def center_of_mass_paths(

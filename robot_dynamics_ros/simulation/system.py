@@ -216,8 +216,7 @@ class JointSystem:
     def _rotation(self, q: Array, link: str) -> Array:
         """(3, 3) link axes to world axes."""
         poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
-        out: Array = poses[self.model.link_index(link), :3, :3]
-        return out
+        return poses[self.model.link_index(link), :3, :3]
 
     def contact_wrenches(self, q: Array, v: Array) -> dict[str, Array]:
         """Link → (6,) [moment; force] of the ground on it, about its origin in world axes; of links off the ground none."""
@@ -286,8 +285,7 @@ class JointSystem:
         tau = self.applied_effort(t, q, v, z)
         a = self._constrained(q, v, tau)
         residual = self.mass_matrix(q) @ a + self.bias_forces(q, v) - tau
-        out: Array = residual[self.locked]
-        return out
+        return residual[self.locked]
 
     def inverse_mass(self, M: Array) -> Array:
         """(nv, nv) inverse of a symmetric positive definite matrix."""
@@ -301,5 +299,4 @@ class JointSystem:
                 where=f"robot {self.model.name!r}",
                 remedy="Check masses, inertias and armatures for negative or missing values.",
             )
-        out: Array = solve(factor, self._identity, lower=1)[0]
-        return out
+        return solve(factor, self._identity, lower=1)[0]

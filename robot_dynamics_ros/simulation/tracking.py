@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.friction import Friction
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.laws.base import Law
 from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
 from robot_dynamics_ros.control.laws.registry import gain_fields
@@ -86,12 +87,7 @@ def follow(
         ArgumentError: a robot on a floating base, a motion that the controller refuses, or an unknown law.
         SimulationError: the simulation diverges.
     """
-    if drawn.nq != drawn.nv:
-        raise ArgumentError(
-            "a controller leads robots on a fixed base",
-            where=f"robot {drawn.name!r}",
-            remedy="Load the robot without a floating base, or lock the joint.",
-        )
+    check_controllable(drawn)
     start = motion.waypoints[0]
     options = ControllerOptions(robustness=robustness)
     controller = JointController(drawn, tracking_law(drawn, law, start, frequency), options=options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -226,6 +227,26 @@ class Player:
         self._shown = self._source.time = t
 
 
+@dataclass
+class AdjustedSlider:
+    """The slider of a parameter.  A value that :meth:`show` did not write is a person's request."""
+
+    handle: GuiSliderHandle[float]
+    shown: float  # written here last
+    requested: float
+    moved: float = -math.inf  # s, monotonic: when the request was first seen
+
+    def show(self, value: float, patience: float) -> None:
+        """Show the value that holds; for `patience` in s after a person has moved the slider leave it, the answer may be late."""
+        now, at = time.monotonic(), self.handle.value
+        if at not in (self.shown, self.requested):
+            self.requested, self.moved = at, now
+        if value == at:
+            self.shown = self.requested = value
+        elif at == self.shown or now - self.moved > patience:
+            self.handle.value = self.shown = self.requested = value
+
+
 class ControlPanel:
     """Hold, reset, pause, step; set-points and motions through several; gains and payload.
 
@@ -244,8 +265,7 @@ class ControlPanel:
         self._axes = _axes(model)
         self._whose = -1
         self._heard = controls.answer()
-        self._adjusted: dict[str, GuiSliderHandle[float]] = {}
-        self._moved: dict[str, float] = {}  # sliders that a person has moved, and when
+        self._adjusted: dict[str, AdjustedSlider] = {}
         self._groups: dict[str, GuiFolderHandle] = {}
         self._followed = False
         self._points: list[tuple[Array, float]] = []
@@ -314,13 +334,9 @@ class ControlPanel:
             self._heard = answer
             self._tell(answer)
         for item in self._controls.adjustables():
-            handle = self._adjusted.get(item.name)
-            if handle is None:
+            if item.name not in self._adjusted:
                 self._adjusted[item.name] = self._add(item)
-            elif time.monotonic() - self._moved.get(item.name, -math.inf) > self.PATIENCE:
-                value = min(max(item.value, item.lower), item.upper)
-                if handle.value != value:
-                    handle.value = value
+            self._adjusted[item.name].show(min(max(item.value, item.lower), item.upper), self.PATIENCE)
 
     def _go(self) -> str:
         return self._controls.move_to(*self._asked_point())
@@ -377,7 +393,7 @@ class ControlPanel:
                 self._groups[group] = self._gui.add_folder(group, expand_by_default=False) if group else self._folder
         return self._groups[group]
 
-    def _add(self, item: Adjustable) -> GuiSliderHandle[float]:
+    def _add(self, item: Adjustable) -> AdjustedSlider:
         if item.name == "payload.mass":
             with self._folder:
                 names = self._model.link_names
@@ -393,8 +409,7 @@ class ControlPanel:
 
             def moved(event: GuiEvent[Any]) -> None:
                 if event.client is not None:
-                    self._moved[item.name] = time.monotonic()
                     change(event)
 
             handle.on_update(moved)
-        return handle
+        return AdjustedSlider(handle, value, value)

@@ -116,11 +116,9 @@ class Pulling(Grip):
         super().__init__(nodes)
 
     def may(self) -> bool:
-        """See :class:`Grip`."""
         return self._mine()
 
     def released(self, link: str) -> None:
-        """See :class:`Grip`."""
         self._controls.pull(link, None)
 
     def follow(self) -> None:

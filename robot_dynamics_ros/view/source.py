@@ -186,7 +186,6 @@ class PoseSource(Source):
             self._shown = shown
 
     def state(self) -> Shown:
-        """See :class:`Source`."""
         with self._lock:
             return self._shown
 
@@ -206,7 +205,6 @@ class MotionSource(Source):
         self._shown: Shown | None = None
 
     def state(self) -> Shown | None:
-        """See :class:`Source`."""
         k = self.motion.index(self.time)
         if k != self._row:
             self._row, self._shown = k, self.row(k)
@@ -220,9 +218,7 @@ class MotionSource(Source):
         return Shown(t, m.q[k], m.v[k], m.a[k], efforts, m.arrows(k), m.external_at(k), {}, reference)
 
     def for_page(self) -> MotionSource:
-        """See :class:`Source`."""
         return MotionSource(self.motion, self.name)
 
     def status(self) -> str:
-        """See :class:`Source`."""
         return f"{self.motion.source}, {len(self.motion)} states, {self.motion.duration:.3g} s"

@@ -106,23 +106,81 @@ def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_s
     assert not controller.fault
 
 
-def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
-    """Friction of 0.4 of the limits, which nobody planned for: one joint cannot follow, and throws the other."""
-    arm = rd.load_robot("two_link")
-    arm = arm.replace(
-        description=arm.description.with_joints(
-            friction=dict(zip(arm.joint_names, 0.4 * arm.effort_limit, strict=True))
-        )
-    )
-    plant, control = rd.Plant(arm, dt=2e-3), rd.JointController(arm)
-    motion = plan_motion(arm, arm.initial_configuration(), duration=3.0, seed=1)
+@pytest.mark.parametrize("cycles", [5, 10])
+def test_states_that_are_repeated_with_new_stamps_are_no_dead_encoders(arm, cycles):
+    """A driver that reads its encoders at 100 or 50 Hz and publishes at 500 Hz; from 42 Hz on down the arm swings."""
+    count, last = 0, None
+
+    def told(q, v):
+        nonlocal count, last
+        if count % cycles == 0:
+            last = q, v
+        count += 1
+        return last
+
+    controller = rd.JointController(arm)
+    moved_by_mujoco(arm, controller, 2.5, told)
+    assert not controller.fault
+
+
+@pytest.mark.parametrize("quantum", [0.0, 4e-4])
+def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
+    """Unmentioned friction of 0.12 of the effort limits, in a simulation in which a stuck joint does not move in any digit."""
+    arm = rd.load_robot("six_axis")
+    friction = dict(zip(arm.joint_names, 0.12 * arm.effort_limit, strict=True))
+    plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=2e-3)
+    control, start = rd.JointController(arm), mid(arm)
+    plant.reset(start)
+    told = start.copy()
+    t, stuck = 1_000_000_000, 0
+    control.activate(t - 1, told, np.zeros(6))
+    for goal in (start + 0.3, start, start + 0.3):  # friction has to be overcome both ways
+        control.accept_trajectory(rd.plan_move(arm, told, goal, duration=1.5), t)
+        for _ in range(1000):
+            plant.step(control.update(t, told, plant.v))
+            t += 2_000_000
+            stuck += int((plant.v == 0.0).sum())
+            told = np.round(plant.q / quantum) * quantum if quantum else plant.q.copy()
+    assert not control.fault
+    assert stuck > 1000
+    assert np.abs(plant.q - goal).max() < 0.01
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_joint_that_moves_within_one_digit_of_a_coarse_encoder_is_no_dead_encoder(seed):
+    """2048 counts a turn, 250 Hz, unmentioned friction of 0.02 of the effort limits, as fast as the limits allow."""
+    arm, digit = rd.load_robot("six_axis"), 2.0 * np.pi / 2048
+    friction = dict(zip(arm.joint_names, 0.02 * arm.effort_limit, strict=True))
+    plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=4e-3)
+    motion, control = plan_motion(arm, arm.initial_configuration(), seed=seed), rd.JointController(arm)
     plant.reset(motion.waypoints[0])
-    t = 1_000_000_000
-    control.activate(t, plant.q, plant.v)
+    t, told = 1_000_000_000, np.round(plant.q / digit) * digit
+    control.activate(t - 1, told, plant.v)
     control.accept_trajectory(motion.trajectory(), t)
-    while not control.fault and t < 4_000_000_000:
-        plant.step(control.update(t, plant.q, plant.v))
-        t += 2_000_000
+    for _ in range(1000):
+        plant.step(control.update(t, told, plant.v))
+        t += 4_000_000
+        told = np.round(plant.q / digit) * digit
+    assert not control.fault
+    assert not control.counts.get("unmoved_joint", 0)
+
+
+def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
+    """The path leads the first joint faster than its effort can, and meanwhile the second leaves its reference as exp(40 t)."""
+    arm = rd.load_robot("two_link")
+    control = rd.JointController(arm)
+    start, v = np.array([0.3, 0.5]), np.zeros(2)
+    control.activate(0, start, v)
+    goal = start + np.array([1.5, 0.0])
+    way = rd.Trajectory.from_waypoints(arm.joint_names, [0.6], [goal], [v], [v])
+    control.accept_trajectory(way, 0)
+    for k in range(1, 300):
+        t = k * PERIOD
+        away = 1e-3 * np.exp(40.0 * (t - 0.3))
+        q, v = start + np.array([0.1 * t * t, away]), np.array([0.2 * t, 40.0 * away])
+        control.update(round(t * 1e9), q, v)
+        if control.fault:
+            break
     assert "runs away" in control.fault and "the motion needs more effort than the limits allow" in control.fault
 
 

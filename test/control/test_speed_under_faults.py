@@ -53,20 +53,22 @@ FAULTS = {
 
 
 class Frozen:
-    """What a dead encoder says of a joint from the first cycle of the fault on; its velocity is right.
+    """What a dead encoder says of a joint from the first cycle of the fault on.
 
     Args:
         joint: its number.
+        velocity: what is told of its velocity: "right", "last", that of the last position, or "zero".
     """
 
-    def __init__(self, joint):
-        self.joint, self.position, self.cycle = joint, None, -1
+    def __init__(self, joint, velocity="right"):
+        self.joint, self.velocity, self.last, self.cycle = joint, velocity, None, -1
 
     def __call__(self, k, t, q, v):
-        if self.position is None or k < self.cycle:
-            self.position = q[self.joint]
+        if self.last is None or k < self.cycle:
+            self.last = q[self.joint], v[self.joint]
         self.cycle = k
-        return [(t, one(q, self.joint, self.position), v)]
+        told = {"right": v[self.joint], "last": self.last[1], "zero": 0.0}[self.velocity]
+        return [(t, one(q, self.joint, self.last[0]), one(v, self.joint, told))]
 
 
 #: another unit or sign
@@ -141,6 +143,29 @@ def test_a_dead_encoder_is_a_fault_before_the_joint_is_fast(arm, joint, rate):
     assert fastest <= 1.5
     assert "stands still" in controller.fault and arm.joint_names[joint] in controller.fault
     assert controller.mode is Mode.SAFE
+
+
+@pytest.mark.parametrize("rate", [250, 1000])
+@pytest.mark.parametrize("joint", range(6))
+def test_a_joint_whose_velocity_stays_the_last_is_a_fault_before_it_is_fast(arm, joint, rate):
+    """Its effort must have moved it, whatever its friction and rotor; and its velocity says that it moves."""
+    controller, fastest = moved_by_mujoco(arm, Frozen(joint, "last"), span=(0.3, 9.0), rate=rate)
+    assert fastest <= 1.5
+    assert "stands still" in controller.fault and arm.joint_names[joint] in controller.fault
+    assert controller.mode is Mode.SAFE
+
+
+@pytest.mark.parametrize("rate", [250, 1000])
+@pytest.mark.parametrize("since", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("joint", range(6))
+def test_a_joint_that_says_it_stands_is_let_go_before_it_is_fast_and_the_others_are_held(arm, joint, since, rate):
+    """A dead encoder, a closed brake and hardware that never moves say the same: no fault, but the goal ends."""
+    controller, fastest = moved_by_mujoco(arm, Frozen(joint, "zero"), span=(since, 9.0), rate=rate)
+    assert fastest <= 1.5
+    assert not controller.fault
+    assert controller.mode is Mode.HOLD
+    assert controller.counts["unmoved_joint"] == 1
+    assert controller.command[joint] == 0.0
 
 
 @pytest.mark.parametrize("fault", UNITS)

@@ -15,7 +15,9 @@ from support.registry_calls import agree, inputs_for, options_for, results
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine import backends
+from robot_dynamics_ros.dynamics.engine.loops import LoopTree
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
+from robot_dynamics_ros.spatial import Motion
 
 COMPILED = [b for b in ("native", "loops") if b in rd.available_backends()]
 needs_compiler = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed")
@@ -65,6 +67,28 @@ def test_loops_give_the_same(name, seed):
     for batch in ((), (5,)):
         inputs = inputs_for(model, name, options, batch, seed)
         agree(results(loops, name, options, inputs), results(model.with_backend("numpy"), name, options, inputs), 1e-10)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 17])
+def test_bodies_side_by_side_write_no_more_than_there_are(name, n):
+    model, state = rd.chain(n), np.random.default_rng(n)
+    count = len(TABLE[name].inputs) - (1 if "external" in [w for w, _ in TABLE[name].inputs] else 0)
+    inputs = state.uniform(-1.0, 1.0, (count, n))
+    wanted = results(model.with_backend("numpy"), name, {}, list(inputs))
+    memory = np.full((len(wanted), n * n + 16), 7.5)
+    outputs = [row[8:-8].reshape(n, n) for row in memory]
+    rd.kernel(model.with_backend("loops"), name)(*inputs, *outputs)
+    agree(outputs, wanted, 1e-10)
+    assert (memory[:, :8] == 7.5).all() and (memory[:, -8:] == 7.5).all()
+
+
+def test_a_value_apart_needs_no_other_body():
+    tree = LoopTree(rd.chain(3), {}, 0)
+    velocity = tree.field(Motion)
+    with pytest.raises(NotImplementedError, match="from another body"):
+        tree.each(Motion, lambda i: velocity[i.parent] + velocity[i])
 
 
 @pytest.mark.parametrize("backend", rd.available_backends())

@@ -51,6 +51,37 @@ def test_a_unit_that_is_given_decides(tmp_path, unit, factor):
         read_csv(tmp_path / "slow.csv", model, time_unit="fortnights")
 
 
+def test_times_that_are_no_seconds_are_named():
+    model = rd.load_robot("two_link")
+    t = 4.0 * np.arange(100) + 0.25
+    with pytest.raises(rd.ArgumentError, match=r"4 s apart.*--time-unit"):
+        rd.identify(model, t, np.zeros((100, 2)), np.zeros((100, 2)))
+
+
+def test_a_decimal_comma_is_read_and_never_taken_for_two_cells(tmp_path):
+    model = rd.load_robot("two_link")
+    plain = log(tmp_path / "plain.csv", [0.01 * k for k in range(50)], "3.5")
+    rows = [line.split(",") for line in plain.read_text().splitlines()]
+    expected = read_csv(plain, model)
+    for name, delimiter, quote in (("semicolons", ";", ""), ("tabs", "\t", ""), ("quoted", ",", '"')):
+        lines = [delimiter.join(quote + cell.replace(".", ",") + quote for cell in row) for row in rows[1:]]
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join([delimiter.join(rows[0]), *lines]))
+        found = read_csv(path, model)
+        np.testing.assert_array_equal(found.q, expected.q)
+        np.testing.assert_array_equal(found.effort, expected.effort)
+    lines = [",".join(cell.replace(".", ",") for cell in row) for row in rows[1:]]
+    (tmp_path / "bare.csv").write_text("\n".join([",".join(rows[0]), *lines]))
+    with pytest.raises(rd.ArgumentError, match="decimal commas"):
+        read_csv(tmp_path / "bare.csv", model)
+
+
+def test_a_second_recording_in_the_file_is_named(tmp_path):
+    times = [0.01 * k for k in range(50)]
+    found = read_csv(log(tmp_path / "log.csv", [*times, *times[:-1]], "3.5"), rd.load_robot("two_link"))
+    assert len(found) == 50 and len(found.bad) == 49 and "two recordings in one" in found.bad[0].why
+
+
 @pytest.mark.slow
 def test_several_recordings_each_at_its_own_rate():
     prior = rd.load_robot("two_link")

@@ -478,6 +478,19 @@ MORE_CONTROLLER_FAULTS = (
             ("those of an arm that takes efforts with the wrong sign", lambda s: s.obey(-1.0), "fault"),
         )
     ),
+    *(
+        Fault(
+            STATE + f"position and velocity of the {which} joint are dead in a motion",
+            lambda s, told=told: s.obey(1.0, 0.6, told=told, goal=Q + 0.8, fault=False),
+            "the trajectory ends, the joint gets no effort, the other one is held",
+            "unmoved_joint",
+            "the joint is seen to move, or activate",
+        )
+        for which, told in (
+            ("first", lambda q, v: ([Q[0], q[1]], [0.0, v[1]])),
+            ("last", lambda q, v: ([q[0], Q[1]], [v[0], 0.0])),
+        )
+    ),
     Fault(
         STATE + "a speed far above the limit",
         lambda s: s.swing(2.0 * float(s.model.velocity_limit.max())),

@@ -34,7 +34,7 @@ class Arm:
 
     def __init__(self, peer, node) -> None:
         self.peer, self.node = peer, node
-        self.stuck = False
+        self.stuck, self._digit = False, 1e-6
         self.model = node.loop.model
         self._states = peer.publisher(JointState, "joint_states", 1)
         self._timer = peer.node.create_timer(0.01, self._tick)
@@ -49,6 +49,9 @@ class Arm:
         q, v = START, np.zeros(2)
         if loop is not None and loop.running and not self.stuck:
             q, v = loop.controller.reference[0], loop.controller.reference[1]
+        elif self.stuck:
+            self._digit = -self._digit
+            q = START + self._digit  # its encoder is alive
         message = JointState(name=list(self.model.joint_names), position=q.tolist(), velocity=v.tolist())
         message.header.stamp = self.peer.node.get_clock().now().to_msg()
         self._states.publish(message)

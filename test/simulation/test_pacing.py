@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.simulation import Lockstep, RealTimePacer
+from robot_dynamics_ros.simulation import RealTimePacer
 from robot_dynamics_ros.simulation.pacing import StampOrigin
 
 MS = 1_000_000
@@ -122,17 +122,6 @@ def test_never_ahead_and_never_further_behind_than_allowed(waits, period):
         assert due.steps <= 0.05 / period + 1
 
 
-def test_lockstep():
-    lockstep = Lockstep(steps_per_command=2)
-    lockstep.start()
-    assert [lockstep.on_command() for _ in range(3)] == [2, 2, 2]
-    assert lockstep.single_step() == 0
-    lockstep.paused = True
-    assert lockstep.on_command() == 0
-    assert lockstep.single_step(4) == 4
-    assert lockstep.steps == 10
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -147,8 +136,6 @@ def test_lockstep():
 def test_wrong_settings_are_refused(options):
     with pytest.raises(ArgumentError):
         RealTimePacer(**options)
-    with pytest.raises(ArgumentError):
-        Lockstep(0)
 
 
 def test_lag_is_what_is_still_to_be_made_up_for():

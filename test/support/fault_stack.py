@@ -413,21 +413,35 @@ class ControllerStack(Stack):
 
         self._driven(state, min(2.0 * np.pi / rate, 2.5), first=first)
 
-    def obey(self, sign: float, seconds: float = 1.5) -> None:
-        """From its first state on the arm does what commands ask for, times ``sign``.  Ends with an activation."""
+    def obey(
+        self,
+        sign: float,
+        seconds: float = 1.5,
+        told: Any = lambda q, v: (q, v),
+        goal: Any = None,
+        *,
+        fault: bool = True,
+    ) -> None:
+        """From its first state on the arm does what commands ask for, times ``sign``, and its driver tells ``told(q, v)``; it is
+        asked to go to ``goal`` if there is one.  Ends with an activation; without a ``fault`` the controller must be active until then."""
         model, arm = self.model.with_backend("numpy"), [Q.copy(), np.zeros(2)]
+        wanted = [] if goal is None else [self.trajectory(point(goal, 2.0))]
 
         def state() -> tuple[Any, Any]:
             effort = sign * np.array(self.heard[-1].data)
             for _ in range(5):
                 arm[1] = arm[1] + 1e-3 * rd.forward_dynamics(model, *arm, effort)
                 arm[0] = arm[0] + 1e-3 * arm[1]
-            return arm[0], arm[1]
+            return told(*arm)
 
-        self._driven(state, seconds, first=True)
+        def then() -> None:
+            for trajectory in wanted:
+                self.follow(trajectory)
 
-    def _driven(self, state: Any, seconds: float, *, first: bool) -> None:
-        """Another driver for a while, which ends in a fault; then the right one again."""
+        self._driven(state, seconds, first=True, then=then, fault=fault)
+
+    def _driven(self, state: Any, seconds: float, *, first: bool, then: Any = lambda: None, fault: bool = True) -> None:
+        """Another driver for a while, which ends in a fault or not, ``then`` done once it is there; then the right one again."""
         self._timer.cancel()
         if first:
             assert self.change(Transition.TRANSITION_DEACTIVATE)
@@ -439,11 +453,15 @@ class ControllerStack(Stack):
         timer = self.peer.node.create_timer(0.005, tell)
         if first:
             assert self.change(Transition.TRANSITION_ACTIVATE)
+        then()
         self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
         self._timer.reset()
-        self.peer.spin_for(0.5)
-        assert self.at_the_end(), "the safe command stands"
+        if fault:
+            self.peer.spin_for(0.5)
+            assert self.at_the_end(), "the safe command stands"
+        else:  # still active
+            assert self.change(Transition.TRANSITION_DEACTIVATE)
         assert self.change(Transition.TRANSITION_ACTIVATE)
 
     def bounded(self) -> None:

@@ -201,9 +201,15 @@ def _push(log: Log, rng: np.random.Generator) -> Log:
     return _changed(log, effort=effort)
 
 
-def _gap(log: Log, rng: np.random.Generator) -> Log:
-    keep = (log.t < 7.0) | (log.t > 9.0)
-    return _changed(log, t=log.t[keep], q=log.q[keep], effort=log.effort[keep])
+def _second(log: Log, rng: np.random.Generator) -> Log:
+    """Two recordings of one arm with stamps that go on."""
+    keep = (log.t < 7.0) | (log.t > 11.0)
+    return _changed(log, t=log.t[: keep.sum()], q=log.q[keep], effort=log.effort[keep])
+
+
+def _slow(log: Log, rng: np.random.Generator) -> Log:
+    """Efforts at a twelfth of the rate."""
+    return _changed(log, effort=log.effort[np.arange(len(log.t)) // 12 * 12])
 
 
 DAMAGES = (
@@ -241,5 +247,12 @@ DAMAGES = (
     Damage("N mm", "scale", _each("effort", None, lambda x, rng: 1e3 * x)),
     Damage("effort of joint 2 eight times too large", "scale", _each("effort", 1, lambda x, rng: 8.0 * x)),
     Damage("pushed for two seconds", "stretch|pushed|contact", _push),
+    Damage(
+        "effort of joint 2 in N mm",
+        r"efforts of joint \w+ have another scale.* 1000 times",
+        _each("effort", 1, lambda x, rng: 1e3 * x),
+    ),
+    Damage("two recordings in one", "two recordings", _second),
+    Damage("efforts at 20 Hz", "efforts of .*lower rate", _slow),
     Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
 )

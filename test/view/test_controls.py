@@ -18,6 +18,7 @@ from robot_dynamics_ros.view.waypoints import smooth_motion
 
 pytest.importorskip("viser")
 
+from robot_dynamics_ros.view.panels import AdjustedSlider
 from robot_dynamics_ros.view.pull import Posing
 from robot_dynamics_ros.view.turn import Turn
 from robot_dynamics_ros.view.viewer import Viewer
@@ -145,7 +146,7 @@ def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
     with controlled(arm, controls) as viewer, Page(viewer.address) as page:
         panel = robot_on(viewer).panel
         assert wait_for(lambda: len(panel._adjusted) == 2)
-        assert panel._adjusted["gains.elbow.p"].label == "p [1/s^2]"
+        assert panel._adjusted["gains.elbow.p"].handle.label == "p [1/s^2]"
         assert panel._groups["elbow"].label == "elbow"
         page.set(labelled(viewer)["payload on"], "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1])
         assert wait_for(lambda: chosen)
@@ -238,7 +239,7 @@ def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebod
     with controlled(arm, controls) as viewer, Page(viewer.address) as page, Page(viewer.address):
         panels = [robot_on(viewer, k).panel for k in (0, 1)]
         assert wait_for(lambda: all(panel._adjusted for panel in panels))
-        sliders = [panel._adjusted["gains.elbow.p"] for panel in panels]
+        sliders = [panel._adjusted["gains.elbow.p"].handle for panel in panels]
         monkeypatch.setattr(panels[0], "PATIENCE", 0.5)
         page.set(sliders[0], 30.0)
         assert wait_for(lambda: sliders[1].value == 30.0)
@@ -246,6 +247,20 @@ def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebod
         assert wait_for(lambda: "refused" in panels[0]._answer.content)
         assert wait_for(lambda: sliders[0].value == 30.0)
         assert values == [25.0, 30.0]
+
+
+def test_a_request_is_not_written_over_while_nobody_has_heard_of_it():
+    """The page's answer stays: what the panel did not write itself is a person's request, before any callback has run."""
+    handle = SimpleNamespace(value=25.0)
+    slider = AdjustedSlider(handle, 25.0, 25.0)
+    for _ in range(2):  # the second time as well
+        handle.value = 50.0
+        slider.show(25.0, patience=60.0)
+        assert handle.value == 50.0
+        slider.show(25.0, patience=0.0)
+        assert handle.value == 25.0
+    slider.show(40.0, patience=60.0)  # somebody else
+    assert handle.value == 40.0
 
 
 def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(monkeypatch):

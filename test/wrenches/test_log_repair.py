@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -98,6 +99,47 @@ def test_a_robot_that_stops_and_goes_on_repeats_nothing():
     assert not frozen_rows(t, q).any()
 
 
+def test_rows_beside_a_jump_of_the_positions_are_left_out():
+    t = sampled(4000)[0]
+    keep = (t < t[1500]) | (t > t[2200])
+    recording = Recording.of(MODEL, t[: keep.sum()], positions(t)[keep])
+    assert "two recordings in one" in " ".join(recording.notes)
+    assert (np.abs(recording.rows - 1500) > 50).all() and len(recording) > keep.sum() - 200
+    found = smooth_motion(MODEL, recording.t, recording.q, window=0.1)
+    expected = motion_at(t[keep][recording.rows - 1])[2]
+    assert len(found.parts) == 2 and np.abs(found.a - expected)[found.good].max() < 0.02
+
+
+def test_angles_that_are_wrapped_are_taken_as_one_motion():
+    t = sampled(2000)[0]
+    whole = positions(t) + np.array([3.0, 0.0])
+    recording = Recording.of(MODEL, t, np.where(whole > np.pi, whole - 2.0 * np.pi, whole))
+    turns = np.unique(np.round((recording.q - whole) / (2.0 * np.pi), 9), axis=0)
+    assert len(turns) == 1 and len(recording) == 2000 and "full turns" in recording.notes[0]
+
+
+def test_an_encoder_that_flickers_at_rest_has_no_spikes():
+    t, rng = sampled(3000)
+    q = positions(t)
+    q[:, 1] = 0.7 + 1e-4 * (rng.random(3000) < 0.03)  # one level
+    recording = Recording.of(MODEL, t, q)
+    assert not recording.notes and (recording.q == q).all()
+
+
+def test_channels_at_a_lower_rate_are_interpolated():
+    t, rng = sampled(3000)
+    effort = np.sin(t[:, None] * [3.0, 4.0]) + 1e-3 * rng.standard_normal((3000, 2))
+    for every in (2, 5, 12):
+        held = effort[np.arange(3000) // every * every]
+        recording = Recording.of(MODEL, t, positions(t), None, held)
+        assert "lower rate" in recording.notes[0] and recording.effort is not None
+        error, before = (np.sqrt(np.mean((x - effort) ** 2)) for x in (recording.effort, held))
+        assert error < 0.5 * before
+    coarse = np.round(effort / 0.05) * 0.05  # it changes by single levels
+    recording = Recording.of(MODEL, t, positions(t), None, coarse)
+    assert not recording.notes and (recording.effort == coarse).all()
+
+
 def test_short_gaps_are_bridged_and_edges_of_long_ones_are_not_used():
     t = 1e-3 * np.arange(6000)
     keep = np.ones(6000, dtype=bool)
@@ -122,7 +164,7 @@ def test_short_gaps_are_bridged_and_edges_of_long_ones_are_not_used():
     [
         (lambda t, v: 0.0 * v, "0 times as fast"),
         (lambda t, v: np.rad2deg(v), "57.3 times as fast"),
-        (lambda t, v: motion_at(t - 0.02)[1], "20 ms late"),
+        (lambda t, v: motion_at(t - 0.04)[1], "40 ms late"),
         (lambda t, v: v + 0.1 * np.random.default_rng(0).standard_normal(v.shape), "the noise"),
     ],
     ids=["zeros", "degrees", "late", "noisy"],
@@ -144,6 +186,20 @@ def test_recorded_velocities_that_are_better_are_used():
     assert found.velocity == "recorded"
     error, without = (np.abs(x.a - a)[x.good].max() for x in (found, other))
     assert error < 0.1 * without
+
+
+def test_recorded_velocities_that_are_late_as_after_a_filter_are_taken_earlier():
+    t = sampled(2000)[0]
+    q, v, a = motion_at(t)
+    rates = np.array([2.1, 3.3])  # rad/s; 8 ms of a filter of first order, in closed form
+    lag, rough = np.arctan(0.008 * rates), np.round(q / 1e-3) * 1e-3
+    filtered = np.array([0.8, 0.6]) * rates * np.cos(t[:, None] * rates - lag) * np.cos(lag)
+    found = smooth_motion(MODEL, t, rough, filtered, window=0.1)
+    positions_alone = smooth_motion(MODEL, t, rough, window=0.1)
+    assert found.velocity == "recorded" and re.search(r"velocities are (7\.\d+|8(\.\d+)?) ms late", found.notes[0])
+    error, without = (np.abs(x.a - a)[x.good].max() for x in (found, positions_alone))
+    assert error < 0.1 * without
+    assert np.abs(found.v - v)[found.good].max() < 0.05 * np.abs(filtered - v).max()
 
 
 def test_the_window_is_chosen_from_the_data_and_given_in_seconds():

@@ -6,7 +6,7 @@
 | arrival: finite, in order, possible | ``arrival`` | drop the state; start afresh |
 | reference, errors, tolerances | ``reference`` | a piece or a goal is due; a tolerance is violated |
 | integral of the error, control law | ``law`` | call a law that is written in Python |
-| feedback and rejection for a robot that differs from its description | ``disturbance`` | |
+| feedback and rejection for a robot that differs from its description | ``disturbance`` | a joint shows no motion |
 | efforts of the trajectory and of known wrenches, blending | ``law`` | |
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
@@ -49,10 +49,11 @@ def cycle(p: CycleMemory, step: int) -> int:
         verdict = follow_and_decide(p)
     if verdict == DONE and step <= BLEND:
         if p.robust[0] == 1 and effort_is_finite(p):  # or it would learn of it
-            reject_disturbances(p)
-        add_efforts(p)
-        blend(p)
-        verdict = limit(p)
+            verdict = reject_disturbances(p)
+        if verdict == DONE:
+            add_efforts(p)
+            blend(p)
+            verdict = limit(p)
         if verdict == DONE:
             finish(p)
     if verdict != DONE:
@@ -78,7 +79,7 @@ def follow_and_decide(p: CycleMemory) -> int:
 
 
 def finish(p: CycleMemory) -> None:
-    """The command: the effort without what the robot adds itself."""
+    """The command: the effort without what the robot adds itself; none for joints that are let go."""
     for i in range(p.nv):
         p.command[i] = p.effort[i]
     if p.robot_holds[0] == 1:
@@ -89,3 +90,7 @@ def finish(p: CycleMemory) -> None:
         for i in range(p.nv):
             if p.commanded[i] == 1:
                 p.command[i] = p.command[i] - p.held[i]
+    if p.robust[0] == 1:
+        for i in range(p.nv):
+            if p.let_go[i] == 1:
+                p.command[i], p.effort[i] = 0.0, p.held[i]

@@ -1,9 +1,9 @@
 """Fourth step, second half: feedback that holds up on a robot that is not its description.
 
 The law's feedback is replaced by one whose stiffness does not rest on an inertia that may be wrong; what the model does
-not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from positions; ω, J, z, f, c, h are below.
+not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from positions; ω, k, J, z, f, c, h are below.
 
-    τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = ω² e + 2 ω (v_d − v̂)
+    τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
 
 The theory, with pictures, is in docs/explanation/differing_robots.md.
 
@@ -17,6 +17,8 @@ from math import exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
+from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
+from robot_dynamics_ros.control.mode import HOLD
 
 TURN = 6.283185307179586
 MARGIN = 0.28
@@ -25,6 +27,10 @@ LOW_PASS = 100.0
 """Hz, highest corner of v̂, or two fifths of the rate if that is less."""
 INTEGRAL = 0.3
 """Integral gain over ω³; below 2 the loop without delay is stable."""
+MOVING_INTEGRAL = 2.0
+"""Integral gain of a joint whose reference moves, over that at rest, where dry friction would make a limit cycle of it."""
+MOVING_STIFFNESS = 0.5
+"""What is added to its stiffness, as a share: the integral needs it, and ω and the damping, hence the noise, stay."""
 HIGH_PASS = 0.7
 """Corner times the whole delay, of the signals that the rotor inertia is estimated from."""
 KNOWN = 2e-5
@@ -73,6 +79,15 @@ FREE = 400.0
 """1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
 MOST_PULSE = 0.25
 """Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
+MOVING = 0.05
+"""rad/s; a joint that moved as fast had its friction overcome."""
+STOPPING = 0.3
+"""Share of the largest friction by which its friction may grow as it stops."""
+DESCRIBED = 1.2
+"""Times the described friction; a joint so light that friction stops it within a period was never seen to overcome it."""
+OWED = 1e-3
+"""rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed: its encoder is
+dead, its brake closed, or its way blocked."""
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
@@ -84,8 +99,12 @@ def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) 
         p.largest_rejected[i] = rejected_effort * p.effort_size[i]
 
 
-def reject_disturbances(p: CycleMemory) -> None:
-    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback."""
+def reject_disturbances(p: CycleMemory) -> int:
+    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback.
+
+    UNMOVED: ``bad_joint`` shows no motion under an effort that must move it.  It is let go until a digit of its position
+    changes.  FROZEN: the same, and its velocity says that it moves.
+    """
     dt = p.dt[0]
     if p.own_law[0] == 1:
         p.inverse_dynamics(p.q, p.v, p.a, p.motion)
@@ -95,6 +114,13 @@ def reject_disturbances(p: CycleMemory) -> None:
         begin_rejection(p)
     p.mass_matrix(p.q, p.inertia)
     if dt > 0.0:
+        for i in range(p.nv):
+            if p.commanded[i] == 1 and is_unmoved(p, i, dt):
+                p.bad_joint[0] = i
+                if abs(p.v[i]) > SLOW * p.scale[i]:
+                    return FROZEN
+                let_go(p, i)
+                return UNMOVED
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
@@ -102,7 +128,8 @@ def reject_disturbances(p: CycleMemory) -> None:
         error, rate = p.error[0, i], p.reference[1, i] - p.velocity[i]
         if p.calm[i] > CALM:  # a joint that stands is damped half as much where noise is most of v̂
             rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
-        p.feedback[i] = p.natural[0] * (p.natural[0] * error + 2.0 * rate)
+        moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
+        p.feedback[i] = p.natural[0] * (p.natural[0] * (1.0 + MOVING_STIFFNESS * moves) * error + 2.0 * rate)
         p.a[i] = p.reference[2, i] + p.feedback[i]
         p.held_back[i] = error_to_integrate(p, i, dt)
     p.inverse_dynamics(p.q, p.v, p.a, p.motion)
@@ -118,10 +145,10 @@ def reject_disturbances(p: CycleMemory) -> None:
             adapt_friction(p, i, dt)
         pulse = pulse_of_stuck_joint(p, i, dt)
         wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
-        if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # at rest, a joint that is stuck does not wind up others
-            for j in range(p.nv):
-                if j != i:
-                    wound = wound + p.inertia[i, j] * p.held_back[j]
+        # a joint that is stuck does not wind up others; without those that move, joints in one line would swing
+        for j in range(p.nv):
+            if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
+                wound = wound + p.inertia[i, j] * p.held_back[j]
         most = p.largest_rejected[i]
         if not p.saturated[i] * wound > 0.0:
             p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
@@ -136,6 +163,54 @@ def reject_disturbances(p: CycleMemory) -> None:
         elif pulse < 0.0:
             described = described - p.dry[i]
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * described
+        p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
+        p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
+    return DONE
+
+
+def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
+    """Whether the effort since the position of joint ``i`` last changed in any digit must have moved it.
+
+    Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
+    The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
+    """
+    cut = p.asked[i] - p.previous[i]
+    if p.let_go[i] == 1:  # judged by the effort that it would have
+        cut = 0.0
+    change = abs(p.q[i] - p.position_before[i])
+    if change > 0.0:
+        p.digit[i] = min(change, p.digit[i]) if p.digit[i] > 0.0 else change
+        p.let_go[i] = 0
+        p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
+        p.owed[0, i], p.owed[1, i], p.owed[2, i] = 0.0, 0.0, p.velocity[i]
+        return False
+    friction = max(MOST_FRICTION * p.effort_size[i], 2.0 * p.dry[i])
+    if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > MOVING * p.scale[i]:
+        friction = max(STOPPING * friction, DESCRIBED * p.dry[i])
+    own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
+    whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
+    known = p.let_go[i] == 1 and p.mode[0] == HOLD  # only a new goal asks again
+    if own * whole <= 0.0 or p.blending[0] != 0 or known:
+        p.owed[0, i] = 0.0
+        return False
+    if abs(whole) < abs(own):
+        own = whole
+    p.owed[0, i] = p.owed[0, i] + own / (p.inertia[i, i] + p.largest_rotor[i]) * dt
+    p.owed[1, i] = p.owed[1, i] + p.owed[0, i] * dt
+    return abs(p.owed[1, i]) > max(OWED * p.scale[i], p.digit[i])
+
+
+def let_go(p: CycleMemory, i: int) -> None:
+    """Joint ``i`` gets no effort until it is seen to move; what had built up meanwhile is forgotten."""
+    p.let_go[i] = 1
+    p.owed[0, i], p.owed[1, i] = 0.0, 0.0
+    p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]
+    p.rejected[i], p.side[i], p.pulse[i] = 0.0, 0.0, 0.0
+
+
+def beyond_friction(drive: float, then: float, friction: float) -> float:
+    """The part of a drive that friction cannot hold, on a joint that stood under the drive ``then`` and may stand under none."""
+    return drive - min(max(drive, min(then, 0.0) - friction), max(then, 0.0) + friction)
 
 
 def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
@@ -143,11 +218,12 @@ def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
     error, band = p.error[0, i], BAND * p.scale[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * p.scale[i]:
         p.calm[i] = 0.0
-        return error
+        return MOVING_INTEGRAL * error
     beyond = error - min(max(error, -band), band)
     if p.calm[i] > CALM:
         return YIELDING * beyond
-    p.calm[i] = p.calm[i] + dt
+    if p.entered[0] == 1.0:  # until then friction may hold a joint that is about to sink
+        p.calm[i] = p.calm[i] + dt
     if beyond != 0.0 or abs(p.velocity[i]) > SLOW * p.scale[i]:
         p.calm[i] = 0.0
     return beyond
@@ -165,6 +241,11 @@ def begin_rejection(p: CycleMemory) -> None:
         p.stuck[i] = 0.0
         p.pulse[i] = 0.0
         p.nominal[i] = p.previous[i]
+        p.let_go[i] = 0
+        for k in range(4):
+            p.drive[k, i] = 0.0
+        for k in range(3):
+            p.owed[k, i] = 0.0
         for k in range(5):
             p.passed[k, i] = 0.0
         for k in range(PAST):

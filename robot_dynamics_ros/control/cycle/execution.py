@@ -76,6 +76,5 @@ def reading(
 ) -> Read:
     """:func:`~robot_dynamics_ros.control.cycle.message.read_state` into one memory, compiled if the routines for it are."""
     if isinstance(routines, Routines):
-        read: Read = partial(routines.held("read_state"), memory.block.ctypes.data)
-        return read
+        return partial(routines.held("read_state"), memory.block.ctypes.data)
     return lambda message, size, layout: read_state(memory.python, message, size, layout.table.data)

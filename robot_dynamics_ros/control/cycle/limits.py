@@ -166,11 +166,11 @@ def limit_effort(p: CycleMemory) -> None:
 def find_safe_command(p: CycleMemory) -> None:
     """``safe_effort``: no effort, or what holds the last known position against gravity, without what the robot adds.
 
-    A position that cannot be right has no gravity that is.
+    A position that cannot be right has no gravity that is, nor has one whose gravity makes the arm faster.
     """
     for i in range(p.nv):
         p.safe_effort[i] = 0.0
-    if p.safe_holds[0] == 1 and p.fault[0] != Reason.BEYOND_RANGE:
+    if p.safe_holds[0] == 1 and p.falls[0] == 0 and p.fault[0] != Reason.BEYOND_RANGE:
         p.gravity_forces(p.q, p.gravity)
         if p.robot_holds[0] > 0:
             p.gravity_that_the_robot_adds(p.q, p.held)

@@ -96,6 +96,16 @@ class RejectionMemory(Declared):
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
+    drive: Matrix = numbers(
+        4, "nv", unit="N m or N", meaning="effort beyond two balances of the joint; as it last moved"
+    )
+    let_go: Integers = integers("nv", meaning="1 where a joint gets no effort until it is seen to move")
+    digit: Vector = numbers(
+        "nv", unit="rad or m", meaning="smallest change of the position that was seen; 0 before any"
+    )
+    owed: Matrix = numbers(
+        3, "nv", meaning="speed and way that it would have given a joint that shows none; velocity before"
+    )
     moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
 
 
@@ -223,6 +233,7 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory, FrictionMemory):
     held: Vector = numbers("nv", unit="N m or N", meaning="what it adds")
     command: Vector = numbers("nv", unit="N m or N", meaning="what is sent: effort minus what the robot adds")
     safe_holds: Integers = integers(1, meaning="1 if the safe command holds the arm against gravity, 0: no effort")
+    falls: Integers = integers(1, meaning="1 once the arm gets faster under a safe command that should hold it")
     safe_effort: Vector = numbers("nv", unit="N m or N", meaning="the safe command")
     answer_at: Integers = integers(2, meaning="word at which the commands begin; 1 if the answer has a stamp")
     answer_count: Integers = integers(1, meaning="commands in an answer")

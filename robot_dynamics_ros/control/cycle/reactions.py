@@ -10,6 +10,7 @@ of them with those in ``stopped``, where the arm brakes from ``q`` and ``v`` at 
 | another start | hold where the arm is; where a fault stands, the safe command |
 | a tolerance is violated | the goal ends, the arm stops |
 | a goal is reached | it ends |
+| a joint shows no motion | all goals end; the joint gets no effort until it moves |
 | a fault | the safe command, until the controller is activated again |
 | anything else | the caller has to do something: load the reference, forget wrenches, call the law |
 """
@@ -29,6 +30,10 @@ from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 AT_ONCE = -(2**62)
 """ns; a piece of the path that was due then is read anew in the next cycle."""
+FAST = 0.3
+"""Share of its velocity limit up to which a joint may get faster after a fault."""
+FASTER = 0.1
+"""Share of it by which a joint that was as fast already may get faster."""
 
 
 def react(p: CycleMemory, verdict: int) -> None:
@@ -44,10 +49,13 @@ def react(p: CycleMemory, verdict: int) -> None:
         give_up(p, False)
     elif verdict == verdicts.GOAL_LATE:
         give_up(p, True)
+    elif verdict == verdicts.UNMOVED:
+        stop(p, ABORTED, Reason.UNMOVED)
     elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:
         p.next[0] = verdicts.DROPPED
     elif verdicts.FIRST <= verdict <= verdicts.RESUMED:
         if p.fault[0] != Reason.NONE:
+            watch_fall(p)
             send_safe(p)
         else:
             restart(p, Reason.STALE if verdict == verdicts.RESUMED else Reason.RESTARTED)
@@ -99,6 +107,13 @@ def fail(p: CycleMemory, verdict: int) -> None:
     send_safe(p)
 
 
+def watch_fall(p: CycleMemory) -> None:
+    """Under the gravity of its position an arm gets slower: one that gets faster has another position, or another sign."""
+    for i in range(p.nv):
+        if abs(p.arrived[1, i]) > max(FAST * p.rated_speed[i], abs(p.v[i]) + FASTER * p.rated_speed[i]):
+            p.falls[0] = 1
+
+
 def send_safe(p: CycleMemory) -> None:
     """The safe command is the one that is sent."""
     p.mode[0], p.next[0] = SAFE, verdicts.DROPPED
@@ -113,7 +128,7 @@ def send_safe(p: CycleMemory) -> None:
 
 def activate(p: CycleMemory) -> None:
     """Start, or start afresh, from the state in ``arrived``, ``time``."""
-    p.fault[0], p.started[0], p.stale[0], p.returns[0] = Reason.NONE, 1, 0, 0.0
+    p.fault[0], p.started[0], p.stale[0], p.returns[0], p.falls[0] = Reason.NONE, 1, 0, 0.0, 0
     p.last[0] = p.time[0] - 1
     restart(p, Reason.RESTARTED)
 
@@ -171,5 +186,15 @@ def collide(p: CycleMemory) -> None:
     start_blend(p)
 
 
-BETWEEN_CYCLES = (activate, deactivate, watch_state, change_law, collide, take_piece, start_blend, find_safe_command)
+BETWEEN_CYCLES = (
+    activate,
+    deactivate,
+    watch_state,
+    watch_fall,
+    change_law,
+    collide,
+    take_piece,
+    start_blend,
+    find_safe_command,
+)
 """Those that are called from outside."""

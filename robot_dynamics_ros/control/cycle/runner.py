@@ -266,8 +266,15 @@ class CycleRunner:
             case verdict_of.LOST:
                 timeout = self.options.state_timeout
                 return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
-            case verdict_of.FROZEN:
-                return f"{joint} stands still at {position:.4g} with a velocity of {speed:.4g}: is its encoder dead?"
+            case verdict_of.FROZEN | verdict_of.UNMOVED:
+                effort = (
+                    p.previous[i] or p.asked[i]
+                )  # that of a joint that was let go already is what a new goal asks for
+                at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
+                let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
+                return (
+                    f"{joint} stands still at {at}: is its encoder dead, its brake closed, or its way blocked?{let_go}"
+                )
             case verdict_of.CLOCKS:
                 return Reason.CLOCKS.words
         return ""
@@ -317,6 +324,12 @@ class CycleRunner:
         self.fault = self._law_failed = ""
         self._forget_wrenches([*self.external_wrenches])
         self.between_cycles("activate", text="the controller was started afresh")
+
+    def begins_to_fall(self) -> bool:
+        """Whether by the newest state, and by none before, the arm gets faster under the safe command of a fault: it is zero from now on."""
+        held = self.p.falls[0] == 0
+        self.between_cycles("watch_fall")
+        return held and self.p.falls[0] == 1
 
     def safe_command(self) -> Array:
         """(n,) the command that ``options.safe_command`` names, at the last known position."""

@@ -28,15 +28,16 @@ PATH_VIOLATED = 13  # a tolerance of the path, see ``bad_field`` and ``bad_joint
 GOAL_REACHED = 14
 GOAL_LATE = 15  # a tolerance of the goal is violated for longer than allowed
 OWN_LAW = 16  # the law is to be called in Python
-FAULTS = 17  # from here on, in the order of their reasons
-EFFORT_NOT_FINITE = 17
-CONTRADICTED = 18  # velocities have the wrong sign, see ``bad_joint``
-TOO_FAST = 19  # a joint moves far above its velocity limit, see ``bad_joint``
-RUNAWAY = 20  # a joint accelerates away from its reference, see ``bad_joint``
-ELSEWHERE = 21  # a joint is far beyond its position limits, see ``bad_joint``
-LOST = 22  # after a jump in motion the arm did not come back within the time-out
-FROZEN = 23  # a position stands still although its joint must move, see ``bad_joint``
-CLOCKS = 24  # the stamps run back again and again: two publishers with clocks that differ
+UNMOVED = 17  # a joint shows no motion under an effort that must move it, see ``bad_joint``
+FAULTS = 18  # from here on, in the order of their reasons
+EFFORT_NOT_FINITE = 18
+CONTRADICTED = 19  # velocities have the wrong sign, see ``bad_joint``
+TOO_FAST = 20  # a joint moves far above its velocity limit, see ``bad_joint``
+RUNAWAY = 21  # a joint accelerates away from its reference, see ``bad_joint``
+ELSEWHERE = 22  # a joint is far beyond its position limits, see ``bad_joint``
+LOST = 23  # after a jump in motion the arm did not come back within the time-out
+FROZEN = 24  # a position stands still although its joint must move, see ``bad_joint``
+CLOCKS = 25  # the stamps run back again and again: two publishers with clocks that differ
 
 COUNTED = {
     NOT_FINITE: "non_finite_state",
@@ -46,6 +47,7 @@ COUNTED = {
     BACKWARDS: "time_backwards",
     PATH_VIOLATED: "tolerance_violated",
     GOAL_LATE: "tolerance_violated",
+    UNMOVED: "unmoved_joint",
     EFFORT_NOT_FINITE: "non_finite_effort",
     CONTRADICTED: "velocity_sign",
     TOO_FAST: "overspeed",

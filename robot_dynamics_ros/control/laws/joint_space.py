@@ -48,7 +48,6 @@ class ComputedTorque(Law):
     friction_at: str = "reference"
 
     def effort(self, x: Workspace) -> Array:
-        """See :class:`ComputedTorque`."""
         a = x.a_d + self.kd * x.ed + self.kp * x.e + self.ki * x.z
         return x.inverse_dynamics(a) + self.F(x)
 
@@ -80,7 +79,6 @@ class PDGravity(Law):
     friction_at: str = "reference"
 
     def effort(self, x: Workspace) -> Array:
-        """See :class:`PDGravity`."""
         return self.kp * x.e + self.kd * x.ed + self.ki * x.z + x.gravity_forces() + self.F(x)
 
 
@@ -106,7 +104,6 @@ class GravityCompensation(Law):
     friction: Friction | None = None
 
     def effort(self, x: Workspace) -> Array:
-        """See :class:`GravityCompensation`."""
         return x.gravity_forces() - self.damping * x.v + self.F(x)
 
 
@@ -131,7 +128,6 @@ class FeedforwardPD(Law):
     friction: Friction | None = None
 
     def effort(self, x: Workspace) -> Array:
-        """See :class:`FeedforwardPD`."""
         pid = self.kp * x.e + self.kd * x.ed + self.ki * x.z
         return x.inverse_dynamics_of_reference() + self.F(x) + pid
 
@@ -161,7 +157,6 @@ class JointImpedance(Law):
     friction_at: str = "reference"
 
     def effort(self, x: Workspace) -> Array:
-        """See :class:`JointImpedance`."""
         K, D = self.stiffness, self.damping
         if D is None:
             D = 2.0 * self.damping_ratio * np.sqrt(K * x.mass_matrix().diagonal())

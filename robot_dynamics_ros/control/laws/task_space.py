@@ -75,11 +75,9 @@ class CartesianImpedance(Law):
         return super().check(model)
 
     def prepare(self, kernels: Kernels) -> None:
-        """See :meth:`Law.prepare`."""
         kernels.link(self.link)
 
     def effort(self, x: Workspace) -> Array:
-        """See :class:`CartesianImpedance`."""
         link = x.link(self.link)
         J, X = link.jacobian(x.q), link.pose(x.q)
         if self.target is None:

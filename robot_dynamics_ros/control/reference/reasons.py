@@ -42,6 +42,10 @@ class Reason(enum.IntEnum):
     STEP = "the first point is too far away for the time given: give it a later time_from_start"
     BUSY = "too many trajectories are waiting"
     NOT_FOLLOWING = "no trajectory is followed now: inactive, chained, without a state, or a law without reference"
+    UNMOVED = (
+        "a joint shows no motion under an effort that must move it: a dead encoder, a closed brake, or something in its way",
+        ResultCode.PATH_TOLERANCE_VIOLATED,
+    )
     # faults, in the order of the verdicts
     FAULT = "the control law gave an effort that is not finite"
     VELOCITY_SIGN = "a joint moves against its velocity: wrong sign or unit in the driver, or another joint's velocity"

@@ -104,8 +104,7 @@ class ReferenceGenerator:
 
     def mode_at(self, t: int) -> int:
         """Number of the mode at ``t``: HOLD, TRAJECTORY or STREAM."""
-        mode: int = tracks.mode_at(self.memory.python, t)
-        return mode
+        return tracks.mode_at(self.memory.python, t)
 
     @property
     def active_goal(self) -> Goal | None:
@@ -125,8 +124,7 @@ class ReferenceGenerator:
     @property
     def stops(self) -> int:
         """How often everything that was followed has been stopped."""
-        stops: int = self.memory.python.stops[0]
-        return stops
+        return self.memory.python.stops[0]
 
     # -- requests ------------------------------------------------------------------------------------------------
 

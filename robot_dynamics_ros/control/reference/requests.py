@@ -128,21 +128,18 @@ class MotionRequests(CycleRunner):
         self.motion.stream(joint_names, point, t)
         self.mode = Mode.STREAM
 
-    def hold(self, t: int, *, measured: bool = False) -> None:
+    def hold(self, t: int) -> None:
         """Come to a stop within the deceleration and position limits, then stay.  Open goals are cancelled.
 
         Args:
             t: present time, ns.
-            measured: start from the measured state instead of the present reference.
         """
-        if measured or not self.law.tracks:
+        if not self.law.tracks:
             q, v = self.work.q, self.work.v
         else:
             self.motion.begin(t)
             q, v, _ = self.motion.sample(t)
         self.motion.stop_from(t, q, v, CANCELED, Reason.HELD)
-        if measured:
-            self.start_blend()
 
     def desired(self, t: int) -> Array:
         """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""

@@ -318,12 +318,13 @@ def end_goals(
     Where all end, the arm brakes from (``q``, ``v``) at ``t``.
 
     Args:
-        joint, field, value: of the tolerance that is violated; see ``bad_…``.
+        joint, field, value: of the tolerance that is violated, or the joint that shows no motion; see ``bad_…``.
     """
-    if ended[0] != 0:
+    if ended[0] != 0 or stopped[0] != 0:
         p.bad_joint[0], p.bad_field[0] = joint[0], field[0]
         for m in range(3):
             p.bad_value[m] = value[m]
+    if ended[0] != 0:
         end_goal(p, ended[0], ended[1])
     if stopped[0] != 0:
         for i in range(p.nv):

@@ -17,7 +17,7 @@ from robot_dynamics_ros.spatial import Motion
     {"dtau_dq": ("nv", "nv"), "dtau_dv": ("nv", "nv")},
     joint_space=True,
     per_pair=65,
-    loops=4_500,
+    loops=3_500,
     exports=(Export("Derivatives of inverse dynamics.", {"dtau_dq": "by q", "dtau_dv": "by v"}),),
 )
 def inverse_dynamics_derivatives(
@@ -49,25 +49,26 @@ def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
             for S_i, psi_dot_i in zip(frame.S[i], psi_dot[i], strict=True)
         ]
         sums[i] = [x + S_dot for x, S_dot in zip(psi_dot[i], frame.subspace_rate(i), strict=True)]
+    S, inertia, B = frame.S, frame.inertia, frame.B
+    F_q = frame.products(lambda i, x, y: B[i].mul(x) + inertia[i].mul(y), psi_dot, psi_ddot)
+    F_q_f = frame.products(lambda i, x, S_i: x + S_i.cross_force(frame.force[i]), F_q, S)
+    F_v = frame.products(lambda i, x, y: B[i].mul(x) + inertia[i].mul(y), S, sums)
+    I_S = frame.products(lambda i, S_i: inertia[i].mul(S_i), S)
+    B_S = frame.products(lambda i, S_i: B[i].tmul(S_i), S)
     for i in tree.inward():
-        inertia, B = frame.inertia[i], frame.B[i]
-        of_i = []
-        for (dof_i, _), S_i, psi_dot_i, psi_ddot_i, sum_i in zip(
-            i.columns, frame.S[i], psi_dot[i], psi_ddot[i], sums[i], strict=True
-        ):
-            F_q, F_v = B.mul(psi_dot_i) + inertia.mul(psi_ddot_i), B.mul(S_i) + inertia.mul(sum_i)
-            of_i.append((dof_i, F_q + S_i.cross_force(frame.force[i]), F_v, inertia.mul(S_i), B.tmul(S_i)))
-            for (dof_j, _), S_j in zip(i.columns, frame.S[i], strict=True):
-                dtau_dq.add(dof_j, dof_i, S_j.dot(F_q))
-                dtau_dv.add(dof_j, dof_i, S_j.dot(F_v))
+        of_i = list(zip(i.columns, F_q[i], F_q_f[i], F_v[i], I_S[i], B_S[i], strict=True))
+        for (dof_i, _), F_q_i, _, F_v_i, _, _ in of_i:
+            for (dof_j, _), S_j in zip(i.columns, S[i], strict=True):
+                dtau_dq.add(dof_j, dof_i, S_j.dot(F_q_i))
+                dtau_dv.add(dof_j, dof_i, S_j.dot(F_v_i))
         for j in tree.ancestors(i):
-            of_j = zip(j.columns, frame.S[j], psi_dot[j], psi_ddot[j], sums[j], strict=True)
+            of_j = zip(j.columns, S[j], psi_dot[j], psi_ddot[j], sums[j], strict=True)
             for (dof_j, _), S_j, psi_dot_j, psi_ddot_j, sum_j in of_j:
-                for dof_i, F_q_f, F_v, I_S, B_S in of_i:
-                    dtau_dq.add(dof_j, dof_i, S_j.dot(F_q_f))
-                    dtau_dv.add(dof_j, dof_i, S_j.dot(F_v))
-                    dtau_dq.add(dof_i, dof_j, psi_dot_j.dot(B_S) + psi_ddot_j.dot(I_S))
-                    dtau_dv.add(dof_i, dof_j, S_j.dot(B_S) + sum_j.dot(I_S))
+                for (dof_i, _), _, F_q_f_i, F_v_i, I_S_i, B_S_i in of_i:
+                    dtau_dq.add(dof_j, dof_i, S_j.dot(F_q_f_i))
+                    dtau_dv.add(dof_j, dof_i, S_j.dot(F_v_i))
+                    dtau_dq.add(dof_i, dof_j, psi_dot_j.dot(B_S_i) + psi_ddot_j.dot(I_S_i))
+                    dtau_dv.add(dof_i, dof_j, S_j.dot(B_S_i) + sum_j.dot(I_S_i))
     return dtau_dq, dtau_dv
 
 
@@ -78,7 +79,7 @@ def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
     joint_space=True,
     per_pair=90,
     per_cube=3,
-    loops=6_500,
+    loops=4_000,
 )
 def forward_dynamics_derivatives(
     tree: Tree[S],

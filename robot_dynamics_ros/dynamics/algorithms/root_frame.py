@@ -7,8 +7,8 @@ product between quantities of the deeper joint and of its ancestor.  The outward
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Generic
+from collections.abc import Callable, Sequence
+from typing import Any, Generic
 
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.passes import net_force
@@ -96,6 +96,7 @@ class RootFrame(Generic[S]):
         S: by body, columns of the motion subspace.
         psi_dot: Ψ̇ = v_λ × S, how they move with the parent.
         v, a: spatial velocity and acceleration (gravity included, as the root's acceleration).
+        own: inertia of the body.
         inertia, force: composite inertia and force of the subtree beyond each joint.
         B: twice the composite Coriolis operator of the subtree.
     """
@@ -112,28 +113,34 @@ class RootFrame(Generic[S]):
         self.tree = tree
         self.S, self.psi_dot = tree.field([Motion]), tree.field([Motion])
         self.v, self.a = tree.field(Motion), tree.field(Motion)
-        self.inertia, self.force, self.B = tree.field(RigidInertia), tree.field(Force), tree.field(CoriolisOperator)
-        self.pose = tree.field(Transform)
+        self.pose, applied = tree.field(Transform), tree.field(Force)
         self.pose[tree.root] = Transform.identity()
         self.v[tree.root], self.a[tree.root] = tree.base_velocity(), tree.gravity_motion()
-        self.inertia[tree.root], self.force[tree.root] = RigidInertia.zero(), Force.zero()
-        self.B[tree.root] = CoriolisOperator(Mat3.zero(), Force.zero())
         for i in tree.outward():
             self.pose[i] = i.transform(q).compose(self.pose[i.parent])
             self.S[i] = [self.pose[i].motion_back(column) for _, column in i.columns]
-            self.inertia[i] = own = self.pose[i].rigid_back(i.inertia)
             if v is None:
                 continue
             v_parent = self.v[i.parent]
             self.psi_dot[i] = [v_parent.cross(S_i) for S_i in self.S[i]]
             self.v[i] = v_parent + _along(i, self.S[i], v)
-            if coriolis:
-                self.B[i] = CoriolisOperator.of_body(own, self.v[i])
             if a is not None:
                 self.a[i] = self.a[i.parent] + _along(i, self.S[i], a) + _along(i, self.psi_dot[i], v)  # v × S v = Ψ̇ v
-                self.force[i] = net_force(own, self.v[i], self.a[i])
                 if external is not None:
-                    self.force[i] = self.force[i] - self.pose[i].force_back(external[i])
+                    applied[i] = self.pose[i].force_back(external[i])
+        self.own = own = tree.each(RigidInertia, lambda i: self.pose[i].rigid_back(i.inertia))
+        self.inertia = tree.each(RigidInertia, lambda i: own[i])
+        self.inertia[tree.root] = RigidInertia.zero()
+        if coriolis:
+            self.B = tree.each(CoriolisOperator, lambda i: CoriolisOperator.of_body(own[i], self.v[i]))
+            self.B[tree.root] = CoriolisOperator(Mat3.zero(), Force.zero())
+        if a is not None:
+            no_force = Force.zero()
+            self.force = tree.each(
+                Force,
+                lambda i: net_force(own[i], self.v[i], self.a[i]) - (no_force if external is None else applied[i]),
+            )
+            self.force[tree.root] = no_force
         for i in tree.inward():
             self.inertia[i.parent] = self.inertia[i.parent] + self.inertia[i]
             if coriolis:
@@ -151,18 +158,22 @@ class RootFrame(Generic[S]):
     def accelerate(self, x: Vector[S]) -> None:
         """Add joint accelerations to the motions and the forces of a frame that was made without any."""
         tree = self.tree
-        change, force = tree.field(Motion), tree.field(Force)
-        change[tree.root], force[tree.root] = Motion.zero(), Force.zero()
+        change = tree.field(Motion)
+        change[tree.root] = Motion.zero()
         for i in tree.outward():
             change[i] = change[i.parent] + _along(i, self.S[i], x)
             self.a[i] = self.a[i] + change[i]
-            force[i] = Force.zero()
+        force = tree.each(Force, lambda i: self.own[i].mul(change[i]))
+        force[tree.root] = Force.zero()
         for i in tree.inward():
-            beyond = force[i]  # of joint i and those beyond it
-            for (dof, _), S_i in zip(i.columns, self.S[i], strict=True):
-                beyond = beyond + self.inertia[i].mul(S_i) * x[dof]
-            self.force[i] = self.force[i] + beyond + self.inertia[i].mul(change[i.parent])
-            force[i.parent] = force[i.parent] + beyond
+            self.force[i] = self.force[i] + force[i]
+            force[i.parent] = force[i.parent] + force[i]
+
+    def products(self, product: Callable[..., Force], *columns: Field[Any]) -> Field[list[Force]]:
+        """A force for each column of each joint, from the body and its part of each of ``columns``."""
+        return self.tree.each(
+            [Force], lambda i: [product(i, *parts) for parts in zip(*(x[i] for x in columns), strict=True)]
+        )
 
     def subspace_rate(self, i: Body[S]) -> list[Motion]:
         """Ṡ = v × S of each column of a joint; of a single one Ψ̇, for S × S = 0."""

@@ -156,6 +156,17 @@ class Tree(Protocol[S]):
     def field(self, kind: type[T] | list[type[T]]) -> Field[T] | Field[list[T]]:
         """Working memory for one value a body; ``[kind]`` for one value for each column of its joint."""
 
+    @overload
+    def each(self, kind: type[T], value: Callable[[Body[S]], T]) -> Field[T]: ...
+    @overload
+    def each(self, kind: list[type[T]], value: Callable[[Body[S]], list[T]]) -> Field[list[T]]: ...
+    def each(self, kind: type[T] | list[type[T]], value: Callable[[Body[S]], Any]) -> Field[Any]:
+        """The same with a value for each body from its inertia and its values in other fields alone, so that several bodies go side by
+        side.
+
+        It may be computed as late as it is first asked for: what it is computed from must not change until then.
+        """
+
     def vector(self) -> list[S]:
         """A zero vector over the velocity coordinates: an output."""
 

@@ -411,6 +411,17 @@ class _Forces(dict[Hashable, Force]):
         return Force.zero()
 
 
+class _Each(dict[Hashable, T]):
+    """A value for each body, computed when it is first asked for."""
+
+    def __init__(self, value: Callable[[Any], T]) -> None:
+        self.value = value
+
+    def __missing__(self, body: Hashable) -> T:
+        value = self[body] = self.value(body)
+        return value
+
+
 class SquareMatrix:
     """A matrix in the making: pairs of joints add to it."""
 
@@ -492,6 +503,9 @@ class NumericTree:
 
     def field(self, kind: object = None) -> dict[Hashable, Any]:
         return {}
+
+    def each(self, kind: object, value: Callable[[Any], T]) -> dict[Hashable, T]:
+        return _Each(value)
 
     def no_forces(self) -> dict[Hashable, Force]:
         return _Forces()

@@ -39,16 +39,13 @@ class LoopRecord:
         self.block_number = 0
         self.values: dict[Location, Expr] = {}
         self.lengths: dict[tuple[int, int], list[Expr]] = {}
-        self.record = self.column_count = 0
+        self.entries = 0
         self.current = -1
 
-    def allocate(self, size: int, by_column: bool) -> int:
-        """Offset of new memory in the record of a body, or of a column."""
-        if by_column:
-            offset, self.column_count = self.column_count, self.column_count + size
-        else:
-            offset, self.record = self.record, self.record + size
-        return offset
+    def allocate(self, size: int) -> int:
+        """Number of the first of some new entries of every body."""
+        first, self.entries = self.entries, self.entries + size
+        return first
 
     def open_block(self, section: Section | None, block: Block) -> None:
         """Record into another block from here on; nothing is known of the memory any more."""
@@ -99,11 +96,11 @@ class LoopField(Generic[T]):
         self.tree, self.number, self.kind = tree, number, kind
         self.by_column = isinstance(kind, list)
         size = (36 if tree.free else 6) if self.by_column else _SIZES[kind]
-        self.offset = tree.allocate(size, self.by_column)
+        self.offset = tree.allocate(size)
         self.known: dict[int, list[Expr]] = {}
 
     def _location(self, k: int, who: str) -> Location:
-        return ("column" if self.by_column else "record", self.offset + k, who)
+        return ("record", self.offset + k, who)
 
     def _build(self, parts: list[Expr]) -> T:
         if self.by_column:

@@ -15,16 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, SpatialVector, T
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Operand, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Operand, form_of, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
-    WIDEST,
+    INT_FIELDS,
     AncestorLoop,
     Block,
     BodyLoop,
     DegreeLoop,
     Linear,
+    Location,
     LoopProgram,
+    PairLoop,
     Section,
+    Store,
+    round_up,
 )
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.loop_memory import (
@@ -41,6 +45,8 @@ from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3, rotation_about_z
 
+APART = -2
+"""Number of the class of all bodies in loops in which none needs another; a free joint's is smaller."""
 MOST_CLASSES = 8
 """With more kinds of bodies than this, constants stay symbols: code grows with every class."""
 
@@ -85,6 +91,13 @@ def classify(
         shared = [float(own[0, s]) if np.all(own[:, s] == own[0, s]) else None for s in range(own.shape[1])]
         classes.append(_Class(kind, tuple(shared), has_row))
     return classes, number
+
+
+def _united(classes: Sequence[_Class]) -> _Class:
+    """One class for bodies of several."""
+    slots = zip(*(cls.constants for cls in classes), strict=True)
+    shared = tuple(values[0] if len(set(values)) == 1 else None for values in slots)
+    return _Class(classes[0].kind, shared, any(cls.has_row for cls in classes))
 
 
 class LoopBody(Body):
@@ -243,6 +256,24 @@ class LoopTree(LoopRecord):
             self.values = kept
             self.inner = None
 
+    def each(self, kind: type[T] | list[type[T]], value: Callable[[LoopBody], T]) -> LoopField[T]:
+        field, loop = self.field(kind), BodyLoop(False, apart=True)
+        self.sections.append(loop)
+        single = [c for c, cls in enumerate(self.classes) if cls.kind is not Kind.FREE]
+        for group in filter(None, [single, [c for c in range(len(self.classes)) if c not in single]]):
+            block = Block()
+            loop.blocks |= dict.fromkeys(group, block)
+            self.open_block(None, block)
+            self.current = APART - self.classes[group[0]].kind
+            body = LoopBody(self, _united([self.classes[c] for c in group]))
+            field[body] = value(body)
+            field.known |= dict.fromkeys(group, field.known[self.current])
+            read = reachable([s.value for s in block.stores])
+            if any(n.op == "leaf" and not (n.a[0][0] == "param" or n.a[0][::2] == ("record", "i")) for n in read):
+                raise NotImplementedError("a value for each body from another body, or from coordinates")
+        self._close()
+        return field
+
     def degrees(self) -> Iterator[Degree]:
         if not self.layout.armature.any():
             return
@@ -262,7 +293,7 @@ class LoopTree(LoopRecord):
         number = self.outputs.get(self.made, self.arguments + self.made)
         length = self.layout.nv
         if number > self.arguments:
-            length = -(-length // WIDEST) * WIDEST
+            length = round_up(length)
             self.scratch[number] = rows * length
         if clear:
             self.cleared.append((number, rows * length))
@@ -349,33 +380,113 @@ def _program(tree: LoopTree) -> LoopProgram:
     lay = tree.layout
     sections = [s for s in tree.sections if not (isinstance(s, Block) and not s.stores)]
     _drop_unread(sections)
-    ints = np.zeros((lay.n + 1, 6), dtype=np.int64)
+    root = round_up(lay.n)
+    ints = np.zeros((lay.n, len(INT_FIELDS)), dtype=np.int64)
     for k, b in enumerate(lay.bodies):
         parent = b.parent
         joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
         joined = joined and b.v_index == lay.bodies[parent].v_index + 1
         run = ints[parent, 4] if joined else k
-        ints[k] = parent if parent >= 0 else lay.n, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k]
-    ints[lay.n, 0] = lay.n
-    size = (lay.n + 1) * tree.record + tree.column_count * lay.n + WIDEST  # what the last vector reads too much
-    scratch: dict[int, int] = {}
-    for number, doubles in tree.scratch.items():
-        scratch[number] = size = -(-size // WIDEST) * WIDEST
-        size += doubles
-    return LoopProgram(
+        ints[k] = parent if parent >= 0 else root, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k], k + 1
+    for k in reversed(range(lay.n)):
+        if ints[k, 0] < root:
+            ints[ints[k, 0], 6] = max(ints[ints[k, 0], 6], ints[k, 6])
+    free = {c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE}
+    sections = _along_rows(sections, free, ints)
+    _unite_blocks(sections)
+    places = _places(sections)
+    params = np.zeros((tree.constants.shape[1], root))
+    params[:, : lay.n] = tree.constants.T
+    program = LoopProgram(
         lay.n,
         lay.nv,
         sections,
         tree.cleared,
-        scratch,
+        {},
         tree.symmetric,
-        tree.record,
-        -(-size // WIDEST) * WIDEST,
+        places,
+        0,
         ints,
-        tree.constants,
+        params,
         lay.armature,
-        tuple(c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE),
+        tuple(free),
     )
+    program.workspace = (max(places.values(), default=-1) + 1) * program.stride
+    for number, doubles in tree.scratch.items():
+        program.scratch[number] = program.workspace
+        program.workspace += round_up(doubles)
+    return program
+
+
+def _along_rows(sections: list[Section], free: set[int], ints: np.ndarray) -> list[Section]:
+    """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of the two bodies, become loops
+    along its rows; not where coordinates of the bodies beyond a joint are no run of numbers."""
+    singles = [k for k in range(len(ints)) if ints[k, 3] not in free]
+    inner_free = any(ints[k, 3] in free and ints[k, 0] < len(ints) for k in range(len(ints)))
+    if inner_free or any(ints[k, 2] != ints[singles[0], 2] + k - singles[0] for k in singles):
+        return sections
+    result: list[Section] = []
+    for section in sections:
+        result.append(section)
+        if not isinstance(section, BodyLoop):
+            continue
+        of_single = [block for c, block in section.blocks.items() if c not in free]
+        loops = [loop for block in of_single for loop in block.loops if loop.degrees == 1]
+        if len(loops) < len(of_single) or any(s.location[0] == "record" for block in of_single for s in block.stores):
+            continue
+        taken = [[s for s in loop.stores if _down_a_column(s)] for loop in loops]
+        forms = {(tuple(s.location for s in stores), form_of([s.value for s in stores])) for stores in taken}
+        if taken[0] and len(forms) == 1:
+            result.append(PairLoop(taken[0]))
+            for loop, stores in zip(loops, taken, strict=True):
+                loop.stores = [s for s in loop.stores if s not in stores]
+    return result
+
+
+def _down_a_column(store: Store) -> bool:
+    """Whether a store goes down a column of a matrix, and its value needs but entries of the two bodies."""
+    leaves = [node.a[0] for node in reachable([store.value]) if node.op == "leaf"]
+    down = store.location[0] == "matrix" and store.location[2][0] == "j"
+    return down and all(x[0] == "record" and x[2] in ("i", "j") for x in leaves)
+
+
+def _unite_blocks(sections: list[Section]) -> None:
+    """One block for all classes whose blocks do the same."""
+    for section in sections:
+        if isinstance(section, BodyLoop):
+            known: dict[tuple[Any, ...], Block] = {}
+            for c, block in section.blocks.items():
+                groups = [(0, block.stores), *((loop.degrees, loop.stores) for loop in block.loops)]
+                form = tuple(
+                    (degrees, tuple(s.location for s in stores), form_of([s.value for s in stores]))
+                    for degrees, stores in groups
+                )
+                section.blocks[c] = known.setdefault(form, block)
+
+
+def _places(sections: list[Section]) -> dict[int, int]:
+    """A place in memory for each entry of the bodies, from the first section that stores it to the last that reads it."""
+    last: dict[int, int] = {}
+    for number, section in enumerate(sections):
+        for location in _locations(section):
+            last[location[1]] = number
+    places: dict[int, int] = {}
+    unused: list[int] = []
+    for number, section in enumerate(sections):
+        here = dict.fromkeys(location[1] for location in _locations(section))
+        for k in here:
+            if k not in places:
+                places[k] = unused.pop() if unused else len(set(places.values()))
+        unused += [places[k] for k in here if last[k] == number]
+    return places
+
+
+def _locations(section: Section) -> Iterator[Location]:
+    """Entries of bodies that a section stores or reads."""
+    for block in _blocks([section]):
+        stores = [*block.stores, *(s for loop in block.loops for s in loop.stores)]
+        leaves = (node.a[0] for node in reachable([s.value for s in stores]) if node.op == "leaf")
+        yield from (x for x in [*(s.location for s in stores), *leaves] if x[0] == "record")
 
 
 def _drop_unread(sections: list[Section]) -> None:
@@ -385,11 +496,11 @@ def _drop_unread(sections: list[Section]) -> None:
         for block in _blocks(sections):
             values = [s.value for s in block.stores] + [s.value for loop in block.loops for s in loop.stores]
             for node in reachable(values):
-                if node.op == "leaf" and node.a[0][0] in ("record", "column"):
+                if node.op == "leaf" and node.a[0][0] == "record":
                     read.add(node.a[0][:2])
         dropped = False
         for block in _blocks(sections):
-            keep = [s for s in block.stores if s.location[0] not in ("record", "column") or s.location[:2] in read]
+            keep = [s for s in block.stores if s.location[0] != "record" or s.location[:2] in read]
             dropped |= len(keep) < len(block.stores)
             block.stores = keep
         if not dropped:
@@ -400,5 +511,7 @@ def _blocks(sections: list[Section]) -> Iterator[Block]:
     for s in sections:
         if isinstance(s, BodyLoop):
             yield from s.blocks.values()
+        elif isinstance(s, PairLoop):
+            yield Block(s.stores)
         elif not isinstance(s, Linear):
             yield s.block if isinstance(s, DegreeLoop) else s

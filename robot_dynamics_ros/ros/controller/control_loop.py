@@ -160,6 +160,8 @@ class ControlLoop:
                 self._rejections.report(error.cause, str(error))
             return
         if not self._enabled:
+            if self.controller.fault and self.controller.begins_to_fall():
+                self._commands.publish(self.controller.safe_command(), reader.stamp)
             return
         controller, report = self.controller, self._report
         if not reader.stamp:

@@ -30,7 +30,7 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, 
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
-from robot_dynamics_ros.simulation.pacing import Lockstep, RealTimePacer, StampOrigin
+from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
@@ -98,19 +98,19 @@ class SimulatorNode(Node):
         self._effort = np.zeros(model.nv)
         self._command_ns: int | None = None
         self._enabled = values["start_enabled"]
-        self._lockstep = Lockstep() if values["time_mode"] == "lockstep" else None
+        self._lockstep = values["time_mode"] == "lockstep"
         factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
         self._lead_ns = 0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
         self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
-        self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep is not None
+        self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
         self._commands = CommandReader(
             self,
             values["command_format"],
             self._outputs.joints,
             self._on_command,
             self._on_refused,
-            NEWEST if self._lockstep is None else EVENT,
+            EVENT if self._lockstep else NEWEST,
         )
         self._pushes = Pushes(self, model, self._elapsed, self.rejections)
         self.create_subscription(JointState, "~/set_joint_state", self._on_set_state, EVENT)
@@ -143,7 +143,7 @@ class SimulatorNode(Node):
     def _tick(self) -> None:
         """Do the steps that are due and ask to be woken for the next."""
         now = time.monotonic_ns()
-        if self._lockstep is not None:
+        if self._lockstep:
             if now - self._published_ns > _REPEAT_NS:  # the other side was not there yet, or a message was lost
                 self._published_ns = now
                 if not self._outputs.repeat(self._elapsed(), self._origin()):
@@ -172,7 +172,7 @@ class SimulatorNode(Node):
         now = self._elapsed()
         if self._command_ns is not None and now - self._command_ns > self.parameters["command_timeout"] * 1e9:
             self._relax()
-            if self._lockstep is None:
+            if not self._lockstep:
                 self.rejections.report("command_timeout", "commands have stopped: the effort is zero")
         try:
             self._plant.step(
@@ -228,8 +228,8 @@ class SimulatorNode(Node):
         self._effort[self._outputs.v_index] = effort
         self._command_ns = self._elapsed()
         self._plant.brakes = False
-        if self._lockstep is not None:
-            self._turn(self._lockstep.on_command())
+        if self._lockstep and not self._pacer.paused:
+            self._turn(1)
 
     def _on_refused(self, error: CommandRejected) -> None:
         self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
@@ -247,25 +247,19 @@ class SimulatorNode(Node):
     def _show_state_again(self) -> None:
         """The state has been set: publish it with the stamp of a period that has not been published yet."""
         self._diverged = ""
-        if self._lockstep is None and not self._paused():
+        if not self._lockstep and not self._pacer.paused:
             self._outputs.forget(self._elapsed())
             return  # the next cycle publishes it
         self._ticks += 1
         self._outputs.forget(self._elapsed())
         self._publish()
 
-    def _paused(self) -> bool:
-        return self._lockstep.paused if self._lockstep is not None else self._pacer.paused
-
     def _set_pause(self, paused: bool) -> None:
         self._cycles.interrupt()
-        if self._lockstep is not None:
-            self._lockstep.paused = paused
+        switch = self._pacer.pause if paused else self._pacer.resume
+        switch(time.monotonic_ns())
+        if self._lockstep:
             self._published_ns = 0  # publish the state again, so that a command comes and the turn goes on
-        elif paused:
-            self._pacer.pause(time.monotonic_ns())
-        else:
-            self._pacer.resume(time.monotonic_ns())
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._set_pause(request.data)
@@ -280,11 +274,11 @@ class SimulatorNode(Node):
         return response
 
     def _on_single_step(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if not self._paused():
+        if not self._pacer.paused:
             response.success, response.message = False, "it is not paused: call ~/set_pause with true first"
             return response
-        if self._lockstep is not None:
-            self._turn(self._lockstep.single_step())
+        if self._lockstep:
+            self._turn(1)
         else:
             self._pacer.single_step()
             self._tick()
@@ -321,7 +315,7 @@ class SimulatorNode(Node):
                 "simulated time [s]": self._elapsed() * 1e-9,
                 "late steps": self._pacer.late_steps,
                 "time given up [s]": self._pacer.lost_ns * 1e-9,
-                "paused": self._paused(),
+                "paused": self._pacer.paused,
                 "enabled": self._enabled,
                 "steps in machine code": self._plant.compiled,
                 **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),

@@ -193,7 +193,6 @@ class LiveRobot(Source):
             return self._shown
 
     def status(self) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Source`."""
         now = time.monotonic()
         if now - self._status[0] >= 1.0:
             if self._shown is None and self._unseen is None:
@@ -287,16 +286,12 @@ class LiveControls(Controls):
         self._services[service].call_async(request).add_done_callback(done)
 
     def hold(self) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         return self._call("hold", Trigger.Request())
 
     def reset(self) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         return self._call("reset", Trigger.Request())
 
     def pause(self, paused: bool) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
-
         def sentence_of(answer: SetBool.Response) -> str:
             self.paused = paused if answer.success else self.paused
             return _sentence("pause", answer)
@@ -304,11 +299,9 @@ class LiveControls(Controls):
         return self._call("pause", SetBool.Request(data=paused), sentence_of)
 
     def step(self) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         return self._call("step", Trigger.Request())
 
     def move_along(self, points: Sequence[tuple[Array, float]]) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         if not self._trajectories.get_subscription_count():
             return f"nobody on the network listens to {self._trajectories.topic_name}"
         model = self._model
@@ -327,16 +320,13 @@ class LiveControls(Controls):
         return f"on the way, {times[-1]:g} s"
 
     def answer(self) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         return self._robot.answer
 
     def carry(self, link: str) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         self._carrier = link
         return f"the payload will be on {link}: set its mass now"
 
     def pull(self, link: str, wrench: Array | None) -> None:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         with self._lock:
             if wrench is not None:
                 self._pull = (link, np.asarray(wrench, dtype=float))
@@ -346,11 +336,9 @@ class LiveControls(Controls):
         self._robot.pulled = {} if wrench is None else {link: np.asarray(wrench, dtype=float)}
 
     def adjustables(self) -> Sequence[Adjustable]:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         return self._adjustables
 
     def adjust(self, name: str, value: float) -> str:
-        """See :class:`~robot_dynamics_ros.view.source.Controls`."""
         item = next((a for a in self._adjustables if a.name == name), None)
         if item is None or not item.lower <= value <= item.upper:
             return f"{name}: {value:g} is outside its limits"

@@ -21,6 +21,7 @@ from robot_dynamics_ros.simulation.system import JointSystem
 
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 _NONE = np.empty(0, dtype=np.intp)
+_MOST_EVENTS = 100  # in a step; the rest of endless bouncing is done by time stepping
 
 
 class HybridStepper:
@@ -30,17 +31,13 @@ class HybridStepper:
         system: what moves.
         integrator: how it moves between events.
         stops: rigid stops.
-        max_events: after so many events within one step (a contact problem without solution in finite time, such as
-            endless bouncing), the rest of the step is done by time stepping.
 
     Attributes:
         events: events located so far.
     """
 
-    def __init__(
-        self, system: JointSystem, integrator: Integrator, stops: RigidStopTable, max_events: int = 100
-    ) -> None:
-        self.system, self.integrator, self.stops, self.max_events = system, integrator, stops, max_events
+    def __init__(self, system: JointSystem, integrator: Integrator, stops: RigidStopTable) -> None:
+        self.system, self.integrator, self.stops = system, integrator, stops
         self.events = 0
         self._fallback = TimeStepper(system)
         self._problem = Complementarity(system.memory, system.routines["solve_complementarity"])
@@ -53,7 +50,7 @@ class HybridStepper:
         """The state at ``t + h``; ``y`` is not changed."""
         y = y.copy()
         end = t + h
-        for _ in range(self.max_events):
+        for _ in range(_MOST_EVENTS):
             self._collide(y)
             self.settle(t, y)
             y1 = self._try(t, y, end - t)

@@ -98,9 +98,9 @@ def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple
     for i in twists:
         block = slice(i, i + 6)
         ad = _ad(h * v[block])
-        s = P[block] + 0.5 * h * _dexp(-0.5 * ad).T @ g[block]
-        end[block] = np.linalg.solve(_dexp(-ad).T, s)
-        start[block] = np.linalg.solve(_dexp(ad).T, s) - h * _exp(-0.5 * ad).T @ g[block]
+        s = P[block] + 0.5 * h * _series(-0.5 * ad, 1).T @ g[block]
+        end[block] = np.linalg.solve(_series(-ad, 1).T, s)
+        start[block] = np.linalg.solve(_series(ad, 1).T, s) - h * _series(-0.5 * ad, 0).T @ g[block]
     return start, end
 
 
@@ -113,17 +113,8 @@ def _ad(twist: Array) -> Array:
     return out
 
 
-def _exp(A: Array) -> Array:
-    """Σ Aᵏ / k!, for the small A of one step."""
-    return _series(A, 0)
-
-
-def _dexp(A: Array) -> Array:
-    """Σ Aᵏ / (k + 1)!."""
-    return _series(A, 1)
-
-
 def _series(A: Array, shift: int) -> Array:
+    """Σ Aᵏ / (k + shift)!, for the small A of one step: exp with shift 0, dexp with shift 1."""
     term = np.eye(6)
     total = term.copy()
     for k in range(1, 40):

@@ -329,8 +329,7 @@ class MujocoPlant(SimulatedRobot):
         effort = np.zeros(self.m.nv)
         self._mujoco.mj_mulJacTVec(self.m, ask, effort, np.where(mine, ask.efc_force[: ask.nefc], 0.0))
         K = self.constraints.jacobian(q)
-        reactions: Array = np.linalg.lstsq(K.T, self.map.forces(effort, q), rcond=1e-8)[0]
-        return reactions
+        return np.linalg.lstsq(K.T, self.map.forces(effort, q), rcond=1e-8)[0]
 
     def constraint_wrenches(self) -> dict[str, tuple[Array, Array]]:
         """Wrenches of each loop on its links now; see :meth:`Constraints.wrenches`."""

@@ -93,6 +93,19 @@ public:
     return result;
   }
 
+  /// Cycles of an arm that does not follow; its encoders are alive.
+  void stuck(int count)
+  {
+    for (int k = 0; k < count; ++k) {
+      Vector position = q;
+      for (double & x : position) {
+        x += k % 2 == 0 ? 1e-9 : -1e-9;
+      }
+      put(position, v);
+      cycle();
+    }
+  }
+
   void tick()
   {
     if (const auto timer = controller.the_node->timer.lock()) {
@@ -222,25 +235,37 @@ void goals_end_as_the_core_says()
   goal.path_tolerance[0].name = joint_names[N - 1];
   goal.path_tolerance[0].position = 0.05;
   const auto bad = bench.send_goal(goal);
-  bench.cycle(20);  // the arm does not follow
+  bench.stuck(20);
   bench.tick();
   CHECK(bad && bad->outcome == "aborted" && bad->result.error_code == -4);
   CHECK(bad && bad->result.error_string.find(joint_names[N - 1]) != std::string::npos);
 
   goal.path_tolerance.clear();
   const auto replaced = bench.send_goal(goal);
-  bench.cycle(2);
+  bench.stuck(2);
   const auto canceled = bench.send_goal(goal);
-  bench.cycle(2);
+  bench.stuck(2);
   bench.tick();
   CHECK(replaced && replaced->outcome == "aborted");
   auto server = std::dynamic_pointer_cast<rclcpp_action::Server<Action>>(
     bench.controller.the_node->actions["~/follow_joint_trajectory"].lock());
   CHECK(server->cancel(canceled) == rclcpp_action::CancelResponse::ACCEPT);
   canceled->canceling = true;
-  bench.cycle(2);
+  bench.stuck(2);
   bench.tick();
   CHECK(canceled->outcome == "canceled");
+
+  goal.trajectory = trajectory_to(0.3, 0.5);
+  const auto unmoved = bench.send_goal(goal);
+  bench.cycle(200);  // and now no digit changes
+  bench.tick();
+  CHECK(unmoved && unmoved->outcome == "aborted" && unmoved->result.error_code == -4);
+  CHECK(unmoved && unmoved->result.error_string.find("shows no motion") != std::string::npos);
+  std::size_t released = 0;
+  while (released < N && bench.command(released) != 0.0) {
+    ++released;
+  }
+  CHECK(released < N && unmoved->result.error_string.find(joint_names[released]) != std::string::npos);
 
   goal.trajectory.joint_names[0] = "somebody_else";
   CHECK(bench.send_goal(goal) == nullptr);

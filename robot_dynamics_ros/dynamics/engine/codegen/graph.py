@@ -261,6 +261,24 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
     return nodes
 
 
+def form_of(outputs: Sequence[Expr]) -> tuple[Any, ...]:
+    """The steps of outputs, equal for outputs of other nodes that are computed the same way from the same places; keys of leaves are
+    pairs whose first tells the place."""
+    number: dict[int, int] = {}
+    steps: list[tuple[Any, ...]] = []
+
+    def visit(node: Expr) -> int:
+        if node.id not in number:
+            step = (node.op, *(visit(x) for x in node.operands))
+            if not node.operands:
+                step += (node.a if node.op == "const" else node.a[0],)
+            number[node.id] = len(steps)
+            steps.append(step)
+        return number[node.id]
+
+    return *map(visit, outputs), *steps
+
+
 def count_operations(outputs: Sequence[Scalar]) -> dict[str, int]:
     """How many operations of each kind the outputs take, and their ``"total"`` (negations and leaves are free).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import WIDEST, LoopProgram
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import LoopProgram, round_up
 
 
 class Writer:
@@ -137,4 +137,4 @@ class Flow(Writer):
 
     def row_length(self, number: int) -> int:
         """Doubles from one row of a matrix to the next."""
-        return -(-self.p.nv // WIDEST) * WIDEST if number in self.p.scratch else self.p.nv
+        return round_up(self.p.nv) if number in self.p.scratch else self.p.nv

@@ -6,23 +6,29 @@ its diagonal.  Source: Featherstone (2008), section 6.5.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram
 
 AT_ONCE = 8
-"""Vectors of right-hand sides that are kept in registers."""
+"""Vectors of a matrix that are kept in registers."""
+OF_TWO = 6
+"""Vectors of right-hand sides of which two rows are kept in registers."""
 
 
 def tables(program: LoopProgram) -> list[str]:
-    """Each degree of freedom's next ancestor, and the last one that it is an ancestor of."""
+    """Each degree of freedom's next ancestor, the last one that it is an ancestor of, and the last one of it and the next one."""
     ancestors = program.ancestors
     last = list(range(program.nv))
     for k in reversed(range(program.nv)):
         if ancestors[k] >= 0:
             last[ancestors[k]] = max(last[ancestors[k]], last[k])
+    last_of_two = [max(pair) for pair in zip(last, [*last[1:], 0], strict=True)]
+    tables = {"ancestor": ancestors, "last": last, "last_of_two": last_of_two}
     return [
         f"@{name} = private constant [{program.nv} x i64] [{', '.join(f'i64 {x}' for x in values)}]"
-        for name, values in (("ancestor", ancestors), ("last", last))
+        for name, values in tables.items()
     ]
 
 
@@ -148,7 +154,7 @@ class _Linear:
 
         self.w.loop("0", str(self.n), 1, one)
         parts = [(s, c) for s in range(len(right)) for c in range(0, self.n, self.lanes)]
-        rounds = -(-len(parts) // AT_ONCE)
+        rounds = -(-len(parts) // OF_TWO)
         size = -(-len(parts) // rounds)
         for first in range(0, len(parts), size):
             self._divide_columns(L, D, right, results, parts[first : first + size])
@@ -165,35 +171,69 @@ class _Linear:
         def load(addresses: list[str]) -> list[str]:
             return [w.put(f"load {e.type}, ptr {a}, align 8") for a in addresses]
 
-        def less(values: list[str], factor: str, k: str) -> list[str]:
-            factors = e.repeated(factor)
-            return [self.less_product(x, factors, y) for x, y in zip(values, load(of_row(k)), strict=True)]
+        def less(values: list[str], factors: list[str], k: str) -> list[str]:
+            """Rows, one after the other, less their factors times row k."""
+            splats, result = [e.repeated(x) for x in factors], list(values)
+            for c, address in enumerate(of_row(k)):
+                (y,) = load([address])
+                for r, x in enumerate(splats):
+                    place = r * len(parts) + c
+                    result[place] = self.less_product(result[place], x, y)
+            return result
 
         def keep(addresses: list[str], values: list[str]) -> None:
             for a, x in zip(addresses, values, strict=True):
                 w.line(f"store {e.type} {x}, ptr {a}, align 8")
 
-        def upper(i: str) -> None:
-            addresses = of_row(i)
+        def upper(rows: list[str]) -> None:
+            addresses = [a for i in rows for a in of_row(i)]
             start = [(e.type, x) for x in load(addresses)]
 
             def beyond(k: str, values: list[str]) -> list[str]:
-                return less(values, self.number(self.row(L, k), i), k)
+                row = self.row(L, k)
+                return less(values, [self.number(row, i) for i in rows], k)
 
-            keep(addresses, w.carrying(self.table("last", i), i, -1, beyond, start))
-
-        def lower(k: str) -> None:
-            addresses, row, inverses = of_row(k), self.row(L, k), e.repeated(self.number(f"%p{D}", k))
-            start = [(e.type, e.binary("mul", x, inverses)) for x in load(addresses)]
-            values = w.chain("ancestor", k, lambda i, sums: less(sums, self.number(row, i), i), start)
+            values = w.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
+            if len(rows) > 1:
+                factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
+                first, second = values[: len(parts)], values[len(parts) :]
+                first = [self.less_product(x, factor, y) for x, y in zip(first, second, strict=True)]
+                values = first + second
             keep(addresses, values)
-            for (s, c), value in zip(parts, values, strict=True):
-                entry = self.entry(self.row(results[s], k), c)
+
+        def lower(rows: list[str]) -> None:
+            addresses = [a for k in rows for a in of_row(k)]
+            inverses = [e.repeated(self.number(f"%p{D}", k)) for k in rows for _ in parts]
+            start = [(e.type, e.binary("mul", x, y)) for x, y in zip(load(addresses), inverses, strict=True)]
+            factors = [self.row(L, k) for k in rows]
+
+            def before(i: str, values: list[str]) -> list[str]:
+                return less(values, [self.number(row, i) for row in factors], i)
+
+            values = w.chain("ancestor", rows[0], before, start)
+            if len(rows) > 1:
+                factor = e.repeated(self.number(factors[1], rows[0]))
+                first, second = values[: len(parts)], values[len(parts) :]
+                second = [self.less_product(x, factor, y) for x, y in zip(second, first, strict=True)]
+                values = first + second
+            keep(addresses, values)
+            for place, value in zip([(k, s, c) for k in rows for s, c in parts], values, strict=True):
+                k, s, c = place
                 if s < len(right) - 1:
                     value = e.put(f"fneg {e.type} {value}")
-                e.masked_store(
-                    value, entry, "<" + ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes)) + ">"
-                )
+                entry = self.entry(self.row(results[s], k), c)
+                if c + self.lanes <= self.n:
+                    w.line(f"store {e.type} {value}, ptr {entry}, align 8")
+                else:
+                    lanes = ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes))
+                    e.masked_store(value, entry, f"<{lanes}>")
 
-        w.loop(str(self.n - 2), "-1", -1, upper)
-        w.loop("0", str(self.n), 1, lower)
+        def two(step: Callable[[list[str]], None]) -> Callable[[str], None]:
+            return lambda k: step([k, w.put(f"add nsw i64 {k}, 1")])
+
+        odd = self.n % 2
+        w.loop(str(self.n - 2), str(odd - 1), -2, two(upper))
+        if odd:
+            upper(["0"])
+            lower(["0"])
+        w.loop(str(odd), str(self.n), 2, two(lower))

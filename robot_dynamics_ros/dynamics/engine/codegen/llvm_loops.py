@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
@@ -20,6 +20,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     Linear,
     Location,
     LoopProgram,
+    PairLoop,
     Store,
 )
 
@@ -72,6 +73,8 @@ class LoopWriter(Flow):
         for section in self.p.sections:
             if isinstance(section, BodyLoop):
                 self.body_loop(section)
+            elif isinstance(section, PairLoop):
+                self.pair_loop(section)
             elif isinstance(section, DegreeLoop):
                 self.degree_loop(section)
             elif isinstance(section, Linear):
@@ -90,17 +93,26 @@ class LoopWriter(Flow):
         if not blocks:
             return
 
+        if section.apart:
+            shared = next((b for c, b in blocks.items() if c not in self.p.free_classes), None)
+            if shared is not None:
+                self.loop("0", str(self.p.n), self.wide.width, lambda i: self.side_by_side(shared, i))
+            blocks = {c: b for c, b in blocks.items() if b is not shared}  # after it: its last vectors wrote there, too
+            if not blocks:
+                return
+
         def each(i: str) -> None:
             context = {"i": i, "p": self.integer(i, "parent")}
-            if len(section.blocks) == 1:
-                self.block(next(iter(blocks.values())), context)
+            distinct = list(dict.fromkeys(blocks.values()))
+            if len(distinct) == 1 and len(blocks) == len(section.blocks):
+                self.block(distinct[0], context)
                 return
             kind, join = self.integer(i, "class"), self.fresh("join")
-            targets = {c: self.fresh("class") for c in blocks}
-            cases = " ".join(f"i64 {c}, label %{target}" for c, target in targets.items())
+            targets = {block: self.fresh("class") for block in distinct}
+            cases = " ".join(f"i64 {c}, label %{targets[block]}" for c, block in blocks.items())
             self.line(f"switch i64 {kind}, label %{join} [ {cases} ]")
-            for c, block in blocks.items():
-                self.start(targets[c])
+            for block in distinct:
+                self.start(targets[block])
                 self.block(block, context)
                 self.jump(join)
             self.start(join)
@@ -132,17 +144,10 @@ class LoopWriter(Flow):
         what = location[0]
         if what == "record":
             _, k, who = location
-            if who == "root" or isinstance(who, int):
-                return self.at("%work", str(self.p.n if who == "root" else who), self.p.record, k)
-            key = f"record_{who}"
-            if key not in context:
-                context[key] = self.at("%work", context[who], self.p.record)
-            return self.put(f"getelementptr inbounds double, ptr {context[key]}, i64 {k}")
-        if what == "column":
-            _, k, who = location
-            return self.at("%work", context[who], 1, (self.p.n + 1) * self.p.record + k * self.p.n)
+            place = self.p.places[k] * self.p.stride
+            return self.at("%work", str(self.p.root) if who == "root" else context[who], 1, place)
         if what == "param":
-            return self.at("%params", context["i"], self.p.params.shape[1], location[1])
+            return self.at("%params", context["i"], 1, location[1] * self.p.params.shape[1])
         if what == "armature":
             index, offset = self.degree((location[2], location[1]), context)
             return self.at("%armature", index, 1, offset)
@@ -177,7 +182,7 @@ class LoopWriter(Flow):
         context = dict(context)
         inner = [s.value for loop in block.loops for s in loop.stores]
         nodes = reachable([s.value for s in block.stores] + inner)
-        of_ancestor = _depending_on_ancestor(nodes)
+        of_ancestor = _depending_on("j", nodes)
         outer = [node for node in nodes if node.id not in of_ancestor]
 
         def load(node: Expr) -> str:
@@ -195,13 +200,22 @@ class LoopWriter(Flow):
         for store in block.stores:
             self.store(store, context)
 
+    def side_by_side(self, block: Block, i: str) -> None:
+        """A block for as many bodies as fit side by side; the last ones may be none."""
+        e, context = self.wide, {"i": i}
+        e.names = {}
+        values = reachable([s.value for s in block.stores])
+        e.emit(values, lambda n: self.loaded(e, n, context))
+        for s in block.stores:
+            self.line(f"store {e.type} {e.text(s.value)}, ptr {self.address(s.location, context)}, align 8")
+
     def store(self, store: Store, context: dict[str, str]) -> None:
         self.line(f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8")
 
     def ancestor_loop(self, loop: AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.
 
-        Columns are read up to a vector's length beyond their end: what is there is not stored."""
+        Entries are read up to a vector's length beyond their end: what is there is not stored."""
         if not loop.stores:
             return
         e = self.e
@@ -209,12 +223,7 @@ class LoopWriter(Flow):
         if "v_i" not in context:
             self.degree(("i", 0), context)
         outside = dict(context)
-        wide = self.wide
-        shared = {x.id: x for n in nodes for x in n.operands} | {s.value.id: s.value for s in loop.stores}
-        needed = (
-            [x for x in shared.values() if x.id not in of_ancestor and x.op != "const"] if loop.degrees == 1 else []
-        )
-        splats = {x.id: wide.repeated(e.text(x)) for x in needed} if wide is not e else dict(e.names)
+        splats = self.splats(nodes, loop.stores, of_ancestor) if loop.degrees == 1 else {}
         head, run, done = (self.fresh(w) for w in ("run", "within", "up"))
         before = self.label
         self.jump(head)
@@ -239,19 +248,14 @@ class LoopWriter(Flow):
             self.start(mine)
         inside = {**outside, "v_j": self.integer(low, "v_index")}
         if loop.degrees == 6:
-            self.stores_of_ancestor(e, loop, nodes, {**inside, "j": low})
+            inside["j"], kept = low, dict(e.names)
+            e.emit(nodes, lambda n: self.loaded(e, n, inside))
+            for store in loop.stores:
+                self.store(store, inside)
+            e.names = kept
         else:
-            wide.names = dict(splats)
-
-            def block(j: str) -> None:
-                step = self.put(f"sub nsw i64 {j}, {low}")
-                place = {**inside, "j": j, "v_j": self.put(f"add nsw i64 {inside['v_j']}, {step}")}
-                if wide is not e:
-                    place["count"] = self.put(f"sub nsw i64 {end}, {j}")
-                self.stores_of_ancestor(wide, loop, nodes, place)
-
-            end = self.put(f"add nsw i64 {top}, 1")
-            self.loop(low, end, self.wide.width, block)
+            self.wide.names = splats
+            self.run(loop.stores, nodes, inside, "j", low, self.put(f"add nsw i64 {top}, 1"))
         self.jump(skip)
         self.start(skip)
         up = self.integer(low, "parent")
@@ -259,24 +263,79 @@ class LoopWriter(Flow):
         self.jump(head)
         self.start(done)
 
-    def stores_of_ancestor(
-        self, e: Emitter, loop: AncestorLoop, nodes: Sequence[Expr], context: dict[str, str]
+    def pair_loop(self, section: PairLoop) -> None:
+        nodes = reachable([s.value for s in section.stores])
+        of_inner = _depending_on("i", nodes)
+        inner = [n for n in nodes if n.id in of_inner]
+
+        def each(j: str) -> None:
+            context = {"j": j}
+            first = self.put(f"add nsw i64 {j}, 1")
+            context["v_i"] = self.put(f"add nsw i64 {self.degree(('j', 0), context)[0]}, 1")
+            self.e.names = {}
+            self.e.emit([n for n in nodes if n.id not in of_inner], lambda n: self.loaded(self.e, n, context))
+            self.wide.names = self.splats(inner, section.stores, of_inner)
+            self.run(section.stores, inner, context, "i", first, self.integer(j, "end"))
+
+        self.each_single(each)
+
+    def each_single(self, body: Callable[[str], None]) -> None:
+        """For all bodies with one degree of freedom."""
+
+        def chosen(j: str) -> None:
+            kind, following = self.integer(j, "class"), self.fresh("next")
+            mine = self.fresh("single")
+            cases = " ".join(f"i64 {c}, label %{following}" for c in self.p.free_classes)
+            self.line(f"switch i64 {kind}, label %{mine} [ {cases} ]")
+            self.start(mine)
+            body(j)
+            self.jump(following)
+            self.start(following)
+
+        self.loop("0", str(self.p.n), 1, chosen if self.p.free_classes else body)
+
+    def loaded(self, e: Emitter, leaf: Expr, context: dict[str, str]) -> str:
+        return e.put(f"load {e.type}, ptr {self.address(leaf.a[0], context)}, align 8")
+
+    def splats(self, inner: Sequence[Expr], stores: Sequence[Store], dependent: set[int]) -> dict[int, str]:
+        """The values that an inner loop takes from outside, in all lanes."""
+        used = {x.id: x for n in inner for x in n.operands} | {s.value.id: s.value for s in stores}
+        outside = [x for x in used.values() if x.id not in dependent and x.op != "const"]
+        return {x.id: self.wide.repeated(self.e.text(x)) for x in outside}
+
+    def run(
+        self, stored: Sequence[Store], nodes: Sequence[Expr], context: dict[str, str], who: str, low: str, end: str
     ) -> None:
-        """The stores for one ancestor, or for as many as fit side by side, of which ``count`` are there."""
-        kept = dict(e.names)
-        e.emit(nodes, lambda n: e.put(f"load {e.type}, ptr {self.address(n.a[0], context)}, align 8"))
-        lanes = e.mask(context["count"]) if e.width > 1 else ""
-        for store in loop.stores:
-            if e.width == 1:
-                self.store(store, context)
-                continue
-            address, value = self.address(store.location, context), e.text(store.value)
-            if store.location[2][0] == "j":  # down a column of the matrix
-                address = e.put(
-                    f"getelementptr inbounds double, ptr {address}, <{e.width} x i64> {e.iota(self.row_length(store.location[1]))}"
-                )
-            e.masked_store(value, address, lanes, scattered=store.location[2][0] == "j")
-        e.names = kept
+        """Stores for a run of bodies ``who``, which have one degree of freedom: whole vectors, then what is left, as stores of some
+        lanes take some processors long."""
+
+        def stores(j: str, lanes: str = "") -> None:
+            step = self.put(f"sub nsw i64 {j}, {low}")
+            place = {**context, who: j, f"v_{who}": self.put(f"add nsw i64 {context[f'v_{who}']}, {step}")}
+            kept = dict(e.names)
+            e.emit(nodes, lambda n: self.loaded(e, n, place))
+            for store in stored:
+                self.store_of_run(store, place, who, lanes)
+            e.names = kept
+
+        e = self.wide
+        whole = self.put(f"and i64 {self.put(f'sub nsw i64 {end}, {low}')}, {-e.width}")
+        rest = self.put(f"add nsw i64 {low}, {whole}")
+        self.loop(low, rest, e.width, stores)
+        self.loop(rest, end, e.width, lambda j: stores(j, e.mask(self.put(f"sub nsw i64 {end}, {j}"))))
+
+    def store_of_run(self, store: Store, context: dict[str, str], who: str, lanes: str) -> None:
+        """Store some lanes of a value in a matrix, or all."""
+        e, (_, number, row, _) = self.wide, store.location
+        address, value = self.address(store.location, context), e.text(store.value)
+        if row[0] == who:  # down a column
+            columns = f"<{e.width} x i64> {e.iota(self.row_length(number))}"
+            address = e.put(f"getelementptr inbounds double, ptr {address}, {columns}")
+            e.masked_store(value, address, lanes or e.all_lanes, scattered=True)
+        elif lanes:
+            e.masked_store(value, address, lanes)
+        else:
+            self.line(f"store {e.type} {value}, ptr {address}, align 8")
 
     def mirror(self, matrix: str, n: int) -> None:
         """Copy the lower half to the upper, in tiles that stay in cache."""
@@ -311,13 +370,14 @@ class LoopWriter(Flow):
         return self.put(f"select i1 {less}, i64 {a}, i64 {bound}")
 
 
-def _depending_on_ancestor(nodes: Sequence[Expr]) -> set[int]:
+def _depending_on(who: str, nodes: Sequence[Expr]) -> set[int]:
+    """Numbers of the nodes that need something of a body."""
     dependent: set[int] = set()
     for node in nodes:
         if node.op == "leaf":
             location = node.a[0]
             last = location[-1]
-            if last == "j" or (isinstance(last, tuple) and last[0] == "j"):
+            if last == who or (isinstance(last, tuple) and last[0] == who):
                 dependent.add(node.id)
         elif any(x.id in dependent for x in node.operands):
             dependent.add(node.id)

@@ -120,6 +120,10 @@ class Emitter:
         """The lanes' numbers times ``step``, a constant."""
         return "<" + ", ".join(f"i64 {step * lane}" for lane in range(self.width)) + ">"
 
+    @property
+    def all_lanes(self) -> str:
+        return "<" + ", ".join(["i1 1"] * self.width) + ">"
+
     def mask(self, count: str) -> str:
         """Which lanes are among the first ``count``."""
         first = self.put(f"insertelement {self.bits} undef, i64 {count}, i32 0")

@@ -1,14 +1,14 @@
 """Programs of loops over a tree's bodies, as recorded from an algorithm, and the memory they work on.
 
 A program is a list of sections run in order: straight blocks, loops over bodies (one block for each class of alike
-bodies), loops over degrees of freedom.  A block computes expressions of loaded values and stores them; a block may hold
+bodies, or one for as many bodies as go side by side), loops over degrees of freedom.  A block computes expressions of loaded values and stores them; a block may hold
 loops over a body's ancestors.
 
 Locations say where a value lives:
 
 ======================================  =======================================================================
-``("record", k, who)``                  entry k of a body's record; who is ``i``, its parent ``p``, or ``root``
-``("column", k, who)``                  entry k of a body, kept as a contiguous array over bodies; ``i`` or ancestor ``j``
+``("record", k, who)``                  entry k of a body, kept as an array over bodies; who is ``i``, its parent ``p``, an
+                                        ancestor ``j``, or ``root``
 ``("param", k)``                        constant k of body ``i``
 ``("armature", c, who)``                rotor inertia of degree c of ``i``, or of the loop's degree ``dof``
 ``("arg", n, kind, c, who)``            argument n at the body's q or v index plus c, or at ``dof``, or at flat index c
@@ -29,7 +29,14 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
 Location: TypeAlias = tuple[Any, ...]
 WIDEST = 8
 """Doubles in the largest vector: rows of arrays in working memory are filled up to a multiple of it."""
-INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row")
+
+
+def round_up(doubles: int) -> int:
+    """The next multiple of the largest vector."""
+    return -(-doubles // WIDEST) * WIDEST
+
+
+INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row", "end")
 
 
 @dataclass(eq=False)
@@ -49,6 +56,13 @@ class AncestorLoop:
 
 
 @dataclass(eq=False)
+class PairLoop:
+    """Stores made for every body ``j`` with one degree of freedom and all bodies ``i`` beyond it, along rows of matrices."""
+
+    stores: list[Store]
+
+
+@dataclass(eq=False)
 class Block:
     """Statements that run once, or once a body: ancestor loops, then stores."""
 
@@ -58,10 +72,15 @@ class Block:
 
 @dataclass(eq=False)
 class BodyLoop:
-    """Blocks by class of body, bodies in ascending order or descending."""
+    """Blocks by class of body, bodies in ascending order or descending.
+
+    Attributes:
+        apart: no body needs anything of another in this loop, and all classes with one degree of freedom have the same block.
+    """
 
     inward: bool
     blocks: dict[int, Block] = field(default_factory=dict)
+    apart: bool = False
 
 
 @dataclass(eq=False)
@@ -87,7 +106,7 @@ class Linear:
     right: tuple[int, ...] = ()
 
 
-Section: TypeAlias = Block | BodyLoop | DegreeLoop | Linear
+Section: TypeAlias = Block | BodyLoop | PairLoop | DegreeLoop | Linear
 
 
 @dataclass(eq=False)
@@ -99,10 +118,10 @@ class LoopProgram:
         cleared: (array, number of doubles) pairs set to zero first.
         scratch: array beyond the arguments → where in working memory it begins.
         symmetric: arguments that hold the lower half of a symmetric matrix, to be mirrored at the end.
-        record: doubles in a body's record.
-        workspace: doubles of working memory: records of all bodies and the root, columns, further arrays.
-        ints: (n, 6) integers per body, see ``INT_FIELDS``; the root is body n.
-        params: (n, k) constants per body.
+        places: entry → its place in working memory, which it shares with entries that are needed before or after it.
+        workspace: doubles of working memory: places of all bodies and the root, further arrays.
+        ints: (n, 7) integers per body, see ``INT_FIELDS``; the root is body ``root``.
+        params: (k, root) constants per body.
         armature: (nv,).
         free_classes: numbers of the classes of bodies that have a free joint.
     """
@@ -113,7 +132,7 @@ class LoopProgram:
     cleared: list[tuple[int, int]]
     scratch: dict[int, int]
     symmetric: list[int]
-    record: int
+    places: dict[int, int]
     workspace: int
     ints: np.ndarray
     params: np.ndarray
@@ -121,11 +140,22 @@ class LoopProgram:
     free_classes: tuple[int, ...] = ()
 
     @property
+    def root(self) -> int:
+        """Number of the root: beyond what the last vector of bodies writes too much."""
+        return round_up(self.n)
+
+    @property
+    def stride(self) -> int:
+        """Doubles from one entry of the bodies to the next: an odd number of cache lines, so that entries do not share places
+        in the cache."""
+        return self.root + WIDEST * (1 + self.root // WIDEST % 2)
+
+    @property
     def ancestors(self) -> list[int]:
         """(nv,) the degree of freedom before each one on the way to the root, −1 for the first."""
-        last = {self.n: -1}  # by body
+        last = {self.root: -1}  # by body
         before = [0] * self.nv
-        for k, (parent, _, v, kind, *_) in enumerate(self.ints[: self.n].tolist()):
+        for k, (parent, _, v, kind, *_) in enumerate(self.ints.tolist()):
             degrees = 6 if kind in self.free_classes else 1
             before[v : v + degrees] = [last[parent], *range(v, v + degrees - 1)]
             last[k] = v + degrees - 1

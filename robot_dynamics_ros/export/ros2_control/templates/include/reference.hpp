@@ -30,6 +30,9 @@ inline std::string text_of(const Event & event)
     text += std::string(event.velocity ? ": velocity" : ": position") + " error of joint '" + joint_names[event.joint] +
             "' is " + text_of(event.error) + ", " + text_of(event.tolerance) + " is allowed";
   }
+  if (event.reason == Reason::unmoved) {
+    text += std::string(": joint '") + joint_names[event.joint] + "' gets no effort until it is seen to move";
+  }
   if (event.reason == Reason::goal_tolerance) {
     text += ", " + text_of(std::round(1e3 * event.late) / 1e3) + " s after it was due";
   }

@@ -267,9 +267,7 @@ class CycleRunner:
                 timeout = self.options.state_timeout
                 return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
             case verdict_of.FROZEN | verdict_of.UNMOVED:
-                effort = (
-                    p.previous[i] or p.asked[i]
-                )  # that of a joint that was let go already is what a new goal asks for
+                effort = p.previous[i] or p.asked[i]  # of a joint that was let go: what a new goal asks for
                 at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
                 let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
                 return (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
+from robot_dynamics_ros.view.room import WITHOUT_ROOM
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 
@@ -26,6 +27,7 @@ _FLAGS = (
     "--disable-default-apps",
     "--disable-domain-reliability",
     "--disable-extensions",
+    "--disable-gpu-compositing",  # Debian turns it on: its pictures and the page's are made by the same two threads
     "--disable-frame-rate-limit",  # one picture a second otherwise, as there is no screen
     "--disable-sync",
     "--metrics-recording-only",
@@ -142,7 +144,7 @@ class Browser:
         )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-        script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
+        script = _TO_BLOB + WITHOUT_ROOM + _FRAMES.format(pause=1e3 * pause)
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 

@@ -16,6 +16,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.room import WITHOUT_ROOM
 from robot_dynamics_ros.view.source import MotionSource
 from robot_dynamics_ros.view.window import Window
 
@@ -76,7 +77,7 @@ def write_replay(
     name = title or f"{motion.model.name}: replay"
     html = html.replace("<title>Viser</title>", f"<title>{escape(name)}</title>", 1)
     head = f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
-    head += _FIT.format(cameras=json.dumps(cameras))
+    head += _FIT.format(cameras=json.dumps(cameras)) + f"<script>{{{WITHOUT_ROOM}}}</script>"
     html = html.replace("<head>", head, 1)
     return write_whole(path, lambda target: target.write_text(html, encoding="utf-8"))
 

@@ -42,13 +42,17 @@ def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
         away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
         usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
-        level = float(np.min(np.diff(np.unique(column)), initial=np.inf))  # one beside the usual ones is no spike
-        least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), _LEVELS * level, 1e-6)
+        least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), _levels(column), 1e-6)
         far = away > least
         if far.any() and far.mean() <= _MOST:
             for a, b in runs(far):
                 out[a:b, j] = b - a <= _LONGEST and (noisy or _off_curve(column, a, b) > 0.5 * float(away[a:b].max()))
     return out
+
+
+def _levels(column: Array) -> float:
+    """By how much values of a coarse sensor change without any damage."""
+    return _LEVELS * float(np.min(np.diff(np.unique(column)), initial=np.inf))
 
 
 def _off_curve(x: Array, first: int, end: int) -> float:
@@ -84,10 +88,9 @@ def held(t: Array, x: Array) -> NDArray[np.bool_]:
         new = np.flatnonzero(np.r_[True, np.diff(column) != 0.0])
         lengths = np.diff(np.r_[new, len(column)])
         usual = float(np.median(lengths))
-        level = float(np.min(np.diff(np.unique(column)), initial=np.inf))
         steps = np.abs(np.diff(column[new]))
         regular = len(new) >= _FEWEST and (np.abs(lengths - usual) <= 1.0).mean() > _REGULAR
-        if usual >= 2.0 and regular and np.median(steps) > _LEVELS * level:  # a coarse sensor changes by single levels
+        if usual >= 2.0 and regular and np.median(steps) > _levels(column):  # a coarse sensor changes by single levels
             out[:, j] = np.repeat(lengths <= usual + 1.0, lengths)
             out[new, j] = False
     out[1:] &= (np.diff(t) > 0.0)[:, None]
@@ -135,7 +138,7 @@ def unusable_efforts(
             constant += [name] if span > 0.05 else []
             continue
         levels = np.unique(x)
-        width = max(_BAND * float(np.ptp(x)), _LEVELS * float(np.min(np.diff(levels), initial=np.inf)))
+        width = max(_BAND * float(np.ptp(x)), _levels(x))
         moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
         for bound in (float(levels[-1]), float(levels[0])):
             clipped = moves & (x == bound)

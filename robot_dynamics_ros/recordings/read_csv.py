@@ -31,8 +31,8 @@ def read_csv(
     The time is in a column ``t``, ``time``, ``stamp`` or ``timestamp``, in s, or as whole numbers of ms, µs or ns, which
     the step tells apart unless ``time_unit`` does (``notes`` of the recording says so); a joint's numbers in ``<joint>``
     (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
-    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.  Decimal commas are read where they
-    do not part cells.
+    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
+    Decimal commas are read where they do not part cells.
 
     Args:
         on_bad: ``"skip"`` or ``"refuse"`` rows that cannot be used.

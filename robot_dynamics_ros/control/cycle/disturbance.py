@@ -86,8 +86,8 @@ STOPPING = 0.3
 DESCRIBED = 1.2
 """Times the described friction; a joint so light that friction stops it within a period was never seen to overcome it."""
 OWED = 1e-3
-"""rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed: its encoder is
-dead, its brake closed, or its way blocked."""
+"""rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed:
+its encoder is dead, its brake closed, or its way blocked."""
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:

@@ -165,6 +165,22 @@ def test_a_joint_that_moves_within_one_digit_of_a_coarse_encoder_is_no_dead_enco
     assert not control.counts.get("unmoved_joint", 0)
 
 
+@pytest.mark.parametrize("bits", [10, 11, 12])
+def test_a_slow_joint_with_a_coarse_encoder_has_no_wrong_unit(arm, bits):
+    """At 1 kHz a joint moves a digit in some states alone, and in each state way and velocity differ as degrees do."""
+    digit, plant, control = 2.0 * np.pi / 2**bits, rd.Plant(arm, dt=1e-3), rd.JointController(arm)
+    start = mid(arm)
+    plant.reset(start)
+    t, told = 1_000_000_000, np.round(start / digit) * digit
+    control.activate(t - 1, told, np.zeros(6))
+    control.accept_trajectory(rd.plan_move(arm, told, told + 0.25, duration=4.0), t)
+    for _ in range(4500):
+        plant.step(control.update(t, told, plant.v))
+        t += 1_000_000
+        told = np.round(plant.q / digit) * digit
+    assert not control.fault, control.fault
+
+
 def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
     """The path leads the first joint faster than its effort can, and meanwhile the second leaves its reference as exp(40 t)."""
     arm = rd.load_robot("two_link")

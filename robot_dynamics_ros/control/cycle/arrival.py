@@ -13,6 +13,9 @@ WINDOW = 0.2
 """Time over which ways and velocities are compared, s."""
 LEAST_WAY = 0.05
 """Way, rad or m, that a joint must go in that time before its velocity is judged."""
+OTHER_UNIT = 8.0
+"""Times as far as one of way and velocity the other must have gone for another unit: from state to state, those of a slow
+joint with a coarse encoder agree as little as degrees and radians."""
 OVERSPEED = 1.3
 """Times its velocity limit, a joint is far above it."""
 MOST_JUMP = 1e9
@@ -162,7 +165,12 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.agreement[i] = keep * p.agreement[i] + gone * told
         p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
         agreement = p.agreement[i] / max(p.travel[i], least)
-        if p.travel[i] > least and (agreement < -0.5 or (gone != 0.0 and differs_as_degrees(agreement))):
+        if gone != 0.0:
+            p.digit[i] = min(abs(gone), p.digit[i]) if p.digit[i] > 0.0 else abs(gone)
+        p.ways[0, i], p.ways[1, i] = keep * p.ways[0, i] + gone, keep * p.ways[1, i] + told
+        way, said = abs(p.ways[0, i]), abs(p.ways[1, i])
+        apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
+        if p.travel[i] > least and (agreement < -0.5 or (apart and differs_as_degrees(agreement))):
             return verdicts.CONTRADICTED
         if p.commanded[i] == 1 and is_frozen(p, i, gone, told, keep):
             return verdicts.FROZEN
@@ -212,7 +220,7 @@ def begin_afresh(p: CycleMemory) -> None:
         p.q[i] = p.arrived[0, i]
         p.v[i] = p.arrived[1, i]
         p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.change[i] = 0.0, 0.0, 0.0, 0.0, 0.0
-        p.fast[i], p.astray[i], p.hidden[i] = 0, 0.0, 0.0
+        p.fast[i], p.astray[i], p.hidden[i], p.ways[0, i], p.ways[1, i] = 0, 0.0, 0.0, 0.0, 0.0
     p.blending[0] = 0
     p.adrift[0] = 0
     p.differentiates[0] = 0

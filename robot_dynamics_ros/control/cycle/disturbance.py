@@ -177,9 +177,7 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     cut = p.asked[i] - p.previous[i]
     if p.let_go[i] == 1:  # judged by the effort that it would have
         cut = 0.0
-    change = abs(p.q[i] - p.position_before[i])
-    if change > 0.0:
-        p.digit[i] = min(change, p.digit[i]) if p.digit[i] > 0.0 else change
+    if p.q[i] != p.position_before[i]:
         p.let_go[i] = 0
         p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
         p.owed[0, i], p.owed[1, i], p.owed[2, i] = 0.0, 0.0, p.velocity[i]

@@ -100,9 +100,6 @@ class RejectionMemory(Declared):
         4, "nv", unit="N m or N", meaning="effort beyond two balances of the joint; as it last moved"
     )
     let_go: Integers = integers("nv", meaning="1 where a joint gets no effort until it is seen to move")
-    digit: Vector = numbers(
-        "nv", unit="rad or m", meaning="smallest change of the position that was seen; 0 before any"
-    )
     owed: Matrix = numbers(
         3, "nv", meaning="speed and way that it would have given a joint that shows none; velocity before"
     )
@@ -145,6 +142,8 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory, FrictionMemory):
     )
     agreement: Vector = numbers("nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s")
     travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
+    ways: Matrix = numbers(2, "nv", unit="rad or m", meaning="way gone and way said, over the same time")
+    digit: Vector = numbers("nv", unit="rad or m", meaning="smallest change of the position seen; 0 before any")
     rated_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity limit of the description")
     fast: Integers = integers("nv", meaning="2 for each state far above it, less 1 for each other one")
     change: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the velocity from the state before")

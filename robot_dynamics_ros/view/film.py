@@ -34,9 +34,9 @@ def need_imageio() -> ModuleType:
 
 
 def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
-    """The newest page, once the browser shows it."""
+    """The newest page, once the browser shows it; it does not draw more coarsely while drawing is slow."""
     pages_before = set(pages())
-    browser.go(address)
+    browser.go(f"{address}/?fixedDpr=1")
     if not browser.wait(lambda: bool(pages().keys() - pages_before), _PATIENCE):
         raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
     return pages()[max(pages())]

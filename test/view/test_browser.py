@@ -276,9 +276,14 @@ def track(browser: Browser, count: int = 16) -> np.ndarray:
     """(count, 2) columns of pixels where a blue ball and a magenta arrow are, in pictures that have both whole."""
     assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
     places: list[tuple[float, float]] = []
+    shape = (0, 0, 0)
 
     def seen() -> bool:
+        nonlocal shape
         picture, _ = pixels(browser)
+        if picture.shape != shape:  # its panel has come: the camera is another one
+            places.clear()
+            shape = picture.shape
         r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
         ball, arrow = (b > r + 30) & (b > g + 30), (r > g + 60) & (b > g + 20)
         columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
@@ -426,6 +431,7 @@ def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_pa
         assert {cause for cause, _ in heard} == {"origin"}
         browser.go(viewer.address)
         assert browser.wait(f"location.origin === {json.dumps(viewer.address)}", PATIENCE)
+        assert wait_for(lambda: viewer.pages, PATIENCE)  # its own connection, before another one
         connect(browser)  # from the page itself
         send(browser, (change(own_slider(viewer, browser), 50.0), 0))
         assert wait_for(lambda: viewer.robots[0].source.state().q.any(), PATIENCE)

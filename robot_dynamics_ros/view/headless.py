@@ -27,7 +27,7 @@ _FLAGS = (
     "--disable-default-apps",
     "--disable-domain-reliability",
     "--disable-extensions",
-    "--disable-gpu-compositing",  # Debian turns it on: its pictures and the page's are made by the same two threads
+    "--disable-gpu-compositing",  # the software that stands in for a graphics processor has enough to do with the scene
     "--disable-frame-rate-limit",  # one picture a second otherwise, as there is no screen
     "--disable-sync",
     "--metrics-recording-only",

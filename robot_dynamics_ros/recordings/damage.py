@@ -137,10 +137,9 @@ def unusable_efforts(
         if np.ptp(x) <= 1e-9 * max(float(np.abs(x).max()), 1e-9):
             constant += [name] if span > 0.05 else []
             continue
-        levels = np.unique(x)
         width = max(_BAND * float(np.ptp(x)), _levels(x))
         moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
-        for bound in (float(levels[-1]), float(levels[0])):
+        for bound in (float(x.max()), float(x.min())):
             clipped = moves & (x == bound)
             near = moves & (x != bound) & (np.abs(x - bound) <= width)
             if clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(clipped)) > 1:

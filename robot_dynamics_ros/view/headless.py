@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
-from robot_dynamics_ros.view.room import WITHOUT_ROOM
+from robot_dynamics_ros.view.window import WITHOUT_ROOM
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 

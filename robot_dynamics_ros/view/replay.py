@@ -16,9 +16,8 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.motion import Motion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.room import WITHOUT_ROOM
 from robot_dynamics_ros.view.source import MotionSource
-from robot_dynamics_ros.view.window import Window
+from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
 
 if TYPE_CHECKING:
     from viser import SceneApi

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8080
 MOST_MESSAGES = 100_000
 """That may be sent in one piece."""
+WITHOUT_ROOM = """
+const load = fetch;
+window.fetch = (what, ...more) =>
+    String(what.url ?? what).startsWith("data:image/jpeg") ? new Promise(() => {}) : load(what, ...more);
+"""
+"""A script for the head of a page that never gets the picture of a room: viser's page begins with it, and a replay returns to
+it whenever it starts over, until the lights of :class:`Window` have come."""
 
 
 def _taken(host: str, port: int) -> Exception | None:

@@ -123,6 +123,20 @@ def test_states_that_are_repeated_with_new_stamps_are_no_dead_encoders(arm, cycl
     assert not controller.fault
 
 
+def read(q, digit):
+    """What encoders with a digit, rad, say of positions; all of it with none."""
+    return np.round(q / digit) * digit if digit else q.copy()
+
+
+def controlled(plant, control, t, count, digit, told):
+    """Control a plant for some cycles by encoders with a digit, which at first say ``told``; its velocity after each."""
+    for _ in range(count):
+        plant.step(control.update(t, told, plant.v))
+        t += round(1e9 * plant.dt)
+        told = read(plant.q, digit)
+        yield plant.v
+
+
 @pytest.mark.parametrize("quantum", [0.0, 4e-4])
 def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
     """Unmentioned friction of 0.12 of the effort limits, in a simulation in which a stuck joint does not move in any digit."""
@@ -131,16 +145,14 @@ def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
     plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=2e-3)
     control, start = rd.JointController(arm), mid(arm)
     plant.reset(start)
-    told = start.copy()
     t, stuck = 1_000_000_000, 0
-    control.activate(t - 1, told, np.zeros(6))
+    control.activate(t - 1, start, np.zeros(6))
+    told = start
     for goal in (start + 0.3, start, start + 0.3):  # friction has to be overcome both ways
         control.accept_trajectory(rd.plan_move(arm, told, goal, duration=1.5), t)
-        for _ in range(1000):
-            plant.step(control.update(t, told, plant.v))
-            t += 2_000_000
-            stuck += int((plant.v == 0.0).sum())
-            told = np.round(plant.q / quantum) * quantum if quantum else plant.q.copy()
+        stuck += sum(int((v == 0.0).sum()) for v in controlled(plant, control, t, 1000, quantum, told))
+        t += 2_000_000_000
+        told = read(plant.q, quantum)
     assert not control.fault
     assert stuck > 1000
     assert np.abs(plant.q - goal).max() < 0.01
@@ -154,13 +166,11 @@ def test_a_joint_that_moves_within_one_digit_of_a_coarse_encoder_is_no_dead_enco
     plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=4e-3)
     motion, control = plan_motion(arm, arm.initial_configuration(), seed=seed), rd.JointController(arm)
     plant.reset(motion.waypoints[0])
-    t, told = 1_000_000_000, np.round(plant.q / digit) * digit
+    t, told = 1_000_000_000, read(plant.q, digit)
     control.activate(t - 1, told, plant.v)
     control.accept_trajectory(motion.trajectory(), t)
-    for _ in range(1000):
-        plant.step(control.update(t, told, plant.v))
-        t += 4_000_000
-        told = np.round(plant.q / digit) * digit
+    for _ in controlled(plant, control, t, 1000, digit, told):
+        pass
     assert not control.fault
     assert not control.counts.get("unmoved_joint", 0)
 
@@ -171,13 +181,11 @@ def test_a_slow_joint_with_a_coarse_encoder_has_no_wrong_unit(arm, bits):
     digit, plant, control = 2.0 * np.pi / 2**bits, rd.Plant(arm, dt=1e-3), rd.JointController(arm)
     start = mid(arm)
     plant.reset(start)
-    t, told = 1_000_000_000, np.round(start / digit) * digit
+    t, told = 1_000_000_000, read(start, digit)
     control.activate(t - 1, told, np.zeros(6))
     control.accept_trajectory(rd.plan_move(arm, told, told + 0.25, duration=4.0), t)
-    for _ in range(4500):
-        plant.step(control.update(t, told, plant.v))
-        t += 1_000_000
-        told = np.round(plant.q / digit) * digit
+    for _ in controlled(plant, control, t, 4500, digit, told):
+        pass
     assert not control.fault, control.fault
 
 

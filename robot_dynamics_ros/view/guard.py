@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import logging
 import math
 import socket
@@ -62,13 +63,15 @@ class Guard:
     Args:
         host: the address that the server listens on.
         report: called with (cause, sentence) for what is refused; the log by default.
+        script: the page runs it before anything else.
 
     Attributes:
         refused: cause → how often.
     """
 
-    def __init__(self, host: str, report: Callable[[str, str], None] | None = None) -> None:
+    def __init__(self, host: str, report: Callable[[str, str], None] | None = None, script: str = "") -> None:
         self.refused: Counter[str] = Counter()
+        self._script = script
         self._report = report or self._log
         self._logged: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -163,6 +166,13 @@ class Guard:
         if self._connections is None:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "The viewer starts.\n")
         response.headers.update(_HEADERS)
+        if self._script and response.headers.get("Content-Type", "").startswith("text/html"):
+            zipped = response.headers.get("Content-Encoding") == "gzip"
+            page = gzip.decompress(response.body) if zipped else bytes(response.body)
+            page = page.replace(b"<head>", f"<head><script>{{{self._script}}}</script>".encode(), 1)
+            response.body = gzip.compress(page, 1) if zipped else page
+            del response.headers["Content-Length"]
+            response.headers["Content-Length"] = str(len(response.body))
         return None
 
     def _stranger(self, headers: Headers) -> str:

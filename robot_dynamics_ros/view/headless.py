@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
-from robot_dynamics_ros.view.window import WITHOUT_ROOM
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 
@@ -144,7 +143,7 @@ class Browser:
         )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-        script = _TO_BLOB + WITHOUT_ROOM + _FRAMES.format(pause=1e3 * pause)
+        script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 

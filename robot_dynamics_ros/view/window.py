@@ -28,7 +28,7 @@ const load = fetch;
 window.fetch = (what, ...more) =>
     String(what.url ?? what).startsWith("data:image/jpeg") ? new Promise(() => {}) : load(what, ...more);
 """
-"""A script for the head of a page that never gets the picture of a room: viser's page begins with it, and a replay returns to
+"""A script for the head of a page, which then never gets the picture of a room: viser's page begins with it, and a replay returns to
 it whenever it starts over, until the lights of :class:`Window` have come."""
 
 
@@ -123,7 +123,7 @@ class Window:
         # viser looks for a free port itself, but waits for ever if there is none up to the last
         if all(_taken(host, number) for number in range(port, min(port + 100, 65536))):
             raise ArgumentError("it is taken, as are those that follow", where="port", got=port, remedy="Use 0: any.")
-        self.guard = Guard(host, report)
+        self.guard = Guard(host, report, WITHOUT_ROOM)
         with contextlib.redirect_stdout(io.StringIO()), self.guard.answering():  # viser greets on the terminal
             self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
         self.guard.watch(self.server)

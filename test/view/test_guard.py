@@ -137,6 +137,24 @@ def test_names_of_this_machine_are_taken_and_no_page_may_frame_it(view, name):
     assert answer(view, True, Host=host, Origin=f"http://{host}")[0] == 101
 
 
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_the_page_is_viser_s_own_with_a_script_at_its_head_that_loads_no_room(view, encoding):
+    import gzip
+    import urllib.request
+    from pathlib import Path
+
+    import viser
+
+    from robot_dynamics_ros.view.window import WITHOUT_ROOM
+
+    request = urllib.request.Request(view.window.address, headers={"Accept-Encoding": encoding})
+    with urllib.request.urlopen(request, timeout=60.0) as response:
+        page = response.read()
+    page = gzip.decompress(page) if encoding == "gzip" else page
+    own = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_bytes()
+    assert page == own.replace(b"<head>", b"<head><script>{" + WITHOUT_ROOM.encode() + b"}</script>", 1) != own
+
+
 def test_a_viewer_for_others_is_asked_by_address_or_by_the_name_of_its_machine():
     import socket
 

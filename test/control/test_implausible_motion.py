@@ -208,6 +208,28 @@ def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
     assert "runs away" in control.fault and "the motion needs more effort than the limits allow" in control.fault
 
 
+def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_driver():
+    """A twentieth of what is assumed, efforts three periods late, and a touch."""
+    inertia, late = 3e-4, 3
+    arm = rd.load_urdf(f"""<robot name="wrist"><link name="base"/><link name="tip"><inertial><mass value="0.1"/>
+        <inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="wrist" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 0 1"/>
+        <limit lower="-3" upper="3" velocity="3" effort="40"/></joint></robot>""")
+    control = rd.JointController(arm)
+    q, v = np.zeros(1), np.zeros(1)
+    control.activate(0, q, v)
+    efforts = [0.0] * late
+    for k in range(1, 200):
+        efforts.append(control.update(round(k * PERIOD * 1e9), q, v)[0])
+        if control.fault:
+            break
+        v = v + (0.02 if k == 100 else 0.0)
+        for _ in range(4):
+            v = v + efforts[-1 - late] / inertia * PERIOD / 4
+            q = q + v * PERIOD / 4
+    assert "runs away" in control.fault and "or it has no rotor: robustness.rotor_share assumes" in control.fault
+
+
 def test_faults_are_numbered_like_their_reasons():
     pairs = ("EFFORT_NOT_FINITE FAULT", "CONTRADICTED VELOCITY_SIGN", "TOO_FAST OVERSPEED", "RUNAWAY RUNAWAY")
     pairs += ("ELSEWHERE BEYOND_RANGE", "LOST LOST", "FROZEN FROZEN", "CLOCKS CLOCKS")

@@ -30,6 +30,8 @@ from robot_dynamics_ros.per_joint import vector
 
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
+LIGHT = 10.0
+"""Times its inertia: with so large an assumed rotor a joint that has none may run away before that is learned."""
 
 
 class CycleRunner:
@@ -258,7 +260,10 @@ class CycleRunner:
                 return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
             case verdict_of.RUNAWAY:
                 cut = "; or the motion needs more effort than the limits allow" if any(self.memory["saturated"]) else ""
-                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}"
+                own, rotor = p.inertia[i, i], p.rotor[i]
+                light = f"; or it has no rotor: robustness.rotor_share assumes one of {rotor:.2g} beside its inertia of {own:.2g}"
+                lightest = p.robust[0] == 1 and rotor > LIGHT * own
+                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{light if lightest else ''}"
             case verdict_of.ELSEWHERE:
                 return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
             case verdict_of.TOO_FAST:

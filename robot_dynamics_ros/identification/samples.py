@@ -19,7 +19,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.damage import runs, unusable_efforts
+from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
 from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
@@ -112,6 +112,13 @@ class Motion:
                 f"the effort of {', '.join(constant)} is constant while the joint moves",
                 where="effort",
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
+            )
+        others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
+        if copied := copied_efforts(effort, others, model.joint_names):
+            raise ArgumentError(
+                f"this is another quantity: the column of {', that of '.join(copied)}",
+                where="effort",
+                remedy="Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT.",
             )
         smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]

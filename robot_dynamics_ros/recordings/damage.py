@@ -23,6 +23,7 @@ _MOVES = 0.005  # of its range, by which a joint moves while its effort is froze
 _JUMP = 4.0  # fast steps: by more a position jumps
 _FAST, _BESIDE = 10.0, 3  # times as fast as usual, and as the rows beside it, moves what jumps
 _REGULAR = 0.9  # of the values of a channel that is slower than the others are held alike long
+_SAME = 1e-4  # of the largest value, by which two channels differ that hold the same
 _AT_BOUND, _BAND, _TIMES = 0.01, 0.02, 3.0  # share of the rows, band of the range, times the rows of the band
 
 
@@ -159,6 +160,27 @@ def unusable_efforts(
                 "not used; check its sensor, or the logger"
             )
     return out, notes, constant
+
+
+def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str]) -> list[str]:
+    """Efforts that are no efforts, but another quantity up to its unit: ``joint_2 holds the position of joint_3``.
+
+    Args:
+        effort: (n, nv).
+        others: word for a quantity, e.g. position, and its values (n, nv).
+        names: (nv,) of the joints.
+    """
+    largest = np.abs(effort).max(axis=0)
+    out = []
+    for word, x in others.items():
+        size = np.maximum(np.einsum("ij,ij->j", x, x), np.finfo(float).tiny)
+        moving = np.ptp(x, axis=0) > _SAME * np.abs(x).max(axis=0)
+        for j, name in enumerate(names):
+            apart = np.abs(effort[:, [j]] - x * (effort[:, j] @ x / size)).max(axis=0)
+            out += [
+                f"{name} holds the {word} of {names[k]}" for k in np.flatnonzero(moving & (apart < _SAME * largest[j]))
+            ]
+    return out
 
 
 def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -212,6 +212,10 @@ def _slow(log: Log, rng: np.random.Generator) -> Log:
     return _changed(log, effort=log.effort[np.arange(len(log.t)) // 12 * 12])
 
 
+def _positions_as_efforts(log: Log, _rng: np.random.Generator) -> Log:
+    return _changed(log, effort=np.rad2deg(log.q).round(3))
+
+
 DAMAGES = (
     Damage("efforts of joints 2 and 3 exchanged", "exchange", _columns(1, 2, ("effort",))),
     Damage("efforts of the last two joints exchanged", "exchange", _columns(-2, -1, ("effort",))),
@@ -255,4 +259,5 @@ DAMAGES = (
     Damage("two recordings in one", "two recordings", _second),
     Damage("efforts at 20 Hz", "efforts of .*lower rate", _slow),
     Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
+    Damage("positions as efforts", "another quantity: .* holds the position of", _positions_as_efforts),
 )

@@ -177,9 +177,8 @@ def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str]
         moving = np.ptp(x, axis=0) > _SAME * np.abs(x).max(axis=0)
         for j, name in enumerate(names):
             apart = np.abs(effort[:, [j]] - x * (effort[:, j] @ x / size)).max(axis=0)
-            out += [
-                f"{name} holds the {word} of {names[k]}" for k in np.flatnonzero(moving & (apart < _SAME * largest[j]))
-            ]
+            same = np.flatnonzero(moving & (apart < _SAME * largest[j])).tolist()
+            out += [f"{name} holds the {word} of {names[k]}" for k in same]
     return out
 
 

@@ -39,6 +39,7 @@ def compare(name: str, runs: int, seed: int, arms: list[str]) -> list[dict]:
             figures, _, law = run(LAWS[name], difference, move, arm.flange)
             if hasattr(law, "controller"):
                 figures["gaps"] = len(law.controller.description_gaps())
+                figures["faults"] = sorted(law.controller.counts)
             out.append({"arm": arm_name, "run": k, "rate": difference.rate, "delay": difference.delay} | figures)
     return out
 
@@ -103,7 +104,7 @@ def main() -> int:
     results: dict[str, list[dict]] = {}
     table = []
     print("  ".join(HEAD))
-    for name in options.law:
+    for name in options.law if options.runs else ():
         began = time.monotonic()
         results[name] = compare(name, options.runs, options.seed, options.arm)
         table.append(summary(name, results[name]))
@@ -111,7 +112,7 @@ def main() -> int:
     single = show_rows(options.rows, options.law) if options.rows else []
     if options.picture:
         draw_picture(results, options.picture)
-    kept = ("arm", "run", "rate", "delay", "goal", "way", "stable", "overshoot", "built_up", "chatter", "gaps")
+    kept = ("arm", "run", "rate", "delay", "goal", "way", "stable", "overshoot", "built_up", "chatter", "gaps", "faults")
     each = {name: [{key: row.get(key) for key in kept} for row in found] for name, found in results.items()}
     write("differing_robots", {"runs": options.runs, "seed": options.seed, "laws": table, "rows": single, "each": each})
     return 0

@@ -82,7 +82,7 @@ def test_references_must_fit_the_recordings(case):
     found, _, _ = case
     prior, t = found.prior, STEP * np.arange(6000)
     q = np.column_stack([np.sin(3.0 * t), np.sin(4.0 * t)])
-    run = Recording("run", prior.joint_names, t, q, None, q, np.arange(len(t)))
+    run = Recording("run", prior.joint_names, t, q, None, q**3, np.arange(len(t)))
     other = Recording("other", prior.joint_names, t + 5.0, q, None, None, np.arange(len(t)))
     with pytest.raises(rd.ArgumentError, match=r"one for each of 1 recordings, got 2"):
         rd.compare_estimators(found, [run], [other, other])

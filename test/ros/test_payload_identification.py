@@ -28,7 +28,8 @@ def test_another_description_is_not_mixed_with_the_one_in_use(peer, start):
     request = GetParameters.Request(names=names)
 
     def known():
-        return all(v.type for v in peer.call(GetParameters, f"{NODE}/get_parameters", request).values)
+        values = peer.call(GetParameters, f"{NODE}/get_parameters", request).values
+        return values and all(v.type for v in values)  # none at all: not declared yet
 
     peer.wait(known, "the first description to be used")
     other = String(data=robot_path("three_link").read_text())

@@ -112,7 +112,20 @@ def main() -> int:
     single = show_rows(options.rows, options.law) if options.rows else []
     if options.picture:
         draw_picture(results, options.picture)
-    kept = ("arm", "run", "rate", "delay", "goal", "way", "stable", "overshoot", "built_up", "chatter", "gaps", "faults")
+    kept = (
+        "arm",
+        "run",
+        "rate",
+        "delay",
+        "goal",
+        "way",
+        "stable",
+        "overshoot",
+        "built_up",
+        "chatter",
+        "gaps",
+        "faults",
+    )
     each = {name: [{key: row.get(key) for key in kept} for row in found] for name, found in results.items()}
     write("differing_robots", {"runs": options.runs, "seed": options.seed, "laws": table, "rows": single, "each": each})
     return 0

@@ -92,5 +92,5 @@ def finish(p: CycleMemory) -> None:
                 p.command[i] = p.command[i] - p.held[i]
     if p.robust[0] == 1:
         for i in range(p.nv):
-            if p.let_go[i] == 1:
+            if p.let_go[i] > 0.0:
                 p.command[i], p.effort[i] = 0.0, p.held[i]

@@ -88,6 +88,10 @@ DESCRIBED = 1.2
 OWED = 1e-3
 """rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed:
 its encoder is dead, its brake closed, or its way blocked."""
+SUSPECT = 0.3
+"""Share of it after which a joint that says it stands is let go."""
+PATIENCE = 0.05
+"""s that it then has to show motion: gravity moves a joint whose friction was only larger than thought."""
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
@@ -119,7 +123,6 @@ def reject_disturbances(p: CycleMemory) -> int:
                 p.bad_joint[0] = i
                 if abs(p.v[i]) > SLOW * p.scale[i]:
                     return FROZEN
-                let_go(p, i)
                 return UNMOVED
         choose_gains(p, dt)
         estimate_velocity(p, dt)
@@ -171,14 +174,16 @@ def reject_disturbances(p: CycleMemory) -> int:
 def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     """Whether the effort since the position of joint ``i`` last changed in any digit must have moved it.
 
+    One that says it stands is let go first, and is unmoved if it still shows no motion after PATIENCE.
+
     Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
     The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
     """
     cut = p.asked[i] - p.previous[i]
-    if p.let_go[i] == 1:  # judged by the effort that it would have
+    if p.let_go[i] > 0.0:  # judged by the effort that it would have
         cut = 0.0
     if p.q[i] != p.position_before[i]:
-        p.let_go[i] = 0
+        p.let_go[i] = 0.0
         p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
         p.owed[0, i], p.owed[1, i], p.owed[2, i] = 0.0, 0.0, p.velocity[i]
         return False
@@ -187,7 +192,10 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         friction = max(STOPPING * friction, DESCRIBED * p.dry[i])
     own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
     whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
-    known = p.let_go[i] == 1 and p.mode[0] == HOLD  # only a new goal asks again
+    if 0.0 < p.let_go[i] < PATIENCE:
+        p.let_go[i] = p.let_go[i] + dt
+        return p.let_go[i] >= PATIENCE
+    known = p.let_go[i] > 0.0 and p.mode[0] == HOLD  # only a new goal asks again
     if own * whole <= 0.0 or p.blending[0] != 0 or known:
         p.owed[0, i] = 0.0
         return False
@@ -195,12 +203,21 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         own = whole
     p.owed[0, i] = p.owed[0, i] + own / (p.inertia[i, i] + p.largest_rotor[i]) * dt
     p.owed[1, i] = p.owed[1, i] + p.owed[0, i] * dt
-    return abs(p.owed[1, i]) > max(OWED * p.scale[i], p.digit[i])
+    least, stands = OWED * p.scale[i], abs(p.v[i]) <= SLOW * p.scale[i]
+    if stands:
+        least = SUSPECT * least
+    if abs(p.owed[1, i]) <= max(least, p.digit[i]):
+        return False
+    if stands and p.let_go[i] == 0.0:
+        let_go(p, i, dt)
+        return False
+    p.owed[0, i], p.owed[1, i] = 0.0, 0.0
+    return True
 
 
-def let_go(p: CycleMemory, i: int) -> None:
+def let_go(p: CycleMemory, i: int, dt: float) -> None:
     """Joint ``i`` gets no effort until it is seen to move; what had built up meanwhile is forgotten."""
-    p.let_go[i] = 1
+    p.let_go[i] = dt
     p.owed[0, i], p.owed[1, i] = 0.0, 0.0
     p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]
     p.rejected[i], p.side[i], p.pulse[i] = 0.0, 0.0, 0.0
@@ -239,7 +256,7 @@ def begin_rejection(p: CycleMemory) -> None:
         p.stuck[i] = 0.0
         p.pulse[i] = 0.0
         p.nominal[i] = p.previous[i]
-        p.let_go[i] = 0
+        p.let_go[i] = 0.0
         for k in range(4):
             p.drive[k, i] = 0.0
         for k in range(3):

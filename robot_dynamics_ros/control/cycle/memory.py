@@ -99,7 +99,7 @@ class RejectionMemory(Declared):
     drive: Matrix = numbers(
         4, "nv", unit="N m or N", meaning="effort beyond two balances of the joint; as it last moved"
     )
-    let_go: Integers = integers("nv", meaning="1 where a joint gets no effort until it is seen to move")
+    let_go: Vector = numbers("nv", unit="s", meaning="time without effort; a joint gets none until it is seen to move")
     owed: Matrix = numbers(
         3, "nv", meaning="speed and way that it would have given a joint that shows none; velocity before"
     )

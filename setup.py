@@ -1,6 +1,7 @@
 """Build script of the ament_python package; also what pip reads."""
 
 import re
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -59,6 +60,10 @@ TORCH = ["torch>=2.0"]
 VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6", "mkdocstrings>=0.29", "mkdocstrings-python>=1.16", "nbformat>=5.1"]
 RELEASE = ["build>=1.2", "twine>=6"]
+
+NODES = ("commissioning", "controller", "effort_gate", "payload_identification", "simulator", "viewer")
+# colcon and Debian put executables where only ros2 looks, wheels put them on the PATH, beside those of others
+PREFIX = "robot_dynamics_" if {"bdist_wheel", "editable_wheel"} & set(sys.argv) else ""
 
 setup(
     name=NAME,
@@ -136,12 +141,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"commissioning = {NAME}.ros.main:commissioning",
-            f"controller = {NAME}.ros.main:controller",
-            f"effort_gate = {NAME}.ros.main:effort_gate",
-            f"payload_identification = {NAME}.ros.main:payload_identification",
-            f"simulator = {NAME}.ros.main:simulator",
-            f"viewer = {NAME}.ros.main:viewer",
+            *(f"{PREFIX}{node} = {NAME}.ros.main:{node}" for node in NODES),
             f"robot_dynamics = {NAME}.cli.main:main",
         ],
     },

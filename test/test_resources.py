@@ -77,6 +77,7 @@ def test_a_released_wheel_installs_with_its_files(tmp_path):
     ).split()
     assert Path(found[0]).is_relative_to(target)
     assert found[1] == "6"
+    assert all(path.name.startswith("robot_dynamics") for path in (target / "bin").iterdir())
 
 
 @pytest.mark.skipif(not (ROOT / "package.xml").is_file(), reason="not a source checkout")

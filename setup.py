@@ -63,7 +63,7 @@ RELEASE = ["build>=1.2", "twine>=6"]
 
 NODES = ("commissioning", "controller", "effort_gate", "payload_identification", "simulator", "viewer")
 # colcon and Debian put executables where only ros2 looks, wheels put them on the PATH, beside those of others
-PREFIX = "robot_dynamics_" if {"bdist_wheel", "editable_wheel"} & set(sys.argv) else ""
+PREFIX = "robot_dynamics_" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
 setup(
     name=NAME,

@@ -11,7 +11,6 @@ import numpy as np
 
 from robot_dynamics_ros.cli.rehearsal import rehearse
 from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion, standing_joints
-from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -76,9 +75,8 @@ def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dic
     motion = plan_motion(model, start, duration=duration, seed=seed)
     done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
     remarks = [f"starts elsewhere: {moved}"] if moved else []
-    if done.counts.get("fault") and not model.armature.any():  # as the message of overspeed says
-        done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance, robustness=Robustness(rotor_share=0.0))
-        remarks.append("the description has no rotors: with robustness.rotor_share 0")
+    if done.remark:
+        remarks.append(done.remark)
     remarks += [f"{', '.join(names)} stood: {why}" for why, names in by_reason(standing_joints(model, motion)).items()]
     return {
         "joints": model.nv,

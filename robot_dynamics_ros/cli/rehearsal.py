@@ -12,6 +12,7 @@ from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.reference.reasons import Reason
 from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
@@ -30,12 +31,14 @@ class Rehearsal:
         reference: (N, n) where the joints should have been.
         tolerance: rad or m.
         counts: what the guards of the controller met, and how often.
+        remark: what the controller was told besides its defaults; ``""``: nothing.
     """
 
     run: SimulationResult
     reference: Array
     tolerance: float
     counts: Counter[str]
+    remark: str = ""
 
     @property
     def error(self) -> Array:
@@ -86,10 +89,11 @@ def rehearse(
     tolerance: float = 0.01,
     duration: float | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
-    robustness: Robustness | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
     """Follow ``motion`` from where it starts.
+
+    A robot without rotors that is lost with those that the controller assumes follows it once more without them.
 
     Args:
         model: a robot on a fixed base.
@@ -99,7 +103,6 @@ def rehearse(
         tolerance: rad or m.
         duration: s; the motion's and :data:`SETTLING` if not given.
         integrator: of the plant.
-        robustness: see :func:`~robot_dynamics_ros.simulation.tracking.follow`.
         progress: called now and then with the share that is done.
 
     Raises:
@@ -107,7 +110,20 @@ def rehearse(
         SimulationError: the simulation diverges.
     """
     length = motion.duration + SETTLING if duration is None else duration
-    run, counts = follow(
-        model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, robustness=robustness, progress=progress
-    )  # fmt: skip
-    return Rehearsal(run, motion.at(run.t), tolerance, counts)
+
+    def attempt(robustness: Robustness | None, remark: str = "") -> Rehearsal:
+        run, counts = follow(
+            model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, robustness=robustness,
+            progress=progress,
+        )  # fmt: skip
+        return Rehearsal(run, motion.at(run.t), tolerance, counts, remark)
+
+    may_be_rotors = law == "computed_torque" and not model.armature.any()
+    try:
+        done = attempt(None)
+        if not (may_be_rotors and done.counts.get("fault")):
+            return done
+    except SimulationError:
+        if not may_be_rotors:
+            raise
+    return attempt(Robustness(rotor_share=0.0), "the description has no rotors: with robustness.rotor_share 0")

@@ -141,6 +141,8 @@ def run(options: argparse.Namespace) -> int:
                 integrator=options.integrator, progress=bar.update,
             )  # fmt: skip
         done, reference = rehearsed.run, rehearsed.reference
+        if rehearsed.remark:
+            remark(rehearsed.remark)
         if length >= motion.duration:
             arrived, reason = rehearsed.arrived, rehearsed.reason()
     _report(options, done, reference, arrived, reason)

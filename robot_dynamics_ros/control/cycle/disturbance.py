@@ -411,27 +411,29 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
         slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
+        lasting, stiffness = step, (p.inertia[i, i] + p.rotor[i]) * p.natural[0] * p.natural[0]
         friction = max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]  # in motion, or withstood since
         if friction < SLIP / (2.0 * BAND) * step:
             rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
             step = min(step, slip * rate * rate)
-        choose_pulse(p, i, along, step)
+            lasting = min(lasting, stiffness * abs(p.error[0, i]))
+        choose_pulse(p, i, along, step, 0.25 * along * lasting)
         p.stuck[i] = 0.5 * dt - sqrt(slip / step)  # below 0: until the pulse is over
     if p.stuck[i] < 0.0:
         return along * p.pulse[i]
     return 0.0
 
 
-def choose_pulse(p: CycleMemory, i: int, along: float, step: float) -> None:
-    """The next pulse by what the last one did: too much, sliding back, or too little."""
+def choose_pulse(p: CycleMemory, i: int, along: float, step: float, lasting: float) -> None:
+    """The next pulse by what the last one did: too much, sliding back, or too little; ``lasting`` stays after it."""
     gain = abs(p.struck[i]) - abs(p.error[0, i])
     if p.pulse[i] == 0.0:
         p.pulse[i] = max(0.5 * p.stiction[i], step)
-        p.rejected[i] = p.rejected[i] + 0.25 * along * step  # it came to rest here, or slid out of the band
+        p.rejected[i] = p.rejected[i] + lasting  # it came to rest here, or slid out of the band
     elif p.struck[i] * along < 0.0:
         p.pulse[i] = max(p.pulse[i] - step, step)
     elif gain < -0.1 * BAND * p.scale[i]:
-        p.rejected[i] = p.rejected[i] + 0.25 * along * step
+        p.rejected[i] = p.rejected[i] + lasting
     elif gain < GROWTH * (abs(p.error[0, i]) - BAND * p.scale[i]):
         p.pulse[i] = p.pulse[i] + max(step, GROWTH * p.pulse[i])
     p.struck[i] = p.error[0, i]

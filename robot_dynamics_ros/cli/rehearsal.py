@@ -31,7 +31,7 @@ class Rehearsal:
         reference: (N, n) where the joints should have been.
         tolerance: rad or m.
         counts: what the guards of the controller met, and how often.
-        remark: what the controller was told besides its defaults; ``""``: nothing.
+        remark: settings of the controller besides its defaults; ``""``: none.
     """
 
     run: SimulationResult

@@ -49,6 +49,11 @@ _DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
 _ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
 _LENGTH, _LENGTH_FAR = 0.05, 0.3  # share
 _TILT = math.radians(4.0)
+_UNCLEAR, _UNKNOWN = (
+    0.25,
+    0.7,
+)  # share of a joint's efforts that the true cause does not leave, and no healthy recording
+_ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,14 @@ class Cause:
         remedy: what to do.
         joints: that it concerns.
         gain: logarithm of the likelihood ratio to the recording as it is.
+        left: (nv,) share of each joint's efforts that is not explained with it.
     """
 
     text: str
     remedy: str
     joints: tuple[str, ...]
     gain: float
+    left: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +116,7 @@ class _Fit:
     bodies: Array
     extra: Array
     extra_error: Array
+    left: Array
 
 
 class _JointProducts(NamedTuple):
@@ -185,7 +193,7 @@ class _Problem:
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
-        return _Fit(score, start[:p] + x[:p], x[p:], error[p:])
+        return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows))
 
     def _of_motion(self, j: int, W: Array, rows: _Rows, brakes: bool) -> _JointProducts:
         """Products that do not depend on efforts, kept for the motion that most hypotheses share."""
@@ -298,7 +306,33 @@ def diagnose(
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     motion = dataclasses.replace(motion, unusable=unusable)
-    return Diagnosis(late, best if best.gain > enough else None, motion, tuple(notes))
+    if best.gain > enough:
+        return Diagnosis(
+            late, best if best.left.max() < _UNCLEAR else _unclear(model, rows, best), motion, tuple(notes)
+        )
+    notes += [
+        f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
+        for name, left in zip(model.joint_names, plain.left, strict=True)
+        if left > _UNKNOWN
+    ]
+    return Diagnosis(late, None, motion, tuple(notes))
+
+
+def _unclear(model: RobotModel, rows: _Rows, best: Cause) -> Cause:
+    """No hypothesis explains the efforts, not even ``best``."""
+    j = int(np.argmax(best.left))
+    name, effort = model.joint_names[j], rows.effort[rows.use[:, j], j]
+    small, large = sorted((abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0)))))
+    one_sign = small < _ONE_SIGN * large
+    hint = f" Those of {name} do not change their sign: are they absolute values?" if one_sign else ""
+    return Cause(
+        f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes that were "
+        f"tried, which is not enough: {best.text}",
+        f"Look at this joint's columns, or record again.{hint}",
+        (name,),
+        best.gain,
+        best.left,
+    )
 
 
 def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
@@ -370,14 +404,18 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
             else "Change the sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of the load."
         )
         yield rows.without(mistake), tuple(names[j] for j in mistake.joints), mistake.sentence(names), remedy
-    for j in () if currents else (*range(nv), None):
-        whose = "all joints" if j is None else f"joint {names[j]}"
-        for times in _TIMES_ALL if j is None else _TIMES:
+    for j in (*range(nv), None):
+        whose, joints = ("all joints", names) if j is None else (f"joint {names[j]}", (names[j],))
+        factor = np.ones(nv)
+        factor[slice(None) if j is None else j] = 2.0 * math.pi
+        turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
+        yield turned, joints, f"the positions of {whose} are in revolutions", "Multiply them by 2π."
+        for times in () if currents else _TIMES_ALL if j is None else _TIMES:
             factor = np.ones(nv)
             factor[slice(None) if j is None else j] = 1.0 / times
             yield (
                 dataclasses.replace(rows, effort=rows.effort * factor),
-                names if j is None else (names[j],),
+                joints,
                 f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's",
                 "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the "
                 "URDF's masses are meaningless: plausibility='accept'.",
@@ -388,7 +426,7 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
     fit = problem.fit(problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
     plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
-    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2)
+    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2, fit.left)
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -406,6 +444,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             "Record efforts with gravity, or load the URDF with --gravity 0,0,0.",
             (),
             plain.score - none.score,
+            none.left,
         )
     ]
     up = model.gravity / g
@@ -441,6 +480,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
                 "Check how the robot is mounted: --gravity X,Y,Z.",
                 (),
                 plain.score - fit.score,
+                fit.left,
             )
         )
     return max(causes, key=lambda cause: cause.gain)
@@ -476,6 +516,7 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
                 f"Calibrate it, or add {shift:+.3f} to its positions.",
                 (name,),
                 gain,
+                fit.left,
             )
     return best
 
@@ -508,4 +549,5 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         "Load the URDF of the robot that was recorded.",
         tuple(moving[1 + k] for k in np.flatnonzero(wrong)),
         plain.score - fit.score,
+        fit.left,
     )

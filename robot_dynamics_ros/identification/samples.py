@@ -27,6 +27,7 @@ from robot_dynamics_ros.workers import Workers, run_tasks
 
 _CHUNK = 1000
 _SLOWEST = 0.5  # s between two rows
+_ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if they are such
 
 
 def _arrays(
@@ -114,13 +115,17 @@ class Motion:
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
             )
         others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
-        if copied := copied_efforts(effort, others, model.joint_names):
+        copied = copied_efforts(effort, others, model.joint_names)
+        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window) if not copied else None
+        if smooth is not None:
+            alike = copied_efforts(effort, {"velocity": smooth.v}, model.joint_names, _ALIKE)
+            copied = alike if len(alike) >= model.nv else []
+        if smooth is None or copied:
             raise ArgumentError(
                 f"this is another quantity: the column of {', that of '.join(copied)}",
                 where="effort",
                 remedy="Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT.",
             )
-        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:

@@ -162,22 +162,23 @@ def unusable_efforts(
     return out, notes, constant
 
 
-def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str]) -> list[str]:
+def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str], apart: float = _SAME) -> list[str]:
     """Efforts that are no efforts, but another quantity up to its unit: ``joint_2 holds the position of joint_3``.
 
     Args:
         effort: (n, nv).
         others: word for a quantity, e.g. position, and its values (n, nv).
         names: (nv,) of the joints.
+        apart: share of the efforts' root mean square by which they may differ.
     """
-    largest = np.abs(effort).max(axis=0)
+    usual = np.sqrt(np.mean(effort**2, axis=0))
     out = []
     for word, x in others.items():
         size = np.maximum(np.einsum("ij,ij->j", x, x), np.finfo(float).tiny)
         moving = np.ptp(x, axis=0) > _SAME * np.abs(x).max(axis=0)
         for j, name in enumerate(names):
-            apart = np.abs(effort[:, [j]] - x * (effort[:, j] @ x / size)).max(axis=0)
-            same = np.flatnonzero(moving & (apart < _SAME * largest[j])).tolist()
+            differs = np.sqrt(np.mean((effort[:, [j]] - x * (effort[:, j] @ x / size)) ** 2, axis=0))
+            same = np.flatnonzero(moving & (differs < apart * usual[j])).tolist()
             out += [f"{name} holds the {word} of {names[k]}" for k in same]
     return out
 

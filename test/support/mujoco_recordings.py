@@ -19,6 +19,7 @@ __all__ = ["DAMAGES", "Damage", "Log", "mujoco_recording"]
 
 DT, EVERY = 2e-3, 2  # s of a simulation step, and steps of a row of the recording
 _FRICTION = 0.02  # of the effort limit
+TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
@@ -216,6 +217,20 @@ def _positions_as_efforts(log: Log, _rng: np.random.Generator) -> Log:
     return _changed(log, effort=np.rad2deg(log.q).round(3))
 
 
+def _velocities_as(name: str) -> Callable[[Log, np.random.Generator], Log]:
+    return lambda log, rng: _changed(log, **{name: np.gradient(log.q, log.t, axis=0)})
+
+
+def _exchanged_for_a_while(log: Log, _rng: np.random.Generator) -> Log:
+    effort, while_ = log.effort.copy(), (log.t > 6.0) & (log.t < 12.0)
+    effort[while_, 1], effort[while_, 2] = log.effort[while_, 2], log.effort[while_, 1]
+    return _changed(log, effort=effort)
+
+
+def _noise(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return x.std() * rng.standard_normal(x.shape)
+
+
 DAMAGES = (
     Damage("efforts of joints 2 and 3 exchanged", "exchange", _columns(1, 2, ("effort",))),
     Damage("efforts of the last two joints exchanged", "exchange", _columns(-2, -1, ("effort",))),
@@ -260,4 +275,20 @@ DAMAGES = (
     Damage("efforts at 20 Hz", "efforts of .*lower rate", _slow),
     Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
     Damage("positions as efforts", "another quantity: .* holds the position of", _positions_as_efforts),
+    Damage("velocities as efforts", "another quantity: .* holds the velocity of", _velocities_as("effort")),
+    Damage("velocities as positions", "nothing that is known|outside its limits", _velocities_as("q")),
+    Damage(
+        "positions in revolutions", "positions of all joints .* revolutions", _each("q", None, lambda x, rng: x / TURN)
+    ),
+    Damage(
+        "position of joint 2 in revolutions", r"position.* \w+ .* revolutions", _each("q", 1, lambda x, rng: x / TURN)
+    ),
+    Damage(
+        "absolute values of the effort of joint 3",
+        "nothing that is known",
+        _each("effort", 2, lambda x, rng: np.abs(x)),
+    ),
+    Damage("noise as effort of joint 2", "nothing that is known", _each("effort", 1, _noise)),
+    Damage("noise as efforts", "nothing that is known", _each("effort", None, _noise)),
+    Damage("efforts of joints 2 and 3 exchanged for 6 s", "nothing that is known", _exchanged_for_a_while),
 )

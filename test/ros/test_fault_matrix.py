@@ -147,7 +147,7 @@ CONTROLLER_FAULTS = (
         "time_backwards",
     ),
     Fault(STATE + "silence of 0.5 s", lambda s: s.silence(0.5), "safe command", "stale_state"),
-    Fault(STATE + "500 states at once", lambda s: s.say(s.state(), 500), "the newest one counts"),
+    Fault(STATE + "500 states at once", lambda s: s.burst(500), "the newest one counts"),
     Fault(
         TRAJECTORY + "unknown joint",
         lambda s: s.follow(s.trajectory(point(Q), joint_names=["nobody", s.joints[1]])),
@@ -501,6 +501,13 @@ MORE_CONTROLLER_FAULTS = (
     Fault(
         STATE + "a recording of an hour ago is played back on the topic",
         lambda s: s.played_back(0.6),
+        "safe command, deactivates itself",
+        "fault",
+        "activate",
+    ),
+    Fault(
+        STATE + "one of them comes again and again between the others",
+        lambda s: s.repeated(0.6),
         "safe command, deactivates itself",
         "fault",
         "activate",

@@ -9,6 +9,7 @@ import resource
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -275,11 +276,24 @@ class ControllerStack(Stack):
         self.peer.node.destroy_timer(timer)
         self.peer.node.destroy_publisher(other)
 
+    def burst(self, count: int) -> None:
+        """Many good states without a pause."""
+        for _ in range(count):
+            self._states.publish(self.state())
+
     def played_back(self, seconds: float) -> None:
         """A recording of an hour ago is played back on the same topic, which ends in a fault.  Ends with an activation."""
-        other = self.peer.publisher(JointState, "joint_states", 1)
         old = {"position": -Q, "velocity": [1.0, -1.0]}
-        timer = self.peer.node.create_timer(0.007, lambda: other.publish(self.shifted(-3600, **old)))
+        self._beside(seconds, lambda: self.shifted(-3600, **old))
+
+    def repeated(self, seconds: float) -> None:
+        """One state comes again and again between the others, which ends in a fault.  Ends with an activation."""
+        one = self.state()
+        self._beside(seconds, lambda: one)
+
+    def _beside(self, seconds: float, state: Callable[[], JointState]) -> None:
+        other = self.peer.publisher(JointState, "joint_states", 1)
+        timer = self.peer.node.create_timer(0.007, lambda: other.publish(state()))
         self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
         self.peer.node.destroy_publisher(other)

@@ -49,10 +49,8 @@ _DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
 _ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
 _LENGTH, _LENGTH_FAR = 0.05, 0.3  # share
 _TILT = math.radians(4.0)
-_UNCLEAR, _UNKNOWN = (
-    0.25,
-    0.7,
-)  # share of a joint's efforts that the true cause does not leave, and no healthy recording
+_UNCLEAR = 0.25  # share of its efforts that the true cause does not leave of each joint that it concerns
+_REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
 
 
@@ -305,11 +303,12 @@ def diagnose(
             causes.append(cause)
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
-    motion = dataclasses.replace(motion, unusable=unusable)
+    whole, motion = motion, dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
-        return Diagnosis(
-            late, best if best.left.max() < _UNCLEAR else _unclear(model, rows, best), motion, tuple(notes)
-        )
+        cause = _doubted(model, rows, best)
+        if cause.remedy != best.remedy and delay is None and late != 0.0:  # wrong efforts may look late
+            return diagnose(model, whole, slow, 0.0, currents, tell)
+        return Diagnosis(late, cause, motion, tuple(notes))
     notes += [
         f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
         for name, left in zip(model.joint_names, plain.left, strict=True)
@@ -318,20 +317,24 @@ def diagnose(
     return Diagnosis(late, None, motion, tuple(notes))
 
 
-def _unclear(model: RobotModel, rows: _Rows, best: Cause) -> Cause:
-    """No hypothesis explains the efforts, not even ``best``."""
+def _doubted(model: RobotModel, rows: _Rows, best: Cause) -> Cause:
+    """The most likely cause, with what speaks against it."""
+    own = np.isin(model.joint_names, best.joints)
     j = int(np.argmax(best.left))
+    if not own.any() or best.left[own].min() < _UNCLEAR:
+        remains = f"; with that, {best.left[j]:.0%} of the efforts of joint {model.joint_names[j]} remain unexplained"
+        return dataclasses.replace(best, text=best.text + remains) if best.left[j] > _REMAINS else best
+    j = int(np.argmax(np.where(own, best.left, 0.0)))
     name, effort = model.joint_names[j], rows.effort[rows.use[:, j], j]
     small, large = sorted((abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0)))))
     one_sign = small < _ONE_SIGN * large
     hint = f" Those of {name} do not change their sign: are they absolute values?" if one_sign else ""
-    return Cause(
-        f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes that were "
-        f"tried, which is not enough: {best.text}",
-        f"Look at this joint's columns, or record again.{hint}",
-        (name,),
-        best.gain,
-        best.left,
+    return dataclasses.replace(
+        best,
+        text=f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes "
+        f"that were tried, which is not enough: {best.text}",
+        remedy=f"Look at this joint's columns, or record again.{hint}",
+        joints=(name,),
     )
 
 

@@ -276,7 +276,7 @@ DAMAGES = (
     Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
     Damage("positions as efforts", "another quantity: .* holds the position of", _positions_as_efforts),
     Damage("velocities as efforts", "another quantity: .* holds the velocity of", _velocities_as("effort")),
-    Damage("velocities as positions", "nothing that is known|outside its limits", _velocities_as("q")),
+    Damage("velocities as positions", "unexplained|outside its limits", _velocities_as("q")),
     Damage(
         "positions in revolutions", "positions of all joints .* revolutions", _each("q", None, lambda x, rng: x / TURN)
     ),
@@ -290,5 +290,9 @@ DAMAGES = (
     ),
     Damage("noise as effort of joint 2", "nothing that is known", _each("effort", 1, _noise)),
     Damage("noise as efforts", "nothing that is known", _each("effort", None, _noise)),
-    Damage("efforts of joints 2 and 3 exchanged for 6 s", "nothing that is known", _exchanged_for_a_while),
+    Damage(
+        "efforts of joints 2 and 3 exchanged for 6 s",
+        "nothing that is known|unexplained|stretch",
+        _exchanged_for_a_while,
+    ),
 )

@@ -99,7 +99,8 @@ class CommandPublisher:
         self.publisher.wait_for_all_acked(Duration(seconds=timeout))
 
     def destroy(self) -> None:
-        """Take the publisher down."""
+        """Take the publisher down, after its last message, which is the safe command, has been delivered."""
+        self.wait_until_sent()
         self._node.destroy_publisher(self.publisher)
 
 

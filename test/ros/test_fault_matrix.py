@@ -506,13 +506,6 @@ MORE_CONTROLLER_FAULTS = (
         "activate",
     ),
     Fault(
-        STATE + "one of them comes again and again between the others",
-        lambda s: s.repeated(0.6),
-        "safe command, deactivates itself",
-        "fault",
-        "activate",
-    ),
-    Fault(
         STATE + "none, while the process is halted again and again",
         lambda s: s.silent_and_halted(0.08, 12),
         "safe command",
@@ -567,6 +560,13 @@ MORE_CONTROLLER_FAULTS = (
     Fault("no file may be opened for 1 s", lambda s: s.without_handles(1.0), "the cycle continues"),
     Fault("process halted for 50 ms, ten times", lambda s: s.halting(0.05, 10), "the arm holds its position"),
     Fault("process moved to one processor with the lowest priority", lambda s: s.lowest(), "the cycle continues"),
+    Fault(
+        STATE + "one of them comes again and again between the others",
+        lambda s: s.repeated(0.6),
+        "safe command, deactivates itself",
+        "fault",
+        "activate",
+    ),
 )
 
 SIMULATOR_FAULTS = (

@@ -113,19 +113,8 @@ def main() -> int:
     if options.picture:
         draw_picture(results, options.picture)
     kept = (
-        "arm",
-        "run",
-        "rate",
-        "delay",
-        "goal",
-        "way",
-        "stable",
-        "overshoot",
-        "built_up",
-        "chatter",
-        "gaps",
-        "faults",
-    )
+        "arm", "run", "rate", "delay", "goal", "way", "stable", "overshoot", "built_up", "chatter", "gaps", "faults",
+    )  # fmt: skip
     each = {name: [{key: row.get(key) for key in kept} for row in found] for name, found in results.items()}
     write("differing_robots", {"runs": options.runs, "seed": options.seed, "laws": table, "rows": single, "each": each})
     return 0

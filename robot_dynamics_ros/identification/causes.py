@@ -303,28 +303,35 @@ def diagnose(
             causes.append(cause)
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
-    whole, motion = motion, dataclasses.replace(motion, unusable=unusable)
+    kept = dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
-        cause = _doubted(model, rows, best)
-        if cause.remedy != best.remedy and delay is None and late != 0.0:  # wrong efforts may look late
-            return diagnose(model, whole, slow, 0.0, currents, tell)
-        return Diagnosis(late, cause, motion, tuple(notes))
+        own = np.isin(model.joint_names, best.joints)
+        if not own.any() or best.left[own].min() < _UNCLEAR:
+            return Diagnosis(late, _with_rest(model, best), kept, tuple(notes))
+        if delay is None and late != 0.0:  # wrong efforts may look late
+            return diagnose(model, motion, slow, 0.0, currents, tell)
+        return Diagnosis(
+            late, _unclear(model, rows, best, int(np.argmax(np.where(own, best.left, 0.0)))), kept, tuple(notes)
+        )
     notes += [
         f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
         for name, left in zip(model.joint_names, plain.left, strict=True)
         if left > _UNKNOWN
     ]
-    return Diagnosis(late, None, motion, tuple(notes))
+    return Diagnosis(late, None, kept, tuple(notes))
 
 
-def _doubted(model: RobotModel, rows: _Rows, best: Cause) -> Cause:
-    """The most likely cause, with what speaks against it."""
-    own = np.isin(model.joint_names, best.joints)
+def _with_rest(model: RobotModel, best: Cause) -> Cause:
+    """The cause, and how much of another joint's efforts it leaves."""
     j = int(np.argmax(best.left))
-    if not own.any() or best.left[own].min() < _UNCLEAR:
-        remains = f"; with that, {best.left[j]:.0%} of the efforts of joint {model.joint_names[j]} remain unexplained"
-        return dataclasses.replace(best, text=best.text + remains) if best.left[j] > _REMAINS else best
-    j = int(np.argmax(np.where(own, best.left, 0.0)))
+    if best.left[j] <= _REMAINS:
+        return best
+    rest = f"; with that, {best.left[j]:.0%} of the efforts of joint {model.joint_names[j]} remain unexplained"
+    return dataclasses.replace(best, text=best.text + rest)
+
+
+def _unclear(model: RobotModel, rows: _Rows, best: Cause, j: int) -> Cause:
+    """The most likely cause does not explain the efforts of the joints that it concerns, of joint ``j`` least."""
     name, effort = model.joint_names[j], rows.effort[rows.use[:, j], j]
     small, large = sorted((abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0)))))
     one_sign = small < _ONE_SIGN * large
@@ -409,15 +416,13 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
         yield rows.without(mistake), tuple(names[j] for j in mistake.joints), mistake.sentence(names), remedy
     for j in (*range(nv), None):
         whose, joints = ("all joints", names) if j is None else (f"joint {names[j]}", (names[j],))
-        factor = np.ones(nv)
-        factor[slice(None) if j is None else j] = 2.0 * math.pi
+        own = np.ones(nv, dtype=bool) if j is None else np.arange(nv) == j
+        factor = np.where(own, 2.0 * math.pi, 1.0)
         turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
         yield turned, joints, f"the positions of {whose} are in revolutions", "Multiply them by 2π."
         for times in () if currents else _TIMES_ALL if j is None else _TIMES:
-            factor = np.ones(nv)
-            factor[slice(None) if j is None else j] = 1.0 / times
             yield (
-                dataclasses.replace(rows, effort=rows.effort * factor),
+                dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0)),
                 joints,
                 f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's",
                 "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the "

@@ -30,6 +30,15 @@ _SLOWEST = 0.5  # s between two rows
 _ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if they are such
 
 
+def _not_efforts(copied: Sequence[str]) -> ArgumentError:
+    """For columns named by :func:`~robot_dynamics_ros.recordings.damage.copied_efforts`."""
+    return ArgumentError(
+        f"this is another quantity: the column of {', that of '.join(copied)}",
+        where="effort",
+        remedy="Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT.",
+    )
+
+
 def _arrays(
     nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike, v: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array | None]:
@@ -115,17 +124,12 @@ class Motion:
                 remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
             )
         others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
-        copied = copied_efforts(effort, others, model.joint_names)
-        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window) if not copied else None
-        if smooth is not None:
-            alike = copied_efforts(effort, {"velocity": smooth.v}, model.joint_names, _ALIKE)
-            copied = alike if len(alike) >= model.nv else []
-        if smooth is None or copied:
-            raise ArgumentError(
-                f"this is another quantity: the column of {', that of '.join(copied)}",
-                where="effort",
-                remedy="Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT.",
-            )
+        if copied := copied_efforts(effort, others, model.joint_names):
+            raise _not_efforts(copied)
+        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
+        alike = copied_efforts(effort, {"velocity": smooth.v}, model.joint_names, _ALIKE)
+        if len(alike) >= model.nv:
+            raise _not_efforts(alike)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:

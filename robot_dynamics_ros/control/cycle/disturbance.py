@@ -187,14 +187,14 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
         p.owed[0, i], p.owed[1, i], p.owed[2, i] = 0.0, 0.0, p.velocity[i]
         return False
+    if 0.0 < p.let_go[i] < PATIENCE:
+        p.let_go[i] = p.let_go[i] + dt
+        return p.let_go[i] >= PATIENCE
     friction = max(MOST_FRICTION * p.effort_size[i], 2.0 * p.dry[i])
     if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > MOVING * p.scale[i]:
         friction = max(STOPPING * friction, DESCRIBED * p.dry[i])
     own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
     whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
-    if 0.0 < p.let_go[i] < PATIENCE:
-        p.let_go[i] = p.let_go[i] + dt
-        return p.let_go[i] >= PATIENCE
     known = p.let_go[i] > 0.0 and p.mode[0] == HOLD  # only a new goal asks again
     if own * whole <= 0.0 or p.blending[0] != 0 or known:
         p.owed[0, i] = 0.0

@@ -1,8 +1,9 @@
-"""Values given once for all joints, or one for each: checked in one place."""
+"""Settings, and values given once for all joints or one for each: checked in one place."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,22 @@ def expect(good: bool, kind: str, value: object, where: str, remedy: str = "Corr
     """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is ``good``."""
     if not good:
         raise ArgumentError(f"expected {kind}, got {value!r}", where=where, got=value, remedy=remedy)
+
+
+_S = TypeVar("_S")
+
+
+def settings_or_default(kind: type[_S], value: _S | None, where: str) -> _S:
+    """The settings given, or those of the class if there are none.
+
+    Raises:
+        ArgumentError: a value of another class.
+    """
+    if value is None:
+        return kind()
+    remedy = f"Write {where}={kind.__name__}(…), with what differs from the defaults."
+    expect(isinstance(value, kind), f"{kind.__name__} or None", value, where, remedy)
+    return value
 
 
 def non_negative(

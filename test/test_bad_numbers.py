@@ -13,7 +13,8 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.recordings import ExternalWrench
+from robot_dynamics_ros.recordings import ExternalWrench, Recording
+from robot_dynamics_ros.recordings.compute import compute
 
 MODEL = rd.load_robot("two_link").with_backend("numpy")
 TIP = MODEL.link_names[-1]
@@ -223,3 +224,24 @@ def test_good_numbers_are_taken(name):
         call(**numbers)
     except rd.BackendError as error:
         pytest.skip(f"needs an extra: {error}")
+
+
+RECORDING = Recording.of(MODEL, T, MOVED)
+
+
+@pytest.mark.parametrize("wrong", [{"window": 3}, np.zeros(3), "default", 0, []], ids=type)
+@pytest.mark.parametrize(
+    ("call", "word", "kind"),
+    [
+        (lambda s: rd.identify(MODEL, T, MOVED, MOVED, s), "settings", "IdentificationSettings"),
+        (lambda s: rd.identify_recordings(MODEL, RECORDING, s), "settings", "IdentificationSettings"),
+        (lambda s: rd.design_excitation(MODEL, s), "settings", "DesignSettings"),
+        (lambda s: compute(MODEL, RECORDING, s), "settings", "Settings"),
+        (lambda s: rd.Guards(MODEL, s), "guards", "GuardSettings"),
+        (lambda s: rd.JointController(MODEL, options=s), "options", "ControllerOptions"),
+        (lambda s: rd.Sensors(MODEL, s), "settings", "SensorSettings"),
+    ],
+)
+def test_what_is_no_settings_is_refused_by_name(call, word, kind, wrong):
+    with pytest.raises(rd.ArgumentError, match=rf"^{word}.*expected {kind} or None, got.*{word}={kind}\(…\)"):
+        call(wrong)

@@ -27,7 +27,7 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import vector
+from robot_dynamics_ros.per_joint import settings_or_default, vector
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
@@ -83,7 +83,7 @@ class JointController(MotionRequests, LawChanges):
             ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
             UnknownNameError: a joint or link that the model does not have.
         """
-        options = options or ControllerOptions()
+        options = settings_or_default(ControllerOptions, options, "options")
         if law is None:
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())

@@ -17,7 +17,7 @@ from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect, per_joint
+from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 
 
 def default_deceleration(velocity_limit: Array) -> Array:
@@ -68,7 +68,7 @@ class Guards:
         Raises:
             ArgumentError: a setting of the wrong length, negative, or a scale above 1.
         """
-        s = self.settings = settings or GuardSettings()
+        s = self.settings = settings_or_default(GuardSettings, settings, "guards")
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):
             value = getattr(s, name)

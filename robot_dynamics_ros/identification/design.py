@@ -24,7 +24,7 @@ from robot_dynamics_ros.identification.excitation import Excitation, at_rest
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import per_joint
+from robot_dynamics_ros.per_joint import per_joint, settings_or_default
 
 _MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes
@@ -182,7 +182,7 @@ def design_excitation(
     Raises:
         ArgumentError: settings or limits that leave no motion; a robot with joints of several degrees of freedom.
     """
-    s = settings or DesignSettings()
+    s = settings_or_default(DesignSettings, settings, "settings")
     problem = _Problem(model, s, identifiable_parameters(EffortParameters(model, s.terms)))
     rng = np.random.default_rng(s.seed)
     n, size = model.nv, 2 * model.nv * s.harmonics

@@ -43,7 +43,7 @@ from robot_dynamics_ros.identification.telling import Tell, part, silent
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import per_joint
+from robot_dynamics_ros.per_joint import per_joint, settings_or_default
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Workers, run_tasks
 
@@ -265,7 +265,7 @@ def identify(
         PoorExcitation: the motion does not show some base parameters; they are named.
         ArgumentError: data of the wrong shape, not finite, too few; or settings that do not fit.
     """
-    s = settings or IdentificationSettings()
+    s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)  # refuses robots that cannot be identified before it looks at the data
     return _identify(model, Motion.of(model, t, q, effort, v, window=s.window, check=_check(model, s)), s)
 
@@ -291,7 +291,7 @@ def identify_recordings(
         PoorExcitation: the motions do not show some base parameters; they are named.
         ArgumentError: a recording without efforts, with too few rows; or settings that do not fit.
     """
-    s = settings or IdentificationSettings()
+    s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)
     several = [recordings] if isinstance(recordings, Recording) else list(recordings)
     motion = Motion.of_recordings(model, several, window=s.window, check=_check(model, s), workers=workers)

@@ -26,6 +26,7 @@ from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import settings_or_default
 from robot_dynamics_ros.recordings.external_wrench import frame_name
 from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
@@ -138,7 +139,7 @@ def compute(
         UnknownNameError: a joint, link or frame that the robot does not have.
         ArgumentError: settings that ask for what was not recorded, or a recording too short for derivatives.
     """
-    s = settings or Settings()
+    s = settings_or_default(Settings, settings, "settings")
     request = _Request.of(model, s)
     motion = _motion(model, recording, _unwrapped(model, recording.q), s)
     good, bad, notes = _usable(recording, motion)

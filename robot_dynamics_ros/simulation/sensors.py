@@ -14,6 +14,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import settings_or_default
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ class Sensors:
 
     def __init__(self, model: RobotModel, settings: SensorSettings | None = None) -> None:
         self.model = model
-        self.settings = settings if settings is not None else SensorSettings()
+        self.settings = settings_or_default(SensorSettings, settings, "settings")
         vector = model.nq == model.nv
         self._position_resolution = self._per(self.settings.position_resolution, model.nq, "position_resolution")
         self._position_noise = self._per(self.settings.position_noise, model.nq, "position_noise")

@@ -33,7 +33,6 @@ __version__ = "0.2.0"
 PARTS = {
     "model": "Robots",
     "dynamics": "Dynamics",
-    "errors": "Errors",
     "control": "Control",
     "simulation": "Simulation",
     "identification": "Identification",
@@ -41,8 +40,10 @@ PARTS = {
     "export": "Export",
     "frameworks": "JAX, CasADi, PyTorch",
     "view": "Pictures and browser",
+    "errors": "Errors",
 }
-"""Packages whose public names are names of this package, too; and their titles."""
+"""Packages whose public names are names of this package, too, and their titles: those first that most people need, as in
+each ``__all__``."""
 _FOLDERS = (
     "commissioning",
     "view",

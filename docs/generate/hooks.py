@@ -10,6 +10,7 @@ from mkdocs.structure.pages import Page
 
 from docs.generate import arms, library, messages, notebooks, parameters, sources
 
+NAME_IN_TABLE = re.compile(r"(?<=<td>)<code>[^<]*</code>")
 IMAGE = re.compile(r'<img [^>]*src="([^"]+)"[^>]*>')
 
 MAKERS = (arms.pages, library.pages, messages.pages, notebooks.pages, parameters.pages, sources.pages)
@@ -29,5 +30,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Make every picture a link to itself, so that it can be enlarged on a phone."""
+    """For phones: every picture is a link to itself, and names in tables break after their parts only."""
+    html = NAME_IN_TABLE.sub(lambda name: re.sub(r"(?<=\w[._/])(?=\w)", "<wbr>", name[0]), html)
     return IMAGE.sub(r'<a class="picture" href="\1">\g<0></a>', html)

@@ -19,7 +19,7 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import cos, maximum, minimum, sin, sqrt
 
-__all__ = ["clamp_to_limits", "difference", "integrate", "neutral", "random_configuration"]
+__all__ = ["neutral", "random_configuration", "integrate", "difference", "clamp_to_limits"]
 
 
 def neutral(model: RobotModel) -> Array:

@@ -10,7 +10,7 @@ from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["christoffel_symbols", "configuration_space_form", "velocity_products"]
+__all__ = ["configuration_space_form", "velocity_products", "christoffel_symbols"]
 
 
 def christoffel_symbols(model: RobotModel, q: ArrayLike) -> np.ndarray:

@@ -42,16 +42,16 @@ from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = [
-    "ConstrainedMotion",
-    "Constraint",
-    "ConstraintReport",
     "Constraints",
-    "distance_constraint",
-    "gear_constraint",
+    "Constraint",
+    "weld_constraint",
     "hinge_constraint",
     "point_constraint",
+    "distance_constraint",
+    "gear_constraint",
     "rolling_constraint",
-    "weld_constraint",
+    "ConstrainedMotion",
+    "ConstraintReport",
 ]
 
 Spec: TypeAlias = tuple[str, int, int, tuple[float, ...]]

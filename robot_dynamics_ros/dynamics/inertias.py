@@ -15,7 +15,7 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["SubtreeState", "inertia_about", "subtree_state"]
+__all__ = ["inertia_about", "subtree_state", "SubtreeState"]
 
 
 def inertia_about(

@@ -12,12 +12,12 @@ from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = [
-    "bias_forces",
+    "inverse_dynamics",
+    "gravity_forces",
     "coriolis_forces",
+    "bias_forces",
     "external_efforts",
     "force_residual",
-    "gravity_forces",
-    "inverse_dynamics",
     "inverse_dynamics_derivatives",
 ]
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["coriolis_matrix", "mass_matrix", "mass_matrix_factors", "mass_matrix_inverse"]
+__all__ = ["mass_matrix", "mass_matrix_inverse", "mass_matrix_factors", "coriolis_matrix"]
 
 _mass_matrix = Public("mass_matrix")
 _mass_matrix_inverse = Public("mass_matrix_inverse")

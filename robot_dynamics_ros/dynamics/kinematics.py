@@ -16,14 +16,14 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = [
-    "analytical_jacobian",
-    "analytical_jacobian_derivative",
-    "jacobian",
-    "jacobian_derivative",
-    "link_accelerations",
     "link_pose",
     "link_poses",
     "link_velocities",
+    "link_accelerations",
+    "jacobian",
+    "jacobian_derivative",
+    "analytical_jacobian",
+    "analytical_jacobian_derivative",
     "operational_space_inertia",
 ]
 

@@ -16,12 +16,12 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = [
-    "BaseParameters",
-    "base_parameters",
-    "independent_columns",
-    "inertial_parameters",
     "joint_torque_regressor",
+    "inertial_parameters",
     "parameter_names",
+    "base_parameters",
+    "BaseParameters",
+    "independent_columns",
 ]
 
 _joint_torque_regressor = Public("joint_torque_regressor")

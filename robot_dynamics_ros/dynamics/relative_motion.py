@@ -15,7 +15,7 @@ from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike,
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["MotionOptions", "PointMotion", "motion"]
+__all__ = ["motion", "MotionOptions", "PointMotion"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,13 +24,13 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.wrench import Wrench
 
 __all__ = [
-    "WRENCH_PARTS",
+    "joint_wrenches",
+    "joint_wrench",
+    "wrench_on_link",
+    "wrench_balance",
     "WrenchBalance",
     "all_joint_names",
-    "joint_wrench",
-    "joint_wrenches",
-    "wrench_balance",
-    "wrench_on_link",
+    "WRENCH_PARTS",
 ]
 
 _joint_wrenches = Public("own_joint_wrenches")

@@ -20,18 +20,18 @@ from robot_dynamics_ros.control.laws.joint_space import (
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 
 __all__ = [
-    "CartesianImpedance",
     "ComputedTorque",
-    "FeedforwardPD",
-    "GravityCompensation",
-    "JointImpedance",
-    "Law",
     "PDGravity",
-    "bind",
-    "cartesian_impedance",
+    "GravityCompensation",
+    "FeedforwardPD",
+    "JointImpedance",
+    "CartesianImpedance",
+    "Law",
     "computed_torque",
-    "feedforward_pd",
-    "gravity_compensation",
-    "joint_impedance",
     "pd_gravity",
+    "gravity_compensation",
+    "feedforward_pd",
+    "joint_impedance",
+    "cartesian_impedance",
+    "bind",
 ]

@@ -47,8 +47,13 @@ _STEPS = 4
 _FEWEST = 50  # rows
 _DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
 _ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
-_LENGTH, _LENGTH_FAR = 0.05, 0.3  # share
+_LENGTH, _LENGTH_FAR, _LENGTH_MOST = 0.05, 0.3, 0.6  # share: named, usual, and believed
 _TILT = math.radians(4.0)
+_CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a load may change
+# share of the robot's mass: loads that are named, and usual ones; m, their lever
+_LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
+# of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
+_PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.5
 _UNCLEAR = 0.25  # share of its efforts that the true cause does not leave of each joint that it concerns
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
@@ -297,8 +302,8 @@ def diagnose(
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
         causes.append(_of_rows(problem, plain, *hypothesis))
-    for share, f in ((0.5, _of_gravity), (0.6, _of_zeros), (0.8, _of_lengths)):
-        tell(share, "gravity, zeros, lengths of links")
+    for share, f in ((0.5, _of_gravity), (0.6, _of_zeros), (0.8, _of_lengths), (0.9, _of_load), (0.95, _of_pace)):
+        tell(share, "gravity, zeros, lengths of links, loads, clocks")
         if (cause := f(problem, plain, Y)) is not None:
             causes.append(cause)
     best = max(causes, key=lambda cause: cause.gain)
@@ -532,30 +537,80 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
 def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     """Other lengths of the links: the URDF is of another robot."""
     model, rows, d = problem.model, problem.rows, problem.model.description
-    moving = [name for name in model.joint_names if np.linalg.norm(model.joint(name).origin.position) > 0.02]
-    columns = []
-    for name in moving[1:]:
+    moving = [name for name in model.joint_names if np.linalg.norm(model.joint(name).origin.position) > 0.02][1:]
+    if not moving:
+        return None
+
+    def regressor(longer: dict[str, float]) -> Array:
         joints = tuple(
-            dataclasses.replace(j, origin=Pose(j.origin.rotation, (1.0 + _LENGTH) * j.origin.position))
-            if j.name == name
-            else j
+            dataclasses.replace(j, origin=Pose(j.origin.rotation, (1.0 + longer.get(j.name, 0.0)) * j.origin.position))
             for j in d.joints
         )
-        longer = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
-        columns.append(
-            (np.asarray(joint_torque_regressor(longer, rows.q, rows.v, rows.a)) - Y) @ plain.bodies / _LENGTH
-        )
-    if not columns:
+        other = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
+        return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
+
+    columns = [(regressor({name: _LENGTH}) - Y) @ plain.bodies / _LENGTH for name in moving]
+    linear = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
+    wrong = (np.abs(linear.extra) > _LENGTH) & (np.abs(linear.extra) > 4.0 * linear.extra_error)
+    if not wrong.any() or (np.abs(linear.extra) > _LENGTH_MOST).any():
         return None
-    fit = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
-    wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
-    if not wrong.any() or (np.abs(fit.extra) > 1.0).any():
-        return None
-    text = ", ".join(f"{moving[1 + k]} ({fit.extra[k]:+.0%})" for k in np.flatnonzero(wrong))
+    fit = problem.fit(regressor(dict(zip(moving, linear.extra.tolist(), strict=True))), rows)
+    text = ", ".join(f"{moving[k]} ({linear.extra[k]:+.0%})" for k in np.flatnonzero(wrong))
     return Cause(
         f"the links before these joints have other lengths than the URDF's: {text}; it is of another robot",
-        "Load the URDF of the robot that was recorded.",
-        tuple(moving[1 + k] for k in np.flatnonzero(wrong)),
-        plain.score - fit.score,
+        "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too.",
+        tuple(moving[k] for k in np.flatnonzero(wrong)),
+        plain.score - fit.score - 0.5 * float(((linear.extra / _LENGTH_FAR) ** 2).sum()),
         fit.left,
+    )
+
+
+def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """A load that hangs on the robot in one part of the recording only, as a point mass."""
+    model, rows, usual = problem.model, problem.rows, _LOAD_FAR * problem.model.total_mass
+    best: Cause | None = None
+    for body in sorted(set(range(model.nb)) - set(model.parent.tolist())):
+        for share in _CHANGES.tolist():
+            columns = Y[:, :, 10 * body : 10 * body + 4].copy()
+            columns[: int(share * len(rows.q))] = 0.0
+            fit = problem.fit(Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
+            gain, mass = plain.score - fit.score, float(fit.extra[0])
+            if abs(mass) > _LOAD * model.total_mass and (best is None or gain > best.gain):
+                best = Cause(
+                    f"after {share:.0%} of the recording the robot carries about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} "
+                    f"beyond joint {model.joint_names[body]} than before",
+                    "Record with one load, or cut the recording there.",
+                    model.joint_names,
+                    gain,
+                    fit.left,
+                )
+    return best
+
+
+def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """Time passes faster or slower in the recording than for the robot."""
+    rows, fits = problem.rows, {0.0: plain}
+
+    def fit(pace: float) -> None:
+        times = math.exp(pace)
+        slower = dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
+        fits[pace] = problem.fit(problem.regressor(slower), slower)
+
+    for pace in np.log(_PACES).tolist():
+        fit(pace)
+    step = math.log(_PACES[1] / _PACES[0])
+    while step > _PACE:
+        step *= 0.5
+        best = min(fits, key=lambda pace: fits[pace].score)
+        fit(best - step)
+        fit(best + step)
+    best = min(fits, key=lambda pace: fits[pace].score)
+    if abs(best) < math.log(_PACE_NAMED) or best > math.log(_PACES[-1]):
+        return None
+    return Cause(
+        f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot",
+        "Check the rate and the unit of the stamps.",
+        problem.model.joint_names,
+        plain.score - fits[best].score,
+        fits[best].left,
     )

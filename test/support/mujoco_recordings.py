@@ -1,4 +1,4 @@
-"""Recordings of arms simulated by MuJoCo, which are not as their URDF says, and thirty kinds of damage to them."""
+"""Recordings of arms simulated by MuJoCo, which are not as their URDF says, and kinds of damage to them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from scipy.signal import savgol_filter
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.excitation import at_rest
@@ -227,6 +228,26 @@ def _exchanged_for_a_while(log: Log, _rng: np.random.Generator) -> Log:
     return _changed(log, effort=effort)
 
 
+def _load(share: float, mass: float) -> Callable[[Log, np.random.Generator], Log]:
+    """From ``share`` of the recording on the last link carries ``mass``, given as a share of the robot's; negative: until then."""
+
+    def do(log: Log, _rng: np.random.Generator) -> Log:
+        model, dt = log.model, log.t[1] - log.t[0]
+        q, v, a = (savgol_filter(log.q, 31, 5, deriv=k, delta=dt, axis=0) for k in range(3))
+        last = next(link.name for link in model.description.links if link.name in ("wrist_3_link", "link7"))
+        loaded = rd.carrying(model, rd.Payload(last, abs(mass) * model.total_mass, [0.02, 0.0, 0.08]))
+        more = rd.inverse_dynamics(loaded, q, v, a) - rd.inverse_dynamics(model, q, v, a)
+        edge = int(share * len(q))
+        more[slice(edge) if mass > 0.0 else slice(edge, None)] = 0.0
+        return _changed(log, effort=log.effort + more)
+
+    return do
+
+
+def _clock(pace: float) -> Callable[[Log, np.random.Generator], Log]:
+    return lambda log, rng: _changed(log, t=log.t * pace)
+
+
 def _noise(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return x.std() * rng.standard_normal(x.shape)
 
@@ -295,4 +316,9 @@ DAMAGES = (
         "nothing that is known|unexplained|stretch",
         _exchanged_for_a_while,
     ),
+    Damage("a load is picked up", "after 50% .* kg more", _load(0.5, 0.06)),
+    Damage("a light load is picked up late", "after 70% .* kg more", _load(0.7, 0.03)),
+    Damage("a load is set down", "after 40% .* kg less", _load(0.4, -0.06)),
+    Damage("stamps at half the rate", "time passes .* times as fast", _clock(2.0)),
+    Damage("stamps at twice the rate", "time passes .* times as fast", _clock(0.5)),
 )

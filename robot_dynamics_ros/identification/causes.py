@@ -54,6 +54,7 @@ _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a lo
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.5
+_LOAD_EXPLAINS, _PACE_EXPLAINS = 2.5, 1.5  # times less must remain of some joint's efforts with them
 _UNCLEAR = 0.25  # share of its efforts that the true cause does not leave of each joint that it concerns
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
@@ -584,7 +585,7 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
                     gain,
                     fit.left,
                 )
-    return best
+    return best if best is not None and (plain.left / best.left).max() > _LOAD_EXPLAINS else None
 
 
 def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -605,7 +606,8 @@ def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         fit(best - step)
         fit(best + step)
     best = min(fits, key=lambda pace: fits[pace].score)
-    if abs(best) < math.log(_PACE_NAMED) or best > math.log(_PACES[-1]):
+    explains = float((plain.left / fits[best].left).max()) > _PACE_EXPLAINS
+    if not explains or abs(best) < math.log(_PACE_NAMED) or best > math.log(_PACES[-1]):
         return None
     return Cause(
         f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot",

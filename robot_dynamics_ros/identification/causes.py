@@ -47,14 +47,18 @@ _STEPS = 4
 _FEWEST = 50  # rows
 _DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
 _ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
-_LENGTH, _LENGTH_FAR, _LENGTH_MOST = 0.05, 0.3, 0.6  # share: named, usual, and believed
+_LENGTH, _LENGTH_FAR = 0.05, 0.3  # share: named and usual
+_SHORTEST, _LONGEST = -0.65, 1.0  # share: believed
 _TILT = math.radians(4.0)
 _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a load may change
 # share of the robot's mass: loads that are named, and usual ones; m, their lever
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.5
-_LOAD_EXPLAINS, _PACE_EXPLAINS = 2.5, 1.5  # times less must remain of some joint's efforts with them
+_LOAD_EXPLAINS, _EXPLAINS = (
+    2.5,
+    1.5,
+)  # times less must remain of some joint's efforts with a load; in revolutions, or with another clock
 _UNCLEAR = 0.25  # share of its efforts that the true cause does not leave of each joint that it concerns
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
@@ -303,8 +307,9 @@ def diagnose(
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
         causes.append(_of_rows(problem, plain, *hypothesis))
-    for share, f in ((0.5, _of_gravity), (0.6, _of_zeros), (0.8, _of_lengths), (0.9, _of_load), (0.95, _of_pace)):
-        tell(share, "gravity, zeros, lengths of links, loads, clocks")
+    several = (_of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
+    for k, f in enumerate(several):
+        tell(0.5 + 0.5 * k / len(several), "units, gravity, zeros, lengths of links, loads, clocks")
         if (cause := f(problem, plain, Y)) is not None:
             causes.append(cause)
     best = max(causes, key=lambda cause: cause.gain)
@@ -423,9 +428,6 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
     for j in (*range(nv), None):
         whose, joints = ("all joints", names) if j is None else (f"joint {names[j]}", (names[j],))
         own = np.ones(nv, dtype=bool) if j is None else np.arange(nv) == j
-        factor = np.where(own, 2.0 * math.pi, 1.0)
-        turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
-        yield turned, joints, f"the positions of {whose} are in revolutions", "Multiply them by 2π."
         for times in () if currents else _TIMES_ALL if j is None else _TIMES:
             yield (
                 dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0)),
@@ -440,7 +442,24 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
     fit = problem.fit(problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
     plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
-    return Cause(text, remedy, joints, plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2, fit.left)
+    gain = plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2
+    return Cause(text, remedy, joints, gain, fit.left)
+
+
+def _explaining(plain: _Fit, cause: Cause | None, times: float) -> Cause | None:
+    """The cause, if of some joint's efforts it leaves that many times less unexplained."""
+    return cause if cause is not None and (plain.left / cause.left).max() > times else None
+
+
+def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """Positions of one joint, or of all, are in revolutions."""
+    rows, names, causes = problem.rows, problem.model.joint_names, []
+    for joints in (names, *((name,) for name in names)):
+        factor = np.where(np.isin(names, joints), 2.0 * math.pi, 1.0)
+        turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
+        text = f"the positions of {'all joints' if joints == names else f'joint {joints[0]}'} are in revolutions"
+        causes.append(_of_rows(problem, plain, turned, joints, text, "Multiply them by 2π."))
+    return _explaining(plain, max(causes, key=lambda cause: cause.gain), _EXPLAINS)
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -551,17 +570,16 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
 
     columns = [(regressor({name: _LENGTH}) - Y) @ plain.bodies / _LENGTH for name in moving]
-    linear = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
-    wrong = (np.abs(linear.extra) > _LENGTH) & (np.abs(linear.extra) > 4.0 * linear.extra_error)
-    if not wrong.any() or (np.abs(linear.extra) > _LENGTH_MOST).any():
+    fit = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
+    wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
+    if not wrong.any() or not ((fit.extra > _SHORTEST) & (fit.extra < _LONGEST)).all():
         return None
-    fit = problem.fit(regressor(dict(zip(moving, linear.extra.tolist(), strict=True))), rows)
-    text = ", ".join(f"{moving[k]} ({linear.extra[k]:+.0%})" for k in np.flatnonzero(wrong))
+    text = ", ".join(f"{moving[k]} ({fit.extra[k]:+.0%})" for k in np.flatnonzero(wrong))
     return Cause(
         f"the links before these joints have other lengths than the URDF's: {text}; it is of another robot",
         "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too.",
         tuple(moving[k] for k in np.flatnonzero(wrong)),
-        plain.score - fit.score - 0.5 * float(((linear.extra / _LENGTH_FAR) ** 2).sum()),
+        plain.score - fit.score,
         fit.left,
     )
 
@@ -585,7 +603,7 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
                     gain,
                     fit.left,
                 )
-    return best if best is not None and (plain.left / best.left).max() > _LOAD_EXPLAINS else None
+    return _explaining(plain, best, _LOAD_EXPLAINS)
 
 
 def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -606,13 +624,13 @@ def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         fit(best - step)
         fit(best + step)
     best = min(fits, key=lambda pace: fits[pace].score)
-    explains = float((plain.left / fits[best].left).max()) > _PACE_EXPLAINS
-    if not explains or abs(best) < math.log(_PACE_NAMED) or best > math.log(_PACES[-1]):
+    if abs(best) < math.log(_PACE_NAMED) or best > math.log(_PACES[-1]):
         return None
-    return Cause(
+    cause = Cause(
         f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot",
         "Check the rate and the unit of the stamps.",
         problem.model.joint_names,
         plain.score - fits[best].score,
         fits[best].left,
     )
+    return _explaining(plain, cause, _EXPLAINS)

@@ -234,7 +234,7 @@ def _load(share: float, mass: float) -> Callable[[Log, np.random.Generator], Log
     def do(log: Log, _rng: np.random.Generator) -> Log:
         model, dt = log.model, log.t[1] - log.t[0]
         q, v, a = (savgol_filter(log.q, 31, 5, deriv=k, delta=dt, axis=0) for k in range(3))
-        last = next(link.name for link in model.description.links if link.name in ("wrist_3_link", "link7"))
+        last = model.joint(model.joint_names[-1]).child
         loaded = rd.carrying(model, rd.Payload(last, abs(mass) * model.total_mass, [0.02, 0.0, 0.08]))
         more = rd.inverse_dynamics(loaded, q, v, a) - rd.inverse_dynamics(model, q, v, a)
         edge = int(share * len(q))

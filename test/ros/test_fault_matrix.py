@@ -710,7 +710,7 @@ GATE_FAULTS = (
     Fault("command: 500 at once", lambda s: s.command(1.0, 0.5, times=500), "the newest one counts"),
     Fault(
         "command: another message type",
-        lambda s: s.stopped(lambda: s.other_type("effort_gate/commands")),
+        lambda s: s.stopped_by_other_type(),
         "stopped, as by any second controller",
         "second_publisher",
         "~/reset",

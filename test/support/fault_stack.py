@@ -594,13 +594,19 @@ class GateStack(Stack):
         assert not any(self.heard[-1].data)
         self._timer.reset()
 
-    def stopped(self, inject: Any) -> None:
+    def stopped(self, inject: Any = lambda: None) -> None:
         """Something that stops the gate, until it is reset by hand."""
         inject()
         self.peer.wait(lambda: not any(self.heard[-1].data), "a stopped gate")
         self.peer.spin_for(0.2)
         assert not any(self.heard[-1].data)
         assert self.peer.call(Trigger, "effort_gate/reset", Trigger.Request()).success
+
+    def stopped_by_other_type(self) -> None:
+        """Another controller, which sends another message type, until the gate has stopped."""
+        with Peer(int(self._domain)) as other:  # to be discovered takes it a second and more
+            other.publisher(String, "effort_gate/commands")
+            self.stopped()
 
     def rival(self) -> None:
         """Another publisher of commands, for a while."""

@@ -84,6 +84,7 @@ class JointController(MotionRequests, LawChanges):
             UnknownNameError: a joint or link that the model does not have.
         """
         options = settings_or_default(ControllerOptions, options, "options")
+        guards = settings_or_default(GuardSettings, guards, "guards")
         if law is None:
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())

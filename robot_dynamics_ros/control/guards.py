@@ -68,7 +68,7 @@ class Guards:
         Raises:
             ArgumentError: a setting of the wrong length, negative, or a scale above 1.
         """
-        s = self.settings = settings_or_default(GuardSettings, settings, "guards")
+        s = self.settings = settings_or_default(GuardSettings, settings, "settings")
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):
             value = getattr(s, name)

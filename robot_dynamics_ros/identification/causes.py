@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -388,18 +388,21 @@ def _delay(
 
     if stated is not None:
         return stated, rows(stated)
-    scores: dict[float, float] = {}
-    best, step = 0.0, _DELAYS[1] - _DELAYS[0]
-    for late in (0.0, *_DELAYS):
-        scores[late] = problem.fit(Y, rows(late)).score
-    while step > _DELAY:
-        best = min(scores, key=lambda late: scores[late])
-        step *= 0.5
-        for late in (best - step, best + step):
-            scores[late] = problem.fit(Y, rows(late)).score
-    best = min(scores, key=lambda late: scores[late])
-    best = best if scores[best] < scores[0.0] - _CLEAR else 0.0
+    prompt = problem.fit(Y, rows(0.0))
+    best, fit = _search(lambda late: problem.fit(Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY)
+    best = best if fit.score < prompt.score - _CLEAR else 0.0
     return best, rows(best)
+
+
+def _search(fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], fine: float) -> tuple[float, _Fit]:
+    """Where the score is lowest, and the fit there: zero and the grid are tried, then half the distance beside the best, to ``fine``."""
+    fits = {0.0: at_zero} | {x: fit(x) for x in grid}
+    best, step = min(fits, key=lambda x: fits[x].score), grid[1] - grid[0]
+    while step > fine:
+        step *= 0.5
+        fits |= {x: fit(x) for x in (best - step, best + step)}
+        best = min(fits, key=lambda x: fits[x].score)
+    return best, fits[best]
 
 
 def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array:
@@ -561,15 +564,17 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     if not moving:
         return None
 
-    def regressor(longer: dict[str, float]) -> Array:
+    def longer(name: str) -> Array:
         joints = tuple(
-            dataclasses.replace(j, origin=Pose(j.origin.rotation, (1.0 + longer.get(j.name, 0.0)) * j.origin.position))
+            dataclasses.replace(j, origin=Pose(j.origin.rotation, (1.0 + _LENGTH) * j.origin.position))
+            if j.name == name
+            else j
             for j in d.joints
         )
         other = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
         return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
 
-    columns = [(regressor({name: _LENGTH}) - Y) @ plain.bodies / _LENGTH for name in moving]
+    columns = [(longer(name) - Y) @ plain.bodies / _LENGTH for name in moving]
     fit = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
     wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
     if not wrong.any() or not ((fit.extra > _SHORTEST) & (fit.extra < _LONGEST)).all():
@@ -597,7 +602,7 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             if abs(mass) > _LOAD * model.total_mass and (best is None or gain > best.gain):
                 best = Cause(
                     f"after {share:.0%} of the recording the robot carries about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} "
-                    f"beyond joint {model.joint_names[body]} than before",
+                    f"beyond joint {model.moving_joint_names[body]} than before",
                     "Record with one load, or cut the recording there.",
                     model.joint_names,
                     gain,
@@ -608,29 +613,21 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
 
 def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     """Time passes faster or slower in the recording than for the robot."""
-    rows, fits = problem.rows, {0.0: plain}
+    rows, grid = problem.rows, np.log(_PACES).tolist()
 
-    def fit(pace: float) -> None:
+    def at(pace: float) -> _Fit:
         times = math.exp(pace)
         slower = dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
-        fits[pace] = problem.fit(problem.regressor(slower), slower)
+        return problem.fit(problem.regressor(slower), slower)
 
-    for pace in np.log(_PACES).tolist():
-        fit(pace)
-    step = math.log(_PACES[1] / _PACES[0])
-    while step > _PACE:
-        step *= 0.5
-        best = min(fits, key=lambda pace: fits[pace].score)
-        fit(best - step)
-        fit(best + step)
-    best = min(fits, key=lambda pace: fits[pace].score)
-    if abs(best) < math.log(_PACE_NAMED) or best > math.log(_PACES[-1]):
+    best, fit = _search(at, plain, grid, _PACE)
+    if abs(best) < math.log(_PACE_NAMED) or best > grid[-1]:
         return None
     cause = Cause(
         f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot",
         "Check the rate and the unit of the stamps.",
         problem.model.joint_names,
-        plain.score - fits[best].score,
-        fits[best].left,
+        plain.score - fit.score,
+        fit.left,
     )
     return _explaining(plain, cause, _EXPLAINS)

@@ -68,6 +68,23 @@ def test_healthy_recordings_are_not_accused(arm, seed, logs):
     assert not remarks(logs(arm, seed))
 
 
+def test_a_load_beyond_a_joint_that_mimics_is_named():
+    model = rd.load_urdf(example_urdf("panda.urdf"))
+    motion = np.random.default_rng(0).uniform(-1.0, 1.0, (2, model.nv, 3))
+    t = np.arange(0.0, 20.0, 0.01)
+    angle = t[:, None, None] * np.array([0.7, 1.3, 2.1]) + 3.0 * motion[1]
+    middle, width = 0.5 * (model.lower + model.upper), 0.2 * (model.upper - model.lower)
+    q = middle + width * (motion[0] * np.sin(angle)).sum(axis=-1)
+    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    effort = rd.inverse_dynamics(model, q, v, a)
+    mimic = model.joint("panda_finger_joint2")
+    loaded = rd.carrying(model, rd.Payload(mimic.child, 1.0, [0.0, 0.0, 0.1]))
+    effort[1000:] = rd.inverse_dynamics(loaded, q, v, a)[1000:]
+    noise = 1e-3 * np.random.default_rng(1).standard_normal(effort.shape) * np.abs(effort).max(axis=0)
+    said = diagnose(model, Motion.of(model, t, q, effort + noise), np.zeros(model.nv)).cause
+    assert said is not None and re.search("after 50% .* kg more beyond joint panda_finger_joint[12] ", said.text)
+
+
 @pytest.fixture(scope="module")
 def small():
     """A log of an arm with three joints, and a recording of it."""

@@ -290,9 +290,8 @@ def track(browser: Browser, count: int = 16) -> np.ndarray:
         if before:
             return False
         ball, arrow = (b > r + 30) & (b > g + 30), (r > g + 60) & (b > g + 20)
-        arrow &= (
-            np.arange(len(arrow))[:, None] > np.flatnonzero(arrow.any(axis=1)).max(initial=0) - 6
-        )  # where it begins
+        last = np.flatnonzero(arrow.any(axis=1)).max(initial=0)
+        arrow[: max(last - 5, 0)] = False  # all but where it begins
         columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
         if all(len(part) > 2 for part in columns) and columns[0][0] > 4 and columns[0][-1] < picture.shape[1] - 4:
             places.append(tuple(float(0.5 * (part[0] + part[-1])) for part in columns))

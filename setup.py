@@ -143,6 +143,6 @@ setup(
         "console_scripts": [
             *(f"{PREFIX}{node} = {NAME}.ros.main:{node}" for node in NODES),
             f"robot_dynamics = {NAME}.cli.main:main",
-        ],
+        ]
     },
 )

@@ -47,21 +47,11 @@ def measure(model: rd.RobotModel) -> tuple[list[float], list[float]]:
     efforts = rd.kernel(model, "inverse_dynamics")
     both = rd.kernel(model, "inverse_dynamics_wrenches")
     world = rd.kernel(model, "joint_wrenches", joints_of=links, axes=-1, about="joint")
-    single = compare(
-        [
-            lambda: efforts(q, v, a, tau),
-            lambda: both(q, v, a, tau, rows),
-            lambda: world(q, v, a, every),
-        ]
-    )
+    single = compare([lambda: efforts(q, v, a, tau), lambda: both(q, v, a, tau, rows), lambda: world(q, v, a, every)])
     many = [np.ascontiguousarray(x) for x in rng.normal(size=(3, 1000, model.nv))]
     taus, tables, everies = np.empty((1000, *tau.shape)), np.empty((1000, *rows.shape)), np.empty((1000, *every.shape))
     batch = compare(
-        [
-            lambda: efforts(*many, taus),
-            lambda: both(*many, taus, tables),
-            lambda: world(*many, everies),
-        ],
+        [lambda: efforts(*many, taus), lambda: both(*many, taus, tables), lambda: world(*many, everies)],
         rounds=60,
         calls=5,
     )

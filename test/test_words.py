@@ -39,11 +39,7 @@ REFUSED = (
 TWO_NUMBERS = re.compile(r"^\|.*\|\s*[\d.]+[^|\d]{0,6}[/;,(] ?[\d.]+[^|\d]{0,6}\|", re.MULTILINE)
 """A row of a table with two numbers in one cell."""
 
-PAGES = [
-    *sorted((ROOT / "docs").rglob("*.md")),
-    ROOT / "README.md",
-    ROOT / "CHANGELOG.rst",
-]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.rst"]
 SOURCES = [path for folder in ("robot_dynamics_ros", "launch") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 

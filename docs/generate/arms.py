@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
 
-WAYS = {
-    "ros2_control": "ros2_control",
-    "vendor_api": "the vendor's library",
-    "none": "none",
-}
+WAYS = {"ros2_control": "ros2_control", "vendor_api": "the vendor's library", "none": "none"}
 MEANINGS = {
     "torque": "torque of the motor",
     "link_torque": "torque at the link",
@@ -25,10 +21,7 @@ Made from the profiles in `config/arms`. Each fact has its source. [Find your ar
 
 def table() -> str:
     """The table in which a reader finds an arm, as Markdown."""
-    lines = [
-        "| arm | `arm:=` | efforts through | gravity by | measured efforts |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["| arm | `arm:=` | efforts through | gravity by | measured efforts |", "|---|---|---|---|---|"]
     for profile in sorted(map(load_arm_profile, arm_names()), key=lambda p: (p.vendor.lower(), p.title)):
         way, meaning = WAYS[profile.driver.interface], MEANINGS[profile.efforts.measured]
         lines.append(f"| {profile.title} | `{profile.name}` | {way} | {profile.efforts.gravity} | {meaning} |")

@@ -34,12 +34,7 @@ def page(part: str) -> str:
         known = home if home.startswith("robot_dynamics_ros.") else module.__name__
         groups.setdefault(known, []).append(name)
     prefix = {"recordings": "robot_dynamics_ros.recordings", "commissioning": "rd.commissioning"}.get(part, "rd")
-    lines = [
-        f"# {TITLES[part]}",
-        "",
-        f"`robot_dynamics_ros.{part}`; in code `{prefix}.NAME`.",
-        "",
-    ]
+    lines = [f"# {TITLES[part]}", "", f"`robot_dynamics_ros.{part}`; in code `{prefix}.NAME`.", ""]
     lines += [
         f"::: robot_dynamics_ros.{part}",
         "    options:",

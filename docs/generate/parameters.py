@@ -31,11 +31,7 @@ ARMATURE = Param(
     applies="when the description is read",
 )
 NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
-    "controller": (
-        "Controller",
-        CONTROLLER_PARAMETERS,
-        (*joint_parameters(["<joint>"]), ARMATURE),
-    ),
+    "controller": ("Controller", CONTROLLER_PARAMETERS, (*joint_parameters(["<joint>"]), ARMATURE)),
     "simulator": (
         "Simulator",
         SIMULATOR_PARAMETERS,

@@ -139,12 +139,7 @@ class Derivation:
 
     @staticmethod
     def _run(
-        graph: Graph,
-        lift: Lift,
-        geometry: Geometry,
-        entry: str,
-        options: Options,
-        inputs: Mapping[str, Given],
+        graph: Graph, lift: Lift, geometry: Geometry, entry: str, options: Options, inputs: Mapping[str, Given]
     ) -> list[list[Scalar]]:
         tree = SymbolTree(geometry, lift)
         n = geometry.model.nv

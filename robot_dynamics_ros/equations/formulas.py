@@ -289,9 +289,7 @@ def check_offset(values: ArrayLike, where: str) -> list[float]:
     return [float(x) for x in done]
 
 
-def names_of_wrench(
-    external: External,
-) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
+def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
     """(link, six names or numbers) of the wrenches on links, [moment; force].
 
     Raises:

@@ -32,12 +32,7 @@ class SymbolicQuantities(EquationTerms):
     derivation: Derivation = field(default=None, repr=False)  # type: ignore[assignment]
 
     def joint_wrench(
-        self,
-        joint: str,
-        *,
-        expressed_in: FrameLike = "child",
-        reduced_at: PointLike = "joint",
-        external: External = (),
+        self, joint: str, *, expressed_in: FrameLike = "child", reduced_at: PointLike = "joint", external: External = ()
     ) -> Formulas:
         """The wrench that the parent side of a joint exerts on its child link, (6, 1) [moment; force].
 

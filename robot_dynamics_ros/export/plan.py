@@ -15,14 +15,7 @@ from robot_dynamics_ros.equations.names import check_identifier, check_identifie
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import (
-    FUNCTIONS,
-    Request,
-    Traced,
-    requests_for,
-    run_on,
-    trace_request,
-)
+from robot_dynamics_ros.export.functions import FUNCTIONS, Request, Traced, requests_for, run_on, trace_request
 from robot_dynamics_ros.export.step import Composed, Joints, Motor, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors

@@ -269,11 +269,7 @@ def _choose_directions(
 
 
 def _offered(
-    parameters: EffortParameters,
-    forms: list[JointEffects],
-    motion: Motion,
-    directions: Array,
-    allowed: tuple[str, ...],
+    parameters: EffortParameters, forms: list[JointEffects], motion: Motion, directions: Array, allowed: tuple[str, ...]
 ) -> list[list[tuple[JointEffects, Array]]]:
     """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)

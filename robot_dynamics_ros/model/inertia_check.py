@@ -149,11 +149,7 @@ def small_ball(robot_mass: float) -> Inertia:
 
 
 def check_bodies(
-    links: Sequence[Link],
-    body_of: Mapping[str, int],
-    bodies: Sequence[Inertia],
-    joints: Sequence[str],
-    policy: str,
+    links: Sequence[Link], body_of: Mapping[str, int], bodies: Sequence[Inertia], joints: Sequence[str], policy: str
 ) -> None:
     """Judge what the links of a robot add up to.
 

@@ -22,15 +22,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model import edit
 from robot_dynamics_ros.model.assemble import assemble
 from robot_dynamics_ros.model.configurations import configuration_of, configurations_of, initial_configuration
-from robot_dynamics_ros.model.description import (
-    Array,
-    Inertia,
-    Joint,
-    JointType,
-    Link,
-    Pose,
-    RobotDescription,
-)
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose, RobotDescription
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

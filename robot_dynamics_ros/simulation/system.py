@@ -46,14 +46,7 @@ class JointSystem:
         twists: first numbers in ``v`` of the floating joints' twists.
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        effects: Effects,
-        *,
-        midpoint: bool = False,
-        compiled: bool = True,
-    ) -> None:
+    def __init__(self, model: RobotModel, effects: Effects, *, midpoint: bool = False, compiled: bool = True) -> None:
         self.model, self.effects = model, effects
         self.coordinates = Coordinates(model)
         self.twists = [iv for _, iv in self.coordinates.floating]

@@ -129,19 +129,12 @@ def world_arrows(names: tuple[str, ...], poses: Array, wrenches: Array) -> Arrow
     """
     R = poses[:, :3, :3]
     return Arrows(
-        names,
-        poses[:, :3, 3],
-        np.einsum("nij,nj->ni", R, wrenches[:, 3:]),
-        np.einsum("nij,nj->ni", R, wrenches[:, :3]),
+        names, poses[:, :3, 3], np.einsum("nij,nj->ni", R, wrenches[:, 3:]), np.einsum("nij,nj->ni", R, wrenches[:, :3])
     )
 
 
 def joint_arrows(
-    model: RobotModel,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    external: Mapping[str, ArrayLike] | None = None,
+    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: Mapping[str, ArrayLike] | None = None
 ) -> Arrows:
     """The wrench in every moving joint, as the parent side exerts it on the child link, at the joint's origin."""
     links = link_tree(model)

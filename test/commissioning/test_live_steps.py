@@ -156,11 +156,7 @@ def test_a_joint_without_brake_is_named_before_anything_is_sent():
 
 @pytest.mark.parametrize(
     ("mistake", "joints", "kinds"),
-    [
-        ({}, ["joint2"], []),
-        ({"delay": 10}, ["joint1"], ["delay"]),
-        ({"play": 0.01}, ["joint1"], ["play"]),
-    ],
+    [({}, ["joint2"], []), ({"delay": 10}, ["joint1"], ["delay"]), ({"play": 0.01}, ["joint1"], ["play"])],
 )
 def test_twitching(mistake, joints, kinds):
     arm = WrongArm(MODEL, **mistake)

@@ -45,8 +45,7 @@ def lighter(model, links, factor):
     """The robot with the masses and inertias of these links times ``factor``."""
     scaled = (
         dataclasses.replace(
-            link,
-            inertia=rd.Inertia(factor * link.inertia.mass, link.inertia.com, factor * link.inertia.rotational),
+            link, inertia=rd.Inertia(factor * link.inertia.mass, link.inertia.com, factor * link.inertia.rotational)
         )
         if link.name in links
         else link

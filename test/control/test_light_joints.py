@@ -27,11 +27,7 @@ def z1():
 
 def quintic(x):
     x = np.clip(x, 0.0, 1.0)
-    return (
-        10 * x**3 - 15 * x**4 + 6 * x**5,
-        30 * x**2 - 60 * x**3 + 30 * x**4,
-        60 * x - 180 * x**2 + 120 * x**3,
-    )
+    return (10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4, 60 * x - 180 * x**2 + 120 * x**3)
 
 
 def wrist_starts_while_the_base_is_at_its_limit(model):

@@ -60,8 +60,7 @@ def test_a_way_that_no_joint_covers_in_its_time_is_refused(times):
 
 
 @pytest.mark.parametrize(
-    ("names", "q", "text"),
-    [(("a", "b", "x"), (1, 2, 3), "'x' is none"), (("a", "b"), (1, 2), "'c' is missing")],
+    ("names", "q", "text"), [(("a", "b", "x"), (1, 2, 3), "'x' is none"), (("a", "b"), (1, 2), "'c' is missing")]
 )
 def test_joints_that_do_not_match_are_refused(names, q, text):
     with pytest.raises(TrajectoryRejected, match=text) as caught:

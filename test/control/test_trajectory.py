@@ -18,9 +18,7 @@ def point(t, q=(0.0, 0.0), v=(), a=(), e=()):
 
 def test_fields_are_kept_and_degrees_follow_what_is_given():
     trajectory = Trajectory.from_points(
-        NAMES,
-        [point(0.5, (1, 2)), point(1.0, (3, 4), (5, 6)), point(2.0, (1, 1), (0, 0), (7, 8), (9, 10))],
-        stamp=42,
+        NAMES, [point(0.5, (1, 2)), point(1.0, (3, 4), (5, 6)), point(2.0, (1, 1), (0, 0), (7, 8), (9, 10))], stamp=42
     )
     assert trajectory.times.tolist() == [500_000_000, 1_000_000_000, 2_000_000_000]
     assert trajectory.positions.tolist() == [[1, 2], [3, 4], [1, 1]]

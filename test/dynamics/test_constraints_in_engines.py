@@ -227,11 +227,7 @@ def gripper_without_gear():
 @pytest.mark.filterwarnings("ignore:the argument MainSystem:DeprecationWarning")
 @pytest.mark.parametrize(
     ("make", "guess"),
-    [
-        (four_bar, [0.7, 0.3, 1.0]),
-        (slider_crank, [0.9, -1.3, 0.6]),
-        (gripper_without_gear, np.full(12, 0.2)),
-    ],
+    [(four_bar, [0.7, 0.3, 1.0]), (slider_crank, [0.9, -1.3, 0.6]), (gripper_without_gear, np.full(12, 0.2))],
     ids=["four-bar", "slider-crank", "gripper"],
 )
 def test_free_bodies_in_exudyn_accelerate_and_carry_the_same(make, guess):

@@ -225,16 +225,7 @@ def test_nothing_but_math_is_needed(tmp_path):
     subprocess.run([COMPILERS[0], "-std=c99", "-O2", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200)
     listed = subprocess.run(["nm", "-u", "bot.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     needed = {line.split()[-1] for line in listed.splitlines()}
-    assert needed <= {
-        "sin",
-        "cos",
-        "sincos",
-        "sqrt",
-        "memcpy",
-        "memset",
-        "_GLOBAL_OFFSET_TABLE_",
-        "__stack_chk_fail",
-    }
+    assert needed <= {"sin", "cos", "sincos", "sqrt", "memcpy", "memset", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None or shutil.which("make") is None, reason="no CMake here")

@@ -241,9 +241,7 @@ def test_a_payload_is_carried_from_the_next_cycles_on_and_put_down_again(robot, 
     link = model.link_names[-1]
     request = SetParameters.Request(
         parameters=[
-            Parameter(
-                name="payload.link", value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link)
-            ),
+            Parameter(name="payload.link", value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link))
         ]
     )
     robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)

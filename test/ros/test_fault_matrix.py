@@ -105,10 +105,7 @@ CONTROLLER_FAULTS = (
     Fault(STATE + "no positions", lambda s: s.say(s.state(position=[])), REFUSED, "wrong_length"),
     Fault(STATE + "no velocities", lambda s: s.say(s.state(velocity=[])), REFUSED, "missing_velocity"),
     Fault(
-        STATE + "only joints of another robot",
-        lambda s: s.say(s.state(name=["left", "right"])),
-        "ignored",
-        "unrelated",
+        STATE + "only joints of another robot", lambda s: s.say(s.state(name=["left", "right"])), "ignored", "unrelated"
     ),
     Fault(
         STATE + "5000 joints of another robot",

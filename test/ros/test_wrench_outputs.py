@@ -219,11 +219,7 @@ def test_contact_without_the_weight_of_the_payload(peer, start, model):
 
 def test_unknown_frames_are_refused_counted_and_the_last_good_wrench_expires(peer, start, model):
     stack = Stack(
-        peer,
-        start,
-        model,
-        ROBOT,
-        controller={"joint_wrenches__fixed_joints": ["tool*_joint"], "wrench_timeout": 0.1},
+        peer, start, model, ROBOT, controller={"joint_wrenches__fixed_joints": ["tool*_joint"], "wrench_timeout": 0.1}
     )
     fixed = stack.wrenches("joint_wrenches/tool0_joint")
     reports = peer.listen(DiagnosticArray, "/diagnostics", 10)

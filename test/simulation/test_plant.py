@@ -9,14 +9,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.simulation import (
-    CompliantStops,
-    GroundContact,
-    JointFriction,
-    JointPD,
-    Plant,
-    RigidStops,
-)
+from robot_dynamics_ros.simulation import CompliantStops, GroundContact, JointFriction, JointPD, Plant, RigidStops
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 # What no model can be made of, and why.
-UNSOUND = {
-    "ur3.urdf": "has no links at all",
-}
+UNSOUND = {"ur3.urdf": "has no links at all"}
 
 
 def example_urdfs() -> list[Path]:

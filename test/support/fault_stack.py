@@ -397,10 +397,7 @@ class ControllerStack(Stack):
 
     def describe(self, text: str) -> None:
         """Publish a robot_description."""
-        self.publish(
-            String(data=text),
-            "robot_description",
-        )
+        self.publish(String(data=text), "robot_description")
 
     def rival(self, seconds: float) -> None:
         """Another publisher of commands."""

@@ -17,9 +17,7 @@ def options_for(model, name):
     """Options with which a function of the registry can be called, as ``rd.kernel`` takes them."""
     link = model.link_index(model.link_names[-1])
     if "constraints" in TABLE[name].options:
-        made = [
-            rd.distance_constraint("distance", model.link_names[1], point_a=(1.0, 0.0, 0.0)),
-        ]
+        made = [rd.distance_constraint("distance", model.link_names[1], point_a=(1.0, 0.0, 0.0))]
         return {"constraints": rd.Constraints(model, made, reference=rd.random_configuration(model, 1)).specs}
     chosen = {
         "link_pose": {"link": link},

@@ -99,11 +99,7 @@ def test_in_another_links_frame(arm):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"joint": "tool1"},
-        {"joint": "tool0_joint", "frame": "sensor"},
-        {"joint": "tool0_joint", "contact": "guessed"},
-    ],
+    [{"joint": "tool1"}, {"joint": "tool0_joint", "frame": "sensor"}, {"joint": "tool0_joint", "contact": "guessed"}],
 )
 def test_unknown_names(arm, arguments):
     with pytest.raises(rd.UnknownNameError):

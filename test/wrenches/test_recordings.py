@@ -78,12 +78,7 @@ def test_no_polynomial_reaches_across_a_gap():
 
 @pytest.mark.parametrize(
     "arguments, words",
-    [
-        ({"window": 4}, "odd"),
-        ({"window": 1}, "odd"),
-        ({"order": 30}, "order"),
-        ({"order": 1}, "order"),
-    ],
+    [({"window": 4}, "odd"), ({"window": 1}, "odd"), ({"order": 30}, "order"), ({"order": 1}, "order")],
 )
 def test_windows_and_orders_that_do_not_fit(arguments, words):
     with pytest.raises(rd.ArgumentError, match=words):
@@ -383,33 +378,12 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
         read_bag(path, MODEL, topic="/states")
     assert len(read_bag(path, MODEL, topic="other")) == 1
     assert (
-        main(
-            [
-                "wrenches",
-                "three_link",
-                "--bag",
-                str(path),
-                "--output",
-                str(tmp_path / "out"),
-                "--formats",
-                "csv",
-            ]
-        )
-        == 0
+        main(["wrenches", "three_link", "--bag", str(path), "--output", str(tmp_path / "out"), "--formats", "csv"]) == 0
     )
     told = capsys.readouterr().out
     assert "row 123" in told
     assert "120 rows about joints of other robots" in told
-    command = [
-        "wrenches",
-        "three_link",
-        "--bag",
-        str(path),
-        "--output",
-        str(tmp_path / "no"),
-        "--bad-rows",
-        "refuse",
-    ]
+    command = ["wrenches", "three_link", "--bag", str(path), "--output", str(tmp_path / "no"), "--bad-rows", "refuse"]
     assert main(command) == 2
     assert "row 123" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()

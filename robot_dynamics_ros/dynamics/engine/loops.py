@@ -398,18 +398,7 @@ def _program(tree: LoopTree) -> LoopProgram:
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
     program = LoopProgram(
-        lay.n,
-        lay.nv,
-        sections,
-        tree.cleared,
-        {},
-        tree.symmetric,
-        places,
-        0,
-        ints,
-        params,
-        lay.armature,
-        tuple(free),
+        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, places, 0, ints, params, lay.armature, tuple(free)
     )
     program.workspace = (max(places.values(), default=-1) + 1) * program.stride
     for number, doubles in tree.scratch.items():

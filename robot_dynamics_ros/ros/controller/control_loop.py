@@ -24,12 +24,7 @@ from robot_dynamics_ros.model.measured_effort import meaning_at_rest
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.laws import make_law
-from robot_dynamics_ros.ros.controller.outputs import (
-    EstimatedWrench,
-    ExternalEfforts,
-    FurtherWrenches,
-    joint_wrenches,
-)
+from robot_dynamics_ros.ros.controller.outputs import EstimatedWrench, ExternalEfforts, FurtherWrenches, joint_wrenches
 from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher

@@ -75,9 +75,7 @@ def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str,
     link = values["cartesian.link"]
     if not link:
         raise ArgumentError(
-            "is empty",
-            where="parameter 'cartesian.link'",
-            remedy="Name the link that cartesian_impedance controls.",
+            "is empty", where="parameter 'cartesian.link'", remedy="Name the link that cartesian_impedance controls."
         )
     model.link(link)
     return {

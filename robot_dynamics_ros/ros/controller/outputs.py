@@ -15,12 +15,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.wrench_topics import (
-    WrenchPublisher,
-    WrenchTopics,
-    distinct_tokens,
-    topic_token,
-)
+from robot_dynamics_ros.ros.transport.wrench_topics import WrenchPublisher, WrenchTopics, distinct_tokens, topic_token
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
@@ -103,12 +98,7 @@ class EstimatedWrench(Output):
     """
 
     def __init__(
-        self,
-        node: Node,
-        topic: str,
-        frame: str,
-        estimate: FlangeLoad | ContactEstimate,
-        wrench: Callable[[], Array],
+        self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
     ) -> None:
         self._publisher = WrenchPublisher(node, topic, frame)
         super().__init__([self._publisher])

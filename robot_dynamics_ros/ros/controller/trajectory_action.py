@@ -24,11 +24,7 @@ from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, Result
 from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.controller.trajectory_messages import (
-    LONG,
-    ActionGoal,
-    to_nanoseconds,
-)
+from robot_dynamics_ros.ros.controller.trajectory_messages import LONG, ActionGoal, to_nanoseconds
 from robot_dynamics_ros.ros.transport.action_server import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 

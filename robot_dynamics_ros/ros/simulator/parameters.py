@@ -35,10 +35,7 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import SensorSettings
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
-DRIVER_PARAMETERS = (
-    *parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}),
-    MEASURED_EFFORT,
-)
+DRIVER_PARAMETERS = (*parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}), MEASURED_EFFORT)
 JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), MEASURED_EFFORT_FACTOR)
 
 

@@ -30,16 +30,8 @@ ParameterValues: TypeAlias = Mapping[str, Any]
 
 _TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
-_ARRAY_TYPES = {
-    int: Parameter.Type.INTEGER_ARRAY,
-    float: Parameter.Type.DOUBLE_ARRAY,
-    str: Parameter.Type.STRING_ARRAY,
-}
-_ARRAYS = {
-    int: "a list of integers",
-    float: "a list of numbers, such as [0.0, 0.0, -9.81]",
-    str: "a list of strings",
-}
+_ARRAY_TYPES = {int: Parameter.Type.INTEGER_ARRAY, float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}
+_ARRAYS = {int: "a list of integers", float: "a list of numbers, such as [0.0, 0.0, -9.81]", str: "a list of strings"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,7 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     with warnings.catch_warnings(record=True) as findings:
         warnings.simplefilter("always")
         model = load_urdf(
-            description,
-            gravity=values["gravity"] or (0.0, 0.0, -9.81),
-            inertia_check=policy,
-            armature=armature or None,
+            description, gravity=values["gravity"] or (0.0, 0.0, -9.81), inertia_check=policy, armature=armature or None
         )
     for finding in findings:
         logger.warning(str(finding.message))

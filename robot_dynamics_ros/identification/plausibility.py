@@ -46,14 +46,6 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             outside = np.abs(q) > 50.0
         if outside.mean() <= _SHARE:
             continue
-        cause = ""
-        radians = np.deg2rad(q)
-        if np.ptp(q) > 2.0 * math.pi and (
-            not np.isfinite(width[j]) or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
-        ):
-            cause = "They look like degrees: convert them to radians."
-        elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
-            cause = "They look like mm: convert them to m."
         others = [
             other
             for k, other in enumerate(model.joint_names)
@@ -61,10 +53,17 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             and _within(model, k, q).mean() > 1.0 - _SHARE
             and _within(model, j, all_q[:, k]).mean() > 1.0 - _SHARE
         ]
-        if others and not cause:
+        cause, radians = "", np.deg2rad(q)
+        if others:
             cause = (
                 f"They fit the limits of {' and '.join(others)}: are the columns exchanged? Check also units and zeros."
             )
+        elif np.ptp(q) > 2.0 * math.pi and (
+            not np.isfinite(width[j]) or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
+        ):
+            cause = "They look like degrees: convert them to radians."
+        elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
+            cause = "They look like mm: convert them to m."
         raise Implausible(
             f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
             f"{q.min():.4g} to {q.max():.4g}",

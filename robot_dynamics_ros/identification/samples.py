@@ -138,8 +138,8 @@ class Motion:
         ends = np.cumsum([p.stop - p.start for p in long])
         parts = tuple(slice(int(end) - (p.stop - p.start), int(end)) for p, end in zip(long, ends, strict=True))
         notes = [*damaged, *smooth.notes]
-        if smooth.bridged or len(smooth.parts) > 1:
-            notes.append(f"{smooth.bridged} short gaps bridged, {len(smooth.parts) - 1} longer ones left open")
+        notes += [f"{smooth.bridged} short gaps bridged"] if smooth.bridged else []
+        notes += [f"{len(smooth.parts) - 1} longer gaps left open"] if len(smooth.parts) > 1 else []
         return cls(
             t[rows],
             smooth.q[rows],

@@ -37,6 +37,15 @@ def test_degrees_and_wrong_times(arm, change):
         rd.identify(prior, *change(t, q, effort))
 
 
+def test_exchanged_columns_that_could_be_degrees():
+    """A joint that turns by more than 2π, in the column of one that cannot."""
+    prior = rd.load_robot("six_axis")
+    t = np.arange(0.0, 8.0, 2e-3)
+    q = np.outer(np.sin(t), [0.5, 0.5, 4.5, 1.0, 0.5, 0.5])  # joint_3's limits are ±π
+    with pytest.raises(rd.Implausible, match="exchanged"):
+        rd.identify(prior, t, q, np.ones_like(q) * np.cos(t)[:, None])
+
+
 @pytest.mark.parametrize("factor", [1e3, 0.02], ids=["millimetres", "currents"])
 def test_efforts_in_other_units(arm, factor):
     prior, (t, q, effort, _) = arm

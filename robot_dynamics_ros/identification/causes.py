@@ -55,10 +55,8 @@ _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a lo
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.5
-_LOAD_EXPLAINS, _EXPLAINS = (
-    2.5,
-    1.5,
-)  # times less must remain of some joint's efforts with a load; in revolutions, or with another clock
+_EXPLAINS = 1.5  # times less must remain of some joint's efforts in revolutions, with a load, or with another clock
+_LOAD_CLEAR = 10.0 * _CLEAR  # a load explains a little of what other errors of a model leave, too
 _UNCLEAR = 0.25  # share of its efforts that the true cause does not leave of each joint that it concerns
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
@@ -449,9 +447,9 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
     return Cause(text, remedy, joints, gain, fit.left)
 
 
-def _explaining(plain: _Fit, cause: Cause | None, times: float) -> Cause | None:
-    """The cause, if of some joint's efforts it leaves that many times less unexplained."""
-    return cause if cause is not None and (plain.left / cause.left).max() > times else None
+def _explaining(plain: _Fit, cause: Cause | None) -> Cause | None:
+    """The cause, if of some joint's efforts it leaves much less unexplained."""
+    return cause if cause is not None and (plain.left / cause.left).max() > _EXPLAINS else None
 
 
 def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -462,7 +460,7 @@ def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
         text = f"the positions of {'all joints' if joints == names else f'joint {joints[0]}'} are in revolutions"
         causes.append(_of_rows(problem, plain, turned, joints, text, "Multiply them by 2π."))
-    return _explaining(plain, max(causes, key=lambda cause: cause.gain), _EXPLAINS)
+    return _explaining(plain, max(causes, key=lambda cause: cause.gain))
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -599,7 +597,7 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             columns[: int(share * len(rows.q))] = 0.0
             fit = problem.fit(Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
             gain, mass = plain.score - fit.score, float(fit.extra[0])
-            if abs(mass) > _LOAD * model.total_mass and (best is None or gain > best.gain):
+            if abs(mass) > _LOAD * model.total_mass and gain > (_LOAD_CLEAR if best is None else best.gain):
                 best = Cause(
                     f"after {share:.0%} of the recording the robot carries about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} "
                     f"beyond joint {model.moving_joint_names[body]} than before",
@@ -608,7 +606,7 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
                     gain,
                     fit.left,
                 )
-    return _explaining(plain, best, _LOAD_EXPLAINS)
+    return _explaining(plain, best)
 
 
 def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -630,4 +628,4 @@ def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         plain.score - fit.score,
         fit.left,
     )
-    return _explaining(plain, cause, _EXPLAINS)
+    return _explaining(plain, cause)

@@ -127,19 +127,19 @@ class Motion:
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
         smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
-        alike = copied_efforts(effort, {"velocity": smooth.v}, model.joint_names, _ALIKE)
-        if len(alike) >= model.nv:
-            raise _not_efforts(alike)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:
             raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
         rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
+        alike = copied_efforts(effort[rows], {"velocity": smooth.v[rows]}, model.joint_names, _ALIKE)
+        if len(alike) >= model.nv:
+            raise _not_efforts(alike)
         ends = np.cumsum([p.stop - p.start for p in long])
         parts = tuple(slice(int(end) - (p.stop - p.start), int(end)) for p, end in zip(long, ends, strict=True))
         notes = [*damaged, *smooth.notes]
-        notes += [f"{smooth.bridged} short gaps bridged"] if smooth.bridged else []
-        notes += [f"{len(smooth.parts) - 1} longer gaps left open"] if len(smooth.parts) > 1 else []
+        notes += [f"short gaps bridged: {smooth.bridged}"] if smooth.bridged else []
+        notes += [f"longer gaps left open: {len(smooth.parts) - 1}"] if len(smooth.parts) > 1 else []
         return cls(
             t[rows],
             smooth.q[rows],

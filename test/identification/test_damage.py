@@ -1,5 +1,6 @@
 """Damaged recordings of arms in MuJoCo: the damage is named; healthy ones are not accused."""
 
+import dataclasses
 import json
 import os
 import re
@@ -89,6 +90,14 @@ def test_a_load_beyond_a_joint_that_mimics_is_named():
 def small():
     """A log of an arm with three joints, and a recording of it."""
     return mujoco_recording(rd.load_robot("three_link"), 1, period=10.0)
+
+
+def test_velocities_as_efforts_are_noticed_beside_gaps(small):
+    """A few rows between two gaps have no velocity."""
+    velocity, few = np.gradient(small.q, small.t, axis=0), np.abs(small.t - 3.5) < 0.02
+    kept = (small.t < 3.0) | few | (small.t > 4.0)
+    gap = dataclasses.replace(small, t=small.t[kept], q=small.q[kept], effort=velocity[kept])
+    assert re.search("another quantity: .* holds the velocity of", " | ".join(remarks(gap)))
 
 
 def test_damage_stands_in_terminal_and_files(small, tmp_path, capsys):

@@ -54,10 +54,12 @@ _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a lo
 # share of the robot's mass: loads that are named, and usual ones; m, their lever
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
-_PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.5
+_PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
 _EXPLAINS = 1.5  # times less must remain of some joint's efforts in revolutions, with a load, or with another clock
 _LOAD_CLEAR = 10.0 * _CLEAR  # a load explains a little of what other errors of a model leave, too
-_UNCLEAR = 0.25  # share of its efforts that the true cause does not leave of each joint that it concerns
+_UNCLEAR = (
+    0.25  # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
+)
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
 
@@ -314,8 +316,8 @@ def diagnose(
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
-        own = np.isin(model.joint_names, best.joints)
-        if not own.any() or best.left[own].min() < _UNCLEAR:
+        own = np.isin(model.joint_names, best.joints or model.joint_names)
+        if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
             return Diagnosis(late, _with_rest(model, best), kept, tuple(notes))
         if delay is None and late != 0.0:  # wrong efforts may look late
             return diagnose(model, motion, slow, 0.0, currents, tell)

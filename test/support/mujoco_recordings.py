@@ -196,16 +196,23 @@ def _without_gravity(log: Log, rng: np.random.Generator) -> Log:
     return _changed(log, effort=log.effort - rd.gravity_forces(log.model, log.q))
 
 
+def _shares(log: Log) -> np.ndarray:
+    """(n,) how much of the recording has passed."""
+    return log.t / log.t[-1]
+
+
 def _push(log: Log, rng: np.random.Generator) -> Log:
-    """Somebody leans on the second joint for two seconds."""
-    effort, during = log.effort.copy(), (log.t > 8.0) & (log.t < 10.0)
-    effort[during, 1] += 0.6 * np.ptp(effort[:, 1]) * np.sin(0.5 * np.pi * (log.t[during] - 8.0))
+    """Somebody leans on the second joint for a tenth of the recording."""
+    share = _shares(log)
+    effort, during = log.effort.copy(), (share > 0.4) & (share < 0.5)
+    effort[during, 1] += 0.6 * np.ptp(effort[:, 1]) * np.sin(10.0 * np.pi * (share[during] - 0.4))
     return _changed(log, effort=effort)
 
 
 def _second(log: Log, rng: np.random.Generator) -> Log:
     """Two recordings of one arm with stamps that go on."""
-    keep = (log.t < 7.0) | (log.t > 11.0)
+    share = _shares(log)
+    keep = (share < 0.35) | (share > 0.55)
     return _changed(log, t=log.t[: keep.sum()], q=log.q[keep], effort=log.effort[keep])
 
 
@@ -223,7 +230,8 @@ def _velocities_as(name: str) -> Callable[[Log, np.random.Generator], Log]:
 
 
 def _exchanged_for_a_while(log: Log, _rng: np.random.Generator) -> Log:
-    effort, while_ = log.effort.copy(), (log.t > 6.0) & (log.t < 12.0)
+    share = _shares(log)
+    effort, while_ = log.effort.copy(), (share > 0.3) & (share < 0.6)
     effort[while_, 1], effort[while_, 2] = log.effort[while_, 2], log.effort[while_, 1]
     return _changed(log, effort=effort)
 
@@ -286,7 +294,7 @@ DAMAGES = (
     Damage("degrees", "degrees", _each("q", None, lambda x, rng: np.rad2deg(x))),
     Damage("N mm", "scale", _each("effort", None, lambda x, rng: 1e3 * x)),
     Damage("effort of joint 2 eight times too large", "scale", _each("effort", 1, lambda x, rng: 8.0 * x)),
-    Damage("pushed for two seconds", "stretch|pushed|contact", _push),
+    Damage("pushed for a tenth of it", "stretch|pushed|contact", _push),
     Damage(
         "effort of joint 2 in N mm",
         r"efforts of joint \w+ have another scale.* 1000 times",
@@ -311,7 +319,7 @@ DAMAGES = (
     ),
     Damage("noise as effort of joint 2", "nothing that is known", _each("effort", 1, _noise)),
     Damage("noise as efforts", "nothing that is known", _each("effort", None, _noise)),
-    Damage("efforts of joints 2 and 3 exchanged for 6 s", "nothing that is known", _exchanged_for_a_while),
+    Damage("efforts of joints 2 and 3 exchanged for a while", "nothing that is known", _exchanged_for_a_while),
     Damage("a load is picked up", "after 50% .* kg more", _load(0.5, 0.06)),
     Damage("a light load is picked up late", "after 70% .* kg more", _load(0.7, 0.03)),
     Damage("a load is set down", "after 40% .* kg less", _load(0.4, -0.06)),

@@ -18,6 +18,7 @@ SAID = {
     "dynamics.engine.codegen": "traces → machine code, C, Python",
     "dynamics.engine": "registry, tracing, backends; the only caches",
     "dynamics": "the functions people call",
+    "friction": "of joints: compensated, estimated, in files",
     "control": "laws, reference, guards, estimation, the controller",
     "simulation": "plant, integrators, friction, stops, contact, sensors",
     "recordings": "read, resample, compute, write",

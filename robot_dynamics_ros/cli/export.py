@@ -11,13 +11,13 @@ from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, outpu
 from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
 from robot_dynamics_ros.export.package import LANGUAGES, ExportedCode, export_code
 from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS, MAX_OPERATIONS
 from robot_dynamics_ros.export.report import report_text
 from robot_dynamics_ros.export.ros2_control import export_controller
+from robot_dynamics_ros.friction.file import FrictionFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,7 +36,7 @@ from robot_dynamics_ros.cli.sources import (
 )
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics_ros.friction_law import EFFECTS
+from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification import (
     FrictionTerms,
     Identification,

@@ -28,8 +28,8 @@ from robot_dynamics_ros.cli.sources import (
     read_recording,
     workers_of,
 )
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute, compute_each
 from robot_dynamics_ros.recordings.measured import robot_of_efforts

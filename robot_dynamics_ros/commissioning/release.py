@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.commissioning.evidence import without_compiling
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
-from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
+from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -14,12 +14,12 @@ from robot_dynamics_ros.commissioning.findings import StepReport, mistake
 from robot_dynamics_ros.commissioning.joint_parameters import joint_parameters
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.laws import ComputedTorque
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel

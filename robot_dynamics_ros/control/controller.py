@@ -13,7 +13,6 @@ import numpy as np
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.flange import FlangeLoad
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.law_changes import LawChanges
@@ -25,6 +24,7 @@ from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector

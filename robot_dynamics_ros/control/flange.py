@@ -13,11 +13,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 

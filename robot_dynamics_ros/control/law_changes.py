@@ -14,10 +14,10 @@ from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
+from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 

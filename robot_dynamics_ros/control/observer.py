@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.control.cycle.law import friction_of
 from robot_dynamics_ros.control.cycle.loading import load_friction
 from robot_dynamics_ros.control.cycle.memory import FrictionMemory
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
 from robot_dynamics_ros.dynamics.engine.routines import (
@@ -27,6 +26,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     make_routines,
     numbers,
 )
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint

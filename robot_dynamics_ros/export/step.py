@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.export.functions import MEANINGS, Argument, Request, Run
-from robot_dynamics_ros.friction_law import secant_slope
+from robot_dynamics_ros.friction.law import secant_slope
 from robot_dynamics_ros.model.motors import DCMotor, current_rate
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters, parameter_names
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.friction_law import EFFECTS, Effect, JointMotion
+from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_loads
+from robot_dynamics_ros.friction.law import EFFECTS, Effect, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.dynamics import inverse_dynamics, mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.friction_law import EFFECTS
+from robot_dynamics_ros.friction.compensation import Friction
+from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.consistent import consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import held_out_bodies, held_out_least_squares, root_mean_square

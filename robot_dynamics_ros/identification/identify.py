@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, OF_SENSORS
+from robot_dynamics_ros.friction.compensation import Friction
+from robot_dynamics_ros.friction.effects import JointEffects
+from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
 from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms

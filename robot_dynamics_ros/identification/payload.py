@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
+from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.identification.excitation import Excitation, at_rest
 from robot_dynamics_ros.identification.least_squares import inflation
 from robot_dynamics_ros.identification.pseudo_inertia import BodyShape, is_consistent

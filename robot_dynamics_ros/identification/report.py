@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction_file import FrictionFile
-from robot_dynamics_ros.control.joint_effects import JointEffects
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.friction_law import EFFECTS
+from robot_dynamics_ros.friction.effects import JointEffects
+from robot_dynamics_ros.friction.file import FrictionFile
+from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.estimators import Estimates
 from robot_dynamics_ros.identification.findings import findings

@@ -2,7 +2,7 @@
 
 The recording is cut into twelve stretches.  Each is predicted from the others, for every form that is tried: over
 which speed Coulomb friction is smoothed, or over which distance it builds up (presliding), then, one after the other, the
-effects of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.  An effect is kept only if it predicts
+effects of :data:`~robot_dynamics_ros.friction.law.EFFECTS`.  An effect is kept only if it predicts
 better.  All needed of the data are products of columns, stretch by stretch and joint by joint, so that a
 trial costs one small linear solution per stretch.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads, presliding
-from robot_dynamics_ros.friction_law import EFFECTS, OF_SENSORS, JointMotion
+from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_loads, presliding
+from robot_dynamics_ros.friction.law import EFFECTS, OF_SENSORS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
 from robot_dynamics_ros.identification.identifiable import Identifiable
@@ -145,7 +145,7 @@ def select_effects(
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) values of the parameters as they were known.
-            allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction_law.EFFECTS` and ``"presliding"``.
+            allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
             tell: called with the share that is done, and what is done next.
     """
     parameters, nv = identifiable.parameters, identifiable.parameters.model.nv

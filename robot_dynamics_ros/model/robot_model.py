@@ -67,7 +67,7 @@ class RobotModel:
         damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia; those of
             mimic joints are added to their master's, times the multiplier (twice for damping and armature).
         coupling: (6, nv) motors that turn with a joint and a neighbour, as each of the two feels them: the parameters of
-            :data:`~robot_dynamics_ros.friction_law.COUPLING`, and the rotor's inertia, which ``armature`` has, too.
+            :data:`~robot_dynamics_ros.friction.law.COUPLING`, and the rotor's inertia, which ``armature`` has, too.
         link_body: (nl,) body each link belongs to, −1 for the root body.
         link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
         backend: how the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import (
     WRENCH_PARTS,
     all_joint_names,
@@ -24,6 +23,7 @@ from robot_dynamics_ros.dynamics import (
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default

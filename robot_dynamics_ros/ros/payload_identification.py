@@ -17,10 +17,10 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.dynamics import gravity_forces
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.identification.payload import (
     PayloadEstimate,

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.laws.base import Law
 from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
@@ -22,6 +21,7 @@ from robot_dynamics_ros.control.reference.tour import Motion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.payload import Payload, carrying
+from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 

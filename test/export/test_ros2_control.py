@@ -15,18 +15,18 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, GravityCompensation
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
-from robot_dynamics_ros.control.payload import Payload, carrying
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
 from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import JointType
 
 pytestmark = pytest.mark.slow  # the package is compiled for all of them

@@ -7,7 +7,7 @@ import pytest
 from support.identification_data import wrong_robot
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.friction_file import FrictionFile
+from robot_dynamics_ros.friction.file import FrictionFile
 
 MOTORS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]])  # their speeds for those of the joints
 COULOMB, VISCOUS, ROTOR = np.array([1.2, 0.8, 1.5]), np.array([0.3, 0.2, 0.4]), np.array([0.0, 0.0, 0.02])

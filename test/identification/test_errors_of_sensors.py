@@ -7,8 +7,8 @@ import pytest
 from support.identification_data import wrong_robot
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.friction_file import FrictionFile
-from robot_dynamics_ros.control.joint_effects import joint_loads
+from robot_dynamics_ros.friction.effects import joint_loads
+from robot_dynamics_ros.friction.file import FrictionFile
 
 LEAK = np.array([0.03, -0.02, 0.0])  # of the moments about x, y, z of the parent's frame
 

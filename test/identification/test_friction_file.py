@@ -9,7 +9,7 @@ from support.identification_data import excitation, record
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.control.friction_file import FrictionFile
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.recordings import Recording, compute, write_csv
 
 

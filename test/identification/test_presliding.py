@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.friction_file import FrictionFile
-from robot_dynamics_ros.control.joint_effects import JointEffects, direction
+from robot_dynamics_ros.friction.effects import JointEffects, direction
+from robot_dynamics_ros.friction.file import FrictionFile
 
 WAY, RATIO = 0.0032, 16.0
 

@@ -5,7 +5,7 @@ import pytest
 from support.identification_data import wrong_robot
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.payload import carrying
+from robot_dynamics_ros.dynamics.payload import carrying
 from robot_dynamics_ros.identification import KnownLoad, find_torque_constants
 from robot_dynamics_ros.identification.samples import Motion
 from robot_dynamics_ros.recordings import Recording

@@ -13,7 +13,7 @@ from support.played_robot import ROBOT, Q, Robot
 from support.simulator_bench import Bench
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.friction_file import FrictionFile
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.library import robot_path
 
 pytestmark = pytest.mark.middleware

@@ -24,9 +24,9 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import EXIT_CODES, main
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 

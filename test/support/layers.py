@@ -16,13 +16,14 @@ FILES = {
 """Module name → file."""
 
 LAYERS = (
-    ("arrays", "errors", "friction_law", "resources", "spatial", "topic_names", "workers"),
+    ("arrays", "errors", "friction.law", "resources", "spatial", "topic_names", "workers"),
     ("model",),
     ("wrench", "figures", "per_joint"),
     ("dynamics.algorithms",),
     ("dynamics.engine.codegen",),
     ("dynamics.engine",),
     ("dynamics",),
+    ("friction",),
     ("control",),
     ("simulation",),
     ("recordings",),

@@ -10,7 +10,7 @@ from math import cos, pi
 
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory, FrictionMemory
 from robot_dynamics_ros.dynamics.engine.routines import Vector, row
-from robot_dynamics_ros.friction_law import coupled_friction, joint_friction
+from robot_dynamics_ros.friction.law import coupled_friction, joint_friction
 
 
 def integrate(p: CycleMemory) -> None:

@@ -8,7 +8,6 @@ from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, FrictionMemory, robot_functions
 from robot_dynamics_ros.control.cycle.reactions import begin_law
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.reference.result import Goal
@@ -16,6 +15,7 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -21,7 +21,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     kernel,
     numbers,
 )
-from robot_dynamics_ros.friction_law import COLUMNS
+from robot_dynamics_ros.friction.law import COLUMNS
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, non_negative

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws.base import Gain, Law, gain
 from robot_dynamics_ros.control.laws.damped import rotation_error, task_inertia
 from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 

@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.algorithms.function import function
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
-from robot_dynamics_ros.friction_law import secant_slope
+from robot_dynamics_ros.friction.law import secant_slope
 from robot_dynamics_ros.spatial import Scalar, free_joint_rate, maximum, minimum
 
 

@@ -20,7 +20,6 @@ from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shape
 from robot_dynamics_ros.control.cycle.reactions import BETWEEN_CYCLES, begin_law
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.observer import (
@@ -33,7 +32,6 @@ from robot_dynamics_ros.control.observer import (
     watch,
 )
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.payload import possible_inertia
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
@@ -42,7 +40,9 @@ from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.dynamics.engine.traced_function import symbols
+from robot_dynamics_ros.dynamics.payload import possible_inertia
 from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.friction.compensation import Friction
 
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
     law: (name, *(gain_fields(law).get(parameter, "") for parameter in "pid"))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from robot_dynamics_ros.control.friction import Friction
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
@@ -26,6 +25,7 @@ from robot_dynamics_ros.export.ros2_control.robot_header import (
 )
 from robot_dynamics_ros.export.ros2_control.settings import settings_header
 from robot_dynamics_ros.export.ros2_control.words import words_header
+from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 TEMPLATES = Path(__file__).parent / "templates"

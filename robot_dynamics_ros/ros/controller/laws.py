@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.control.laws import CartesianImpedance, Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.compensation import Friction
+from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues, parameter_table
 

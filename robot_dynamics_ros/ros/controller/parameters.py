@@ -15,10 +15,10 @@ from robot_dynamics_ros.control.controller import ControllerOptions
 from robot_dynamics_ros.control.flange import CONTACTS, FlangeLoad
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
-from robot_dynamics_ros.control.payload import Payload
 from robot_dynamics_ros.control.reference.tolerances import Tolerances
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
+from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.laws import GAINS, LAW_PARAMETERS, joint_friction

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.friction_law import COUPLING
+from robot_dynamics_ros.friction.file import FrictionFile
+from robot_dynamics_ros.friction.law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.engine import ENGINE_PARAMETERS, check_engine, make_mujoco_plant
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros import friction_law
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, integers, numbers
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction import law
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Values, per_joint
@@ -39,7 +39,7 @@ def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
     """F(|v|) of joint or coupled motor ``i`` while sliding; F_s in the limit of rest.  A routine."""
     if p.rise[i] == 0.0:
         return p.coulomb[i]
-    return friction_law.dry_friction(speed, p.coulomb[i], p.rise[i], p.stribeck_velocity[i], p.stribeck_exponent[0])
+    return law.dry_friction(speed, p.coulomb[i], p.rise[i], p.stribeck_velocity[i], p.stribeck_exponent[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,7 @@ class JointFriction:
         static: F_s, breakaway, at least F_c; ``None``: equal to F_c.
         stribeck_velocity: v_s, rad/s or m/s; matters only where F_s exceeds F_c.
         stribeck_exponent: δ.
-        coupling: (5, nv) motors that turn with two joints, see :attr:`~robot_dynamics_ros.control.friction.Friction.coupling`;
+        coupling: (5, nv) motors that turn with two joints, see :attr:`~robot_dynamics_ros.friction.compensation.Friction.coupling`;
             ``None``: the model's.
     """
 

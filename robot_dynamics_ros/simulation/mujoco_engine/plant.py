@@ -12,7 +12,7 @@ from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
-from robot_dynamics_ros.friction_law import dry_friction
+from robot_dynamics_ros.friction.law import dry_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.friction_law import COUPLING, coupled_friction, joint_friction
+from robot_dynamics_ros.friction.law import COUPLING, coupled_friction, joint_friction
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, vector
@@ -19,7 +19,7 @@ class Friction:
     """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
     Beside it, where a motor turns with a joint and its neighbours, what the joint feels of this motor.  Stated in
-    :func:`~robot_dynamics_ros.friction_law.joint_friction` and ``coupled_friction``.  F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
+    :func:`~robot_dynamics_ros.friction.law.joint_friction` and ``coupled_friction``.  F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
     zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  F must stay
     below the true friction at all speeds, otherwise it drives the joint; ``scaled`` makes it smaller.
 
@@ -30,8 +30,8 @@ class Friction:
         stribeck_speed: (n,) rad/s or m/s, over which the breakaway friction decays.
         smoothing: (n,) rad/s or m/s.
         offset: (n,) constant effort, N m or N, or ``None``.
-        coupling: (5, n) parameters of :data:`~robot_dynamics_ros.friction_law.COUPLING`, or ``None``.
-        rows: (11, n) all parameters in the order of :mod:`~robot_dynamics_ros.friction_law`.
+        coupling: (5, n) parameters of :data:`~robot_dynamics_ros.friction.law.COUPLING`, or ``None``.
+        rows: (11, n) all parameters in the order of :mod:`~robot_dynamics_ros.friction.law`.
 
     Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
     """
@@ -74,7 +74,7 @@ class Friction:
         """Friction of a model: the URDF's ``<dynamics damping friction>`` and ``<coupling>``, or what is given instead.
 
         Args:
-            coupling: for each joint, numbers by the names of :data:`~robot_dynamics_ros.friction_law.COUPLING`; other names
+            coupling: for each joint, numbers by the names of :data:`~robot_dynamics_ros.friction.law.COUPLING`; other names
                 are passed over.
 
         Raises:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.friction_file import FrictionFile
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
-from robot_dynamics_ros.friction_law import EFFECTS, Effect, dry_friction, joint_friction, secant_slope
+from robot_dynamics_ros.friction.file import FrictionFile
+from robot_dynamics_ros.friction.law import EFFECTS, Effect, dry_friction, joint_friction, secant_slope
 
 F = (0.4, 1.5, 0.7, 0.2, 0.03, -0.1)  # d, F_c, F_s − F_c, v_s, w, offset
 SPEEDS = np.array([-3.0, -0.2, -1e-3, 0.0, 0.05, 0.2, 1.0])

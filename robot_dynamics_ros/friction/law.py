@@ -8,7 +8,7 @@ What friction depends on besides speed is a table of effects, :data:`EFFECTS`, e
     τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) + offset + Σ_k [ A_k sin kq + B_k cos kq ]
         + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + G τ_rigid + C_1 m_1 + C_2 m_2,   d: direction, between −1 and 1
 
-The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.control.joint_effects`).  m_1 and m_2 are the
+The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.friction.effects`).  m_1 and m_2 are the
 moments across the joint's axis: a torque sensor in the joint reads a share of them (crosstalk).  G is the error of the joint's
 torque constant, compared with those of the others.
 

@@ -2,7 +2,7 @@
 
 ``{"joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
 "presliding": …, "presliding_ratio": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
-:class:`~robot_dynamics_ros.control.joint_effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
+:class:`~robot_dynamics_ros.friction.effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
 writes such a file; controllers compensate the part that is a function of speeds (coupled motors' too), and the offset; the
 simulator has viscous and dry friction, coupled motors' too; ``wrenches`` takes all of it, along the motion.  Crosstalk
 (``crosstalk1``, ``crosstalk2``) is an error of torque sensors: neither controllers nor the simulator have it.
@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.control.friction import Friction
-from robot_dynamics_ros.control.joint_effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.errors import ArgumentError, ModelWarning, UnknownNameError
-from robot_dynamics_ros.friction_law import COUPLING, EFFECTS, JointMotion
+from robot_dynamics_ros.friction.compensation import Friction
+from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_loads
+from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 

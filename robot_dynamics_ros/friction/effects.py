@@ -7,7 +7,7 @@ The direction of friction is tanh(v/w), or, where gears wind up before they slid
 which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968).  Asperities and teeth
 yield over different ways: then it is the mean of two such states, one over a short way and one over a long one (Al-Bender, Lampaert
 and Swevers, *The generalized Maxwell-slip model*, IEEE Transactions on Automatic Control 50, 2005).  The effects themselves are in
-:mod:`robot_dynamics_ros.friction_law`.
+:mod:`robot_dynamics_ros.friction.law`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_wrenches
-from robot_dynamics_ros.friction_law import EFFECTS, JointMotion
+from robot_dynamics_ros.friction.law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -35,7 +35,7 @@ class JointEffects:
         presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the direction is a
             function of speed.
         presliding_ratio: r; 1: all friction builds up over x₀; otherwise one half over x₀/√r, the other over x₀ √r.
-        effects: names out of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.
+        effects: names out of :data:`~robot_dynamics_ros.friction.law.EFFECTS`.
         numbers: those of the effects, e.g. ``"stribeck_speed"``; what is not given is the effect's own.
     """
 
@@ -73,7 +73,7 @@ def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a
     """Efforts of joints without friction and rotors, and moments across their axes, as far as the effects need them.
 
     Args:
-        effects: names out of :data:`~robot_dynamics_ros.friction_law.EFFECTS`.
+        effects: names out of :data:`~robot_dynamics_ros.friction.law.EFFECTS`.
         q, v, a: (..., nv).
 
     Returns:

@@ -55,7 +55,10 @@ _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a lo
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
-_EXPLAINS = 1.5  # times less must remain of some joint's efforts in revolutions, with a load, or with another clock
+_EXPLAINS, _TURNS_EXPLAIN = (
+    1.5,
+    2.0,
+)  # times less must remain of some joint's efforts with a load or another clock; in revolutions
 _LOAD_CLEAR = 10.0 * _CLEAR  # a load explains a little of what other errors of a model leave, too
 _UNCLEAR = (
     0.25  # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
@@ -449,9 +452,9 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
     return Cause(text, remedy, joints, gain, fit.left)
 
 
-def _explaining(plain: _Fit, cause: Cause | None) -> Cause | None:
-    """The cause, if of some joint's efforts it leaves much less unexplained."""
-    return cause if cause is not None and (plain.left / cause.left).max() > _EXPLAINS else None
+def _explaining(plain: _Fit, cause: Cause | None, times: float = _EXPLAINS) -> Cause | None:
+    """The cause, if of some joint's efforts it leaves that many times less unexplained."""
+    return cause if cause is not None and (plain.left / cause.left).max() > times else None
 
 
 def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -462,7 +465,7 @@ def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
         text = f"the positions of {'all joints' if joints == names else f'joint {joints[0]}'} are in revolutions"
         causes.append(_of_rows(problem, plain, turned, joints, text, "Multiply them by 2π."))
-    return _explaining(plain, max(causes, key=lambda cause: cause.gain))
+    return _explaining(plain, max(causes, key=lambda cause: cause.gain), _TURNS_EXPLAIN)
 
 
 def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:

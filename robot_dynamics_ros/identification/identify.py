@@ -580,8 +580,8 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
     for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
         if x > 0.0:
             notes.append(
-                f"base parameters predict the efforts of joint {name} better than bodies that can exist: predictions have a share of "
-                f"{x:.0%} of them; the URDF and the friction file do not"
+                f"joint {name}: base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the "
+                "difference from them, the URDF and the friction file have the bodies alone"
             )
         notes += [f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects]
     return tuple(notes)

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from support.example_robots import example_urdf
-from support.mujoco_recordings import DAMAGES, mujoco_recording
+from support.mujoco_recordings import DAMAGES, Log, mujoco_recording
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.causes import diagnose
@@ -40,16 +40,17 @@ def logs():
     return log
 
 
-def remarks(log):
-    """What is said of a log before anything is estimated, or the error that refuses it."""
+def remarks(*logs):
+    """What is said of logs of one arm before anything is estimated, or the error that refuses them."""
+    model = logs[0].model
     try:
-        recording = Recording.of(log.model, log.t, log.q, None, log.effort)
-        motion = Motion.of_recordings(log.model, [recording], check=lambda t, q: check_positions(log.model, t, q))
-        result = diagnose(log.model, motion, 0.2 * EffortParameters(log.model).smoothing)
+        recordings = [Recording.of(model, log.t, log.q, None, log.effort) for log in logs]
+        motion = Motion.of_recordings(model, recordings, check=lambda t, q: check_positions(model, t, q))
+        result = diagnose(model, motion, 0.2 * EffortParameters(model).smoothing)
     except rd.ArgumentError as error:
         return [str(error)]
     cause = [] if result.cause is None else [result.cause.text]
-    return [*recording.notes, *motion.notes, *result.notes, *cause]
+    return [*(note for recording in recordings for note in recording.notes), *motion.notes, *result.notes, *cause]
 
 
 @pytest.mark.slow
@@ -67,6 +68,22 @@ def test_damage_is_named(logs, damage):
 @pytest.mark.parametrize("arm", ARMS)
 def test_healthy_recordings_are_not_accused(arm, seed, logs):
     assert not remarks(logs(arm, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ARMS)
+def test_two_healthy_recordings_together_are_not_accused(arm, logs):
+    log = logs(arm, 1)
+    halves = [log.t < 0.6 * log.t[-1], log.t > 0.4 * log.t[-1]]
+    assert not remarks(*(Log(log.model, log.t[own] - log.t[own][0], log.q[own], log.effort[own]) for own in halves))
+
+
+def test_two_arms_are_not_taken_for_one(logs):
+    """Recordings of two arms of one description: the body that the last link of one has more is named as a load."""
+    assert any(
+        re.search(r"after 50% .* kg less beyond joint wrist_3_joint", note)
+        for note in remarks(*(logs("six_axis", k) for k in (2, 3)))
+    )
 
 
 def test_a_load_beyond_a_joint_that_mimics_is_named():

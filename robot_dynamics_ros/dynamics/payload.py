@@ -49,10 +49,8 @@ class Payload:
         expect(
             symmetric, "a symmetric tensor", tensor.tolist(), where, "Give ixx, ixy, ixz, iyy, iyz, izz of one body."
         )
-        moments, remedy = (
-            np.linalg.eigvalsh(tensor),
-            "They must be non-negative, none larger than the sum of the other two.",
-        )
+        moments = np.linalg.eigvalsh(tensor)
+        remedy = "They must be non-negative, none larger than the sum of the other two."
         possible = possible_inertia(tensor[np.triu_indices(3)])
         expect(bool(possible), "principal moments of a rigid body", moments.tolist(), where, remedy)
 

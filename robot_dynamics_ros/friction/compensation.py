@@ -19,9 +19,10 @@ class Friction:
     """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
     Beside it, where a motor turns with a joint and its neighbours, what the joint feels of this motor.  Stated in
-    :func:`~robot_dynamics_ros.friction.law.joint_friction` and ``coupled_friction``.  F is the motor effort that keeps the joint at speed v; friction itself acts with −F on the joint.  The step at
-    zero speed is replaced by a slope over ``smoothing``, so that the compensation does not chatter.  F must stay
-    below the true friction at all speeds, otherwise it drives the joint; ``scaled`` makes it smaller.
+    :func:`~robot_dynamics_ros.friction.law.joint_friction` and ``coupled_friction``.  F is the motor effort that keeps the joint
+    at speed v; friction itself acts with −F on the joint.  The step at zero speed is replaced by a slope over ``smoothing``, so
+    that the compensation does not chatter.  F must stay below the true friction at all speeds, otherwise it drives the joint;
+    ``scaled`` makes it smaller.
 
     Attributes:
         viscous: (n,) N m s/rad or N s/m.

@@ -187,11 +187,8 @@ class _Problem:
         hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
         nv = rows.effort.shape[1]
-        grams, friction, least = (
-            np.empty((nv, W.shape[2] + 1, W.shape[2] + 1)),
-            np.zeros((nv, W.shape[2] + 1)),
-            np.zeros(nv),
-        )
+        size = W.shape[2] + 1
+        grams, friction, least = np.empty((nv, size, size)), np.zeros((nv, size)), np.zeros(nv)
         brakes, changed = np.ones(nv, dtype=bool), np.ones(nv, dtype=bool)
         for _ in range(2):
             for j in np.flatnonzero(changed).tolist():
@@ -319,7 +316,7 @@ def diagnose(
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
-        own = np.isin(model.joint_names, best.joints or model.joint_names)
+        own = np.isin(model.joint_names, best.joints)
         if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
             return Diagnosis(late, _with_rest(model, best), kept, tuple(notes))
         if delay is None and late != 0.0:  # wrong efforts may look late
@@ -481,7 +478,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         Cause(
             "the efforts do not hold gravity: they are compensated for it, or the robot is weightless",
             "Record efforts with gravity, or load the URDF with --gravity 0,0,0.",
-            (),
+            model.joint_names,
             plain.score - none.score,
             none.left,
         )
@@ -517,7 +514,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             Cause(
                 f"gravity points {text}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes",
                 "Check how the robot is mounted: --gravity X,Y,Z.",
-                (),
+                model.joint_names,
                 plain.score - fit.score,
                 fit.left,
             )

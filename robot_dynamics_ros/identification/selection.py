@@ -145,8 +145,8 @@ def select_effects(
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
         prior: (p,) values of the parameters as they were known.
-            allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
-            tell: called with the share that is done, and what is done next.
+        allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
+        tell: called with the share that is done, and what is done next.
     """
     parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
     forms = list(parameters.effects)

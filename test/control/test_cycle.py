@@ -67,7 +67,7 @@ class Twins:
         ]
         assert [controller.compiled for controller in self.controllers] == [True, False]
         self.buffer = bytearray(4 * ANSWER)
-        self.controllers[0].execution.answer_into(AnswerLayout(self.buffer, 4, range(N), True))
+        self.controllers[0].answer_into(AnswerLayout(self.buffer, 4, range(N), True))
         self.t, self.q, self.v = t, mid(MODEL), np.zeros(N)
         for controller in self.controllers:
             controller.activate(self.t, self.q, self.v)
@@ -229,7 +229,7 @@ def test_a_message_that_ends_too_early_is_not_read():
 def test_commands_of_some_joints_go_where_the_answer_has_them():
     own = Twins().controllers[0]
     buffer = bytearray(4 * 6)
-    own.execution.answer_into(AnswerLayout(buffer, 2, (4, 1), False))
+    own.answer_into(AnswerLayout(buffer, 2, (4, 1), False))
     assert read(own, message(10**9 + PERIOD, mid(MODEL), np.zeros(N))) == DONE
     assert own.answer()
     command = own.command

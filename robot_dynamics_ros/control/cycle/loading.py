@@ -1,4 +1,4 @@
-"""Changes between two cycles are put into the cycle's memory: law, robot, reference."""
+"""Changes between two cycles are put into the cycle's memory: law, robot."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from robot_dynamics_ros.control.cycle.memory import CycleMemory, FrictionMemory,
 from robot_dynamics_ros.control.cycle.reactions import begin_law
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
-from robot_dynamics_ros.control.reference.result import Goal
-from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -91,13 +89,3 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
         )
     for name, function in functions.items():
         memory.exchange(name, function)
-
-
-def load_tolerances(memory: Memory[CycleMemory], goal: Goal | None) -> None:
-    """Watch over the active goal."""
-    if goal is None:
-        return
-    tolerances = goal.tolerances
-    memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
-    memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
-    memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity

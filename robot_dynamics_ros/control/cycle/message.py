@@ -6,14 +6,16 @@ the stamp, s and ns.  Where a message has what is a table, made anew when anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
-from robot_dynamics_ros.dynamics.engine.routines import Integers
+from robot_dynamics_ros.dynamics.engine.routines import Integers, InterpretedRoutines, Memory, Routines
 
 FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
 """Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements."""
@@ -104,6 +106,19 @@ class StateLayout:
         triples = [int(x) for k in compared for x in (k, bits[k], values[k] & bits[k])]
         self.table: np.ndarray = np.array([*head, *all_places, *triples], dtype=np.int64)
         self._as_parameter_ = self.table.ctypes.data  # compiled code is handed the table's address
+
+
+Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]
+"""Reads a message of so many bytes; returns a verdict."""
+
+
+def reading(
+    memory: Memory[ArrivedState] | Memory[CycleMemory], routines: Routines | InterpretedRoutines | None = None
+) -> Read:
+    """:func:`read_state` into one memory, compiled if the routines for it are."""
+    if isinstance(routines, Routines):
+        return partial(routines.held("read_state"), memory.block.ctypes.data)
+    return lambda message, size, layout: read_state(memory.python, message, size, layout.table.data)
 
 
 class AnswerLayout:

@@ -1,18 +1,24 @@
-"""Runs the control cycle, and acts on its verdicts."""
+"""Runs the control cycle, compiled or the same statements as they are written, and acts on its verdicts.
+
+Compiled needs llvmlite and a robot whose functions are compiled.  A law in Python is called between two calls of the cycle.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
-from robot_dynamics_ros.control.cycle.execution import Execution
+from robot_dynamics_ros.control.cycle.cycle import control_cycle
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import LIMITS
-from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_tolerances
-from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, start_blend
+from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
+from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
+from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, BETWEEN_CYCLES, start_blend
+from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.mode import MODES, Mode
@@ -23,6 +29,7 @@ from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.dynamics.engine.routines import Routine, Routines, make_routines
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -53,7 +60,7 @@ class CycleRunner:
         safe_reason: why the mode is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by a safe command).
-        execution: runs the cycle; ``answer_into`` says which message the commands are written into.
+        routines: the cycle's steps that are called from outside, by name.
         want_wrenches: whether wrenches are computed.
         want_efforts: whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts.
     """
@@ -87,13 +94,33 @@ class CycleRunner:
         self.external_wrenches: dict[str, Array] = {}
         self._wrench_since: dict[str, int] = {}
         self.wrenches_changed()
-        self.execution = Execution(memory, self.work.compiled)
-        self.read, self.compiled = self.execution.read, self.execution.compiled
+        self.compiled = self.work.compiled
+        routines = (control_cycle, read_state, compute_wrenches, *BETWEEN_CYCLES)
+        self.routines = make_routines(memory, routines, compiled=self.compiled)
+        self.read = reading(memory, self.routines)
+        self.answer_into(None)
         self.fault = self.safe_reason = self.jump = self._law_failed = ""
         self.current = False
         law.prepare(self.base)
         load_rejection(memory, options.robustness, model)
         load_law(memory, law, self.code(law))
+
+    def bound(self, routine: Routine, array: np.ndarray) -> Routine:
+        """A routine of the cycle with its first arguments, the memory and an array, for calls that take microseconds."""
+        if isinstance(self.routines, Routines):
+            held = self.routines.held(routine.__name__)
+            return partial(held, self.memory.block.ctypes.data, array.ctypes.data)
+        return partial(routine, self.p, array.data)
+
+    def answer_into(self, answer: AnswerLayout | None) -> None:
+        """Write the commands into this message from now on; ``None``: into none."""
+        memory = self.memory
+        memory["answer_count"][0], memory["answer_at"][:] = 0, 0
+        if answer is not None:
+            memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
+            memory["answer_joints"][: len(answer.joints)] = answer.joints
+        self._buffer = np.zeros(16, np.uint8) if answer is None else answer.buffer
+        self._run: Callable[[int], int] = self.bound(control_cycle, self._buffer)
 
     # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
 
@@ -179,7 +206,7 @@ class CycleRunner:
 
     def advance(self) -> bool:
         """One cycle for the state in the memory.  True: done; False: the state was dropped, or the safe command is out."""
-        run, p = self.execution.run, self.p
+        run, p = self._run, self.p
         p.want_wrenches[0] = self.want_wrenches
         verdict = run(verdict_of.ARRIVE)
         while verdict != verdict_of.DONE:
@@ -219,10 +246,14 @@ class CycleRunner:
     def _load_reference(self) -> None:
         t, reference, p = self.p.time[0], self.motion, self.motion.memory.python
         reference.begin(t)
-        load_tolerances(self.memory, reference.active_goal)
+        if reference.active_goal is not None:
+            tolerances, memory = reference.active_goal.tolerances, self.memory
+            memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
+            memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
+            memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
         polynomials, due = reference.load(t)
-        take_piece = self.execution.routines["take_piece"]
-        take_piece(self.memory, polynomials, due, reference.mode_at(t), p.with_effort[0], p.open[0], p.goal_end[0])
+        goal = p.with_effort[0], p.open[0], p.goal_end[0]
+        self.routines["take_piece"](self.memory, polynomials, due, reference.mode_at(t), *goal)
 
     def _evaluate_own_law(self) -> None:
         self.work.want_wrenches = bool(self.p.wrenches_with_law[0])
@@ -289,7 +320,7 @@ class CycleRunner:
 
     def between_cycles(self, name: str, *arguments: int, text: str = "") -> object:
         """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.reactions`; goals that it ends do so with this text."""
-        result: object = self.execution.routines[name](self.memory, *arguments)
+        result: object = self.routines[name](self.memory, *arguments)
         self.end_goals(text)
         return result
 

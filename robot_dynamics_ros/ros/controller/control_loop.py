@@ -96,7 +96,7 @@ class ControlLoop:
         self._commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
-        controller.execution.answer_into(self._commands.answer)
+        controller.answer_into(self._commands.answer)
         controller.want_wrenches = False
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION

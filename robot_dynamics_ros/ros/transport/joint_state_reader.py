@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from sensor_msgs.msg import JointState
 
-from robot_dynamics_ros.control.cycle.execution import Read, reading
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
-from robot_dynamics_ros.control.cycle.message import StateLayout
+from robot_dynamics_ros.control.cycle.message import Read, StateLayout, reading
 from robot_dynamics_ros.control.cycle.verdicts import ABSURD, LAYOUT
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError

@@ -1,18 +1,23 @@
 """Control without ROS: laws as small values, trajectories, guards, estimation, and one object that runs them."""
 
 from robot_dynamics_ros.control import laws
-from robot_dynamics_ros.control.contact import ContactEstimate, contact_wrench
+from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad, contact_wrench
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
-from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import *  # noqa: F403
 from robot_dynamics_ros.control.linearization import LinearModel, discretize, linearize, lqr
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
+from robot_dynamics_ros.control.reference.goal import (
+    Goal,
+    GoalStatus,
+    JointTolerance,
+    ResultCode,
+    Tolerances,
+    TrajectoryRejected,
+)
 from robot_dynamics_ros.control.reference.move import plan_move
-from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload, carrying

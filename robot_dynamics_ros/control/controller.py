@@ -12,22 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from robot_dynamics_ros.control.changes import Changes
-from robot_dynamics_ros.control.contact import ContactEstimate
+from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
+from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
-from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
-from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.motion import Motion
-from robot_dynamics_ros.control.reference.reasons import Reason
-from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
+from robot_dynamics_ros.control.reference.reference import Motion
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
@@ -561,4 +558,3 @@ class JointController(CycleRunner):
     def feedback_frequency(self) -> tuple[float, float]:
         """Natural frequency of the error, rad/s, and the delay of the loop, s, that it is chosen for; see ``robustness``."""
         return self.p.natural[0], self.p.whole_delay[0]
-

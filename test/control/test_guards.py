@@ -10,6 +10,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle.arrival import arrive
 from robot_dynamics_ros.control.cycle.law import blend, integrate, take_integral_gain
 from robot_dynamics_ros.control.cycle.limits import LIMITS, allowed_speed, limit, motion_bound
+from robot_dynamics_ros.control.cycle.memory import HOLD, SAFE
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,
     DONE,
@@ -22,7 +23,6 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     STILL,
 )
 from robot_dynamics_ros.control.guards import Guards
-from robot_dynamics_ros.control.mode import HOLD, SAFE
 
 
 @pytest.fixture(scope="module")

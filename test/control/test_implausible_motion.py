@@ -8,7 +8,7 @@ from support.closed_loop import mid
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Mode
 from robot_dynamics_ros.control.cycle import verdicts
-from robot_dynamics_ros.control.reference.reasons import Reason
+from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tour import plan_motion
 
 PERIOD = 0.002

@@ -10,7 +10,8 @@ from support.closed_loop import continuous, mid
 from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.laws.damped import damped_inverse, rotation_error, task_inertia
+from robot_dynamics_ros.control.contact import damped_inverse
+from robot_dynamics_ros.control.laws.task_space import rotation_error, task_inertia
 
 
 @pytest.fixture(scope="module", params=["two_link", "seven_axis", "two_arm_torso"])

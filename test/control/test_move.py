@@ -8,7 +8,7 @@ from support.references import splice, standing
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.guards import default_deceleration
-from robot_dynamics_ros.control.reference.motion import JointTable
+from robot_dynamics_ros.control.reference.reference import JointTable
 
 SIX = rd.load_robot("six_axis")
 HOME = np.array([0.0, -1.2, 1.3, -0.5, 0.6, 0.0])

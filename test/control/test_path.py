@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.references import splice, standing
 
-from robot_dynamics_ros.control.reference.result import TrajectoryRejected
+from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.tracks import TracksMemory, shift
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.dynamics.engine.routines import Memory

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from support.references import FREE, splice, stream
 from support.references import standing as standing_at
 
-from robot_dynamics_ros.control.reference.motion import JointTable
-from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.goal import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.reference import JointTable
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 
 NAMES = ("a", "b", "c")

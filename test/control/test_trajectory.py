@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.goal import ResultCode, TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.errors import RobotDynamicsError, TrajectoryError
 

@@ -18,7 +18,7 @@ from robot_dynamics_ros.control.controller import ControllerOptions, JointContro
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, GravityCompensation
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload, carrying

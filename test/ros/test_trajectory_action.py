@@ -19,7 +19,7 @@ from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.reference.result import ResultCode
+from robot_dynamics_ros.control.reference.goal import ResultCode
 from robot_dynamics_ros.ros.controller import inputs
 from robot_dynamics_ros.ros.controller.node import ControllerNode
 from robot_dynamics_ros.ros.controller.trajectory_action import FollowJointTrajectory

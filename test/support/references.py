@@ -3,10 +3,8 @@
 import numpy as np
 
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.motion import JointTable
-from robot_dynamics_ros.control.reference.reasons import Reason
-from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import Reason, Tolerances
+from robot_dynamics_ros.control.reference.reference import JointTable, ReferenceGenerator
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, TrajectoryPoint
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import floor, log, tau
 
 from robot_dynamics_ros.control.cycle import verdicts
-from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
-from robot_dynamics_ros.control.mode import SAFE
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
 
 TINY = 1e-12
 WINDOW = 0.2

@@ -16,9 +16,8 @@ from __future__ import annotations
 from math import exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
-from robot_dynamics_ros.control.cycle.memory import PAST, CycleMemory
+from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
-from robot_dynamics_ros.control.mode import HOLD
 
 TURN = 6.283185307179586
 MARGIN = 0.28

@@ -24,7 +24,7 @@ class _NotStraightError(Exception):
 
 
 class _Symbols:
-    """Stands for the :class:`~robot_dynamics_ros.control.workspace.Workspace` while a law is run on symbols."""
+    """Stands for the :class:`~robot_dynamics_ros.control.laws.base.Workspace` while a law is run on symbols."""
 
     def __init__(self, n: int, graph: Graph) -> None:
         self.n = n

@@ -7,7 +7,7 @@ from math import inf, isfinite, sqrt
 from robot_dynamics_ros.control.cycle.law import effort_is_finite, silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
-from robot_dynamics_ros.control.reference.reasons import Reason
+from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")

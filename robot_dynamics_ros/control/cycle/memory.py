@@ -5,6 +5,8 @@ Sizes: ``nv`` joints, ``nb`` moving bodies.  Times are in ns of the clock of the
 
 from __future__ import annotations
 
+import enum
+
 from robot_dynamics_ros.control.kernels import ESTIMATES
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
@@ -31,6 +33,22 @@ PAST = 32
 GAINS = 8
 """Most gains that a compiled law may have."""
 _LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
+
+
+class Mode(enum.Enum):
+    """Mode of operation of the controller."""
+
+    INACTIVE = "inactive"
+    HOLD = "hold"
+    TRAJECTORY = "trajectory"
+    STREAM = "stream"
+    FREE = "free"  # a law without reference, e.g. gravity compensation
+    SAFE = "safe"  # the safe command is out: state stale, or a fault
+
+
+MODES = tuple(Mode)
+INACTIVE, HOLD, TRAJECTORY, STREAM, FREE, SAFE = range(len(MODES))
+"""Their numbers, in the memory of a cycle."""
 
 
 class ArrivedState(Declared):

@@ -21,10 +21,9 @@ from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.arrival import begin_afresh
 from robot_dynamics_ros.control.cycle.law import take_integral_gain
 from robot_dynamics_ros.control.cycle.limits import find_safe_command
-from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory
+from robot_dynamics_ros.control.cycle.memory import FREE, HOLD, INACTIVE, NANOSECONDS, SAFE, CycleMemory
 from robot_dynamics_ros.control.cycle.reference import take_piece
-from robot_dynamics_ros.control.mode import FREE, HOLD, INACTIVE, SAFE
-from robot_dynamics_ros.control.reference.reasons import Reason
+from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 

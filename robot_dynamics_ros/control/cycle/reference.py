@@ -6,9 +6,8 @@ The tolerances' rules are those of joint_trajectory_controller: a tolerance of z
 from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
-from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory, PathPiece
+from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory, PathPiece
 from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
-from robot_dynamics_ros.control.mode import FREE
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
 

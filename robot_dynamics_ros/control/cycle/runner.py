@@ -16,19 +16,18 @@ from robot_dynamics_ros.control.cycle.cycle import control_cycle
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
+from robot_dynamics_ros.control.cycle.memory import MODES, Mode
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
 from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, BETWEEN_CYCLES, start_blend
 from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
 from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.laws import Law
-from robot_dynamics_ros.control.mode import MODES, Mode
+from robot_dynamics_ros.control.laws.base import Workspace
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
-from robot_dynamics_ros.control.reference.motion import JointTable
-from robot_dynamics_ros.control.reference.reasons import REASONS, Reason
-from robot_dynamics_ros.control.reference.reference import ReferenceGenerator
+from robot_dynamics_ros.control.reference.goal import REASONS, Reason
+from robot_dynamics_ros.control.reference.reference import JointTable, ReferenceGenerator
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
-from robot_dynamics_ros.control.workspace import Workspace
 from robot_dynamics_ros.dynamics.engine.routines import Routine, Routines, make_routines
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array

@@ -1,7 +1,14 @@
 """Control laws: small frozen values, each a pure function of the state and reference in a workspace."""
 
 from robot_dynamics_ros.control.laws.base import Law
-from robot_dynamics_ros.control.laws.functions import (
+from robot_dynamics_ros.control.laws.joint_space import (
+    ComputedTorque,
+    FeedforwardPD,
+    GravityCompensation,
+    JointImpedance,
+    PDGravity,
+)
+from robot_dynamics_ros.control.laws.registry import (
     bind,
     cartesian_impedance,
     computed_torque,
@@ -9,13 +16,6 @@ from robot_dynamics_ros.control.laws.functions import (
     gravity_compensation,
     joint_impedance,
     pd_gravity,
-)
-from robot_dynamics_ros.control.laws.joint_space import (
-    ComputedTorque,
-    FeedforwardPD,
-    GravityCompensation,
-    JointImpedance,
-    PDGravity,
 )
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 

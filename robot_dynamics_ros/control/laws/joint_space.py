@@ -12,8 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from robot_dynamics_ros.control.laws.base import Gain, Law, gain
-from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.control.laws.base import Gain, Law, Workspace, gain
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robot_dynamics_ros.control.kernels import Kernels
-from robot_dynamics_ros.control.laws.base import Gain, Law, gain
-from robot_dynamics_ros.control.laws.damped import rotation_error, task_inertia
-from robot_dynamics_ros.control.workspace import Workspace
+from robot_dynamics_ros.control.laws.base import Gain, Law, Workspace, gain
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array, frozen_array
@@ -25,7 +23,7 @@ class CartesianImpedance(Law):
     Δx = [rotation; translation] from the link's pose to its pose at the reference configuration (or to ``target``), in
     world axes; N = 1 − Jᵀ Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹ lets the posture springs act where they do not accelerate the
     link.  Jᵀ needs no inverse, so the law is safe in singular poses; directions in which the link cannot move
-    are faded out of Λ there (:func:`~robot_dynamics_ros.control.laws.damped.task_inertia`).
+    are faded out of Λ there (:func:`task_inertia`).
 
     Attributes:
         link: the link held, by its origin.
@@ -94,3 +92,53 @@ class CartesianImpedance(Law):
         posture = self.posture_stiffness * x.e + self.posture_damping * x.ed
         in_null_space = posture - J.T @ (inertia @ (Minv_JT.T @ posture))
         return J.T @ (K * dx + D * twist) + in_null_space + x.inverse_dynamics(x.a_d) + self.F(x)
+
+
+def task_inertia(J: Array, Y: Array, length: float = 0.3, threshold: float = 1e-3) -> Array:
+    """(6, 6) inertia that a link shows in the task space, Λ = (J M⁻¹ Jᵀ)⁻¹, without the directions it cannot move in.
+
+    Whether it can move is judged by the kinematics alone (a light wrist is no singularity): directions whose
+    eigenvalue of the weighted J Jᵀ is below ``threshold`` times the largest fade out of Λ smoothly, and are gone from
+    it where the eigenvalue is zero.  Elsewhere the inverse is exact.
+
+    Args:
+        J: (6, n) Jacobian.
+        Y: (n, 6) M⁻¹ Jᵀ.
+        length: m, weighs translations against rotations.
+    """
+    weight = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
+    scaled = weight[:, None] * J
+    s, U = np.linalg.eigh(scaled @ scaled.T)
+    if s[-1] <= 0.0:
+        return np.zeros((6, 6))
+    x = np.clip(s / (threshold * s[-1]), 0.0, 1.0)
+    mobility = scaled @ (Y * weight)
+    if x[0] == 1.0:
+        inertia = np.linalg.inv(0.5 * (mobility + mobility.T))
+    else:
+        kept = x * x * (3.0 - 2.0 * x)
+        P = (U * kept) @ U.T
+        filler = (U * (1.0 - kept * kept)) @ U.T * (np.trace(mobility) / 6.0)
+        inertia = P @ np.linalg.solve(P @ mobility @ P + filler, P)
+    return 0.5 * (inertia + inertia.T) * np.outer(weight, weight)
+
+
+def rotation_error(R_d: Array, R: Array) -> Array:
+    """(3,) 2 sin(θ/2) u of the rotation by θ about u (in world axes) that takes ``R`` to ``R_d``.
+
+    It equals the rotation vector for small angles and grows steadily up to half a rotation.
+    """
+    E = R_d @ R.T
+    cosine = 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
+    twice_sine = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])  # 2 sinθ u
+    if cosine > -0.999:
+        # 2 sin(θ/2) u = (2 sinθ u) / (2 cos(θ/2)), and 2 cos(θ/2) = √(2 (1 + cosθ))
+        return twice_sine / np.sqrt(2.0 * (1.0 + cosine))
+    # near half a rotation the antisymmetric part vanishes and the axis comes from the symmetric one, u uᵀ
+    S = 0.5 * (E + E.T)
+    k = int(np.argmax(S.diagonal()))
+    axis = S[:, k] - cosine * np.eye(3)[:, k]
+    axis /= np.linalg.norm(axis)
+    if axis @ twice_sine < 0.0:
+        axis = -axis
+    return np.sqrt(max(0.0, 2.0 * (1.0 - cosine))) * axis

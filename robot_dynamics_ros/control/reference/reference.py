@@ -1,8 +1,10 @@
-"""The reference: trajectories, set-points and stops, the goals that belong to them, and the events that end them."""
+"""The reference: trajectories made ready for the joints, set-points and stops, the goals that belong to them, and the events that
+end them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,17 +12,116 @@ import numpy as np
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference import tracks
-from robot_dynamics_ros.control.reference.motion import JointTable, Motion, not_near
-from robot_dynamics_ros.control.reference.reasons import REASONS, STATUSES, Reason
-from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import (
+    REASONS,
+    STATUSES,
+    Goal,
+    GoalStatus,
+    Reason,
+    ResultCode,
+    Tolerances,
+    TrajectoryRejected,
+)
 from robot_dynamics_ros.control.reference.tracks import NEVER, ROUTINES, SET_POINT, TracksMemory
-from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 #: Errors at the goal below this are never remarked on, rad or m.
 FAR_OFF = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointTable:
+    """Properties of the joints that trajectories need.
+
+    Attributes:
+        names: the n joints, in the order of the model.
+        commanded: (n,) which of them may be commanded.
+        continuous: (n,) which of them are continuous joints, whose angles repeat after 2π.
+        lower, upper: (n,) position limits.
+        fastest: (n,) velocity limits, or ``None``.
+    """
+
+    names: tuple[str, ...]
+    commanded: np.ndarray
+    continuous: np.ndarray
+    lower: Array
+    upper: Array
+    fastest: Array | None = None
+
+    @classmethod
+    def of(cls, model: RobotModel, joints: Sequence[str] | None = None) -> JointTable:
+        """The table of a model whose joints have one coordinate each; ``joints``: those commanded, default all."""
+        continuous = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
+        commanded = [joints is None or name in joints for name in model.joint_names]
+        return cls(
+            model.joint_names, np.array(commanded), np.array(continuous), model.lower, model.upper, model.velocity_limit
+        )
+
+    def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
+        """(n,) the place of each joint among those named, −1 where it is not.
+
+        Raises:
+            TrajectoryRejected: a joint that is unknown or not commanded; some missing and ``allow_partial`` false.
+        """
+        column_of = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
+        for i, name in enumerate(joint_names):
+            if name not in column_of:
+                raise TrajectoryRejected(
+                    f"joint {name!r} is none of the controller's",
+                    where=f"joint_names[{i}]",
+                    got=name,
+                    code=ResultCode.INVALID_JOINTS,
+                    remedy=f"Its joints are {', '.join(column_of)}.",
+                )
+        missing = [name for name in column_of if name not in joint_names]
+        if missing and not allow_partial:
+            raise TrajectoryRejected(
+                f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else ""),
+                where="joint_names",
+                got=tuple(joint_names),
+                code=ResultCode.INVALID_JOINTS,
+                remedy="Name all joints of the controller, or set allow_partial_joints_goal.",
+            )
+        columns = np.full(len(self.names), -1)
+        columns[[column_of[name] for name in joint_names]] = np.arange(len(joint_names))
+        return columns
+
+
+@dataclass(slots=True, eq=False)
+class Motion:
+    """A trajectory as routines take it.
+
+    Attributes:
+        stamp: see :class:`Trajectory`.
+        columns: see :meth:`JointTable.columns`.
+        times, degree: (m,) int64.
+        fields: (4 × m × k,) positions, velocities, accelerations, efforts, row after row.
+        with_effort: whether efforts were given.
+        segments: ((m − 1) × k × 8,) see :func:`~robot_dynamics_ros.control.reference.tracks.make_segments`.
+        handed: ``times`` and ``segments`` as routines take them, once it is followed.
+    """
+
+    stamp: int
+    columns: np.ndarray
+    times: np.ndarray
+    degree: np.ndarray
+    fields: Array
+    with_effort: bool
+    segments: Array = field(default_factory=lambda: np.zeros(8))
+    handed: tuple[Any, ...] = ()
+
+    def describe(self, memory: Memory[TracksMemory], slot: int) -> None:
+        """Tell the routines about it, under this slot."""
+        n, m = len(self.columns), len(self.times)
+        memory["points"][slot], memory["width"][slot] = m, len(self.fields) // (4 * m)
+        memory["efforts_given"][slot] = self.with_effort
+        memory["column"][slot * n : slot * n + n] = self.columns
+
+
+_FIELDS = ("", "positions", "velocities", "accelerations", "effort", "time_from_start")
 
 
 class ReferenceGenerator:
@@ -136,19 +237,65 @@ class ReferenceGenerator:
         self._take_events(text)
 
     def prepare(self, trajectory: Trajectory, t: int) -> Motion:
-        """Check a trajectory with points, and make it ready; changes nothing, so that any thread may call it.
+        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so that any
+        thread may call it.
 
         Raises:
-            TrajectoryRejected: joints do not match, its last point moves although it may not, or as :meth:`Motion.check`.
+            TrajectoryRejected: joints do not match; its last point moves although it may not; numbers that cannot be meant, a point
+                outside the position limits, a way that no joint covers in the time given for it.
         """
-        o = self.options
-        motion = Motion.of(trajectory, self.table, allow_partial=o.allow_partial_joints_goal)
-        if not o.allow_nonzero_velocity_at_trajectory_end:
-            trajectory.check_rest()
         memory = self._new_memory()
-        motion.check(memory, self._routines, self.table, SET_POINT, t)
-        motion.make_segments(memory, self._routines, SET_POINT)
+        motion = self._checked(trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end)
+        motion.segments = np.zeros(2 * len(motion.fields))
+        arrays = motion.times, motion.degree, motion.fields, motion.segments
+        self._routines["make_segments"](memory, SET_POINT, *arrays)
         return motion
+
+    def _checked(
+        self, trajectory: Trajectory, memory: Memory[TracksMemory], t: int, *, at_rest: bool = False
+    ) -> Motion:
+        """The motion of a trajectory, described to the routines as that of a set-point, and checked."""
+        x, table = trajectory, self.table
+        columns = table.columns(x.joint_names, allow_partial=self.options.allow_partial_joints_goal)
+        if at_rest:
+            x.check_rest()
+        effort = np.zeros_like(x.positions) if x.effort is None else x.effort
+        fields = np.concatenate([y.ravel() for y in (x.positions, x.velocities, x.accelerations, effort)])
+        times, degree = x.times.astype(np.int64), x.degree.astype(np.int64)
+        motion = Motion(x.stamp, columns, times, degree, fields, x.effort is not None)
+        motion.describe(memory, SET_POINT)
+        begin = x.stamp or t
+        problem = self._routines["check_points"](memory, SET_POINT, begin, max(t, begin), times, fields)
+        if not problem:
+            return motion
+        p = memory.python
+        joint, value, bound = p.bad_joint[0], p.bad_value[0], p.bad_value[1]
+        where, name = f"points[{p.bad_point[0]}].{_FIELDS[problem]}", table.names[joint]
+        if problem == 5:
+            raise _too_fast(name, value, bound, p.bad_point[0])
+        if problem == 1:
+            text = (
+                f"joint {name!r} is sent to {value:.6g}, its limits are {table.lower[joint]:.6g} to "
+                f"{table.upper[joint]:.6g}"
+            )
+            remedy = "Keep every point within the position limits."
+        else:
+            text = f"{value:.6g} for joint {name!r} cannot be meant, the most that is accepted is {bound:.6g}"
+            remedy = "Check the units: rad or m, s, N m or N."
+        raise TrajectoryRejected(text, where=where, got=value, remedy=remedy)
+
+    def _not_near(self, within: int) -> TrajectoryRejected:
+        """The error for a first point that is too far from the reference."""
+        p = self.memory.python
+        name, way, point = self.table.names[p.bad_joint[0]], p.bad_value[0], p.bad_point[0]
+        if within > 0:
+            return _too_fast(name, way, within / NANOSECONDS, point)
+        return TrajectoryRejected(
+            f"joint {name!r} would have to jump by {way:.4g}",
+            where=f"points[{point}]",
+            got=way,
+            remedy=f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted.",
+        )
 
     def adopt(self, motion: Motion, t: int, tolerances: Tolerances) -> Goal:
         """Follow what was prepared.
@@ -176,7 +323,7 @@ class ReferenceGenerator:
         self._number += 1
         p.goal[slot] = self._number
         if self._run("accept", slot, motion.times, motion.fields):
-            raise not_near(motion, self.memory, self.table, within)
+            raise self._not_near(within)
         goal = self._goals[self._number] = Goal(start, max(start, begin + int(motion.times[-1])), tolerances)
         motion.handed = self._handed(motion.times, motion.segments)
         self._motions[slot] = motion
@@ -192,13 +339,12 @@ class ReferenceGenerator:
             TrajectoryRejected: as :meth:`prepare` and :meth:`adopt`; nothing is changed then.
         """
         trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
-        motion = Motion.of(trajectory, self.table, allow_partial=self.options.allow_partial_joints_goal)
-        motion.check(self.memory, self._routines, self.table, SET_POINT, t)
+        motion = self._checked(trajectory, self.memory, t)
         self.begin(t)
         self._read(self.memory, t)
         within = int(motion.times[0])
         if self._run("stream", t, within, int(motion.degree[0]), motion.fields):
-            raise not_near(motion, self.memory, self.table, within)
+            raise self._not_near(within)
         self._take_events()
 
     def begin(self, t: int) -> None:
@@ -260,3 +406,13 @@ class ReferenceGenerator:
             f"done by the clock only: joint {name!r} is {size[i]:.3g} from its goal, its reference moved by "
             f"{travel[i]:.3g}, and no tolerance watches it (set constraints.{name}.goal)"
         )
+
+
+def _too_fast(name: str, way: float, time: float, point: int) -> TrajectoryRejected:
+    """The error for a way that no joint covers in the time given for it."""
+    return TrajectoryRejected(
+        f"joint {name!r} would have to move by {way:.4g} in {time:.4g} s",
+        where=f"points[{point}].time_from_start",
+        got=way,
+        remedy="Give the motion more time.",
+    )

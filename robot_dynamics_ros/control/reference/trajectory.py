@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.reference.result import ResultCode, TrajectoryRejected
+from robot_dynamics_ros.control.reference.goal import ResultCode, TrajectoryRejected
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 

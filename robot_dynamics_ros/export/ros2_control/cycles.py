@@ -26,13 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController
+from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import ComputedTorque, PDGravity
-from robot_dynamics_ros.control.mode import Mode
 from robot_dynamics_ros.control.observer import MomentumObserver
-from robot_dynamics_ros.control.reference.reasons import STATUSES
-from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import STATUSES, Goal, Tolerances, TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload

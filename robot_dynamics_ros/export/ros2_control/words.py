@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
+from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED
-from robot_dynamics_ros.control.mode import Mode
-from robot_dynamics_ros.control.reference.reasons import STATUSES, Reason
-from robot_dynamics_ros.control.reference.result import ResultCode
+from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
 
 _OTHERS = ("stale_state", "fault", "external_wrench_expired", "collision", "reference_refused")
 CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS)

@@ -16,7 +16,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, Commissioning, StepReport
-from robot_dynamics_ros.control.workspace import check_controllable
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm, SessionStatus
 from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAMETERS

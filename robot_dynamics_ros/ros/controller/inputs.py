@@ -14,8 +14,7 @@ from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics_ros.control.reference.result import Goal, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import Goal, Tolerances, TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop

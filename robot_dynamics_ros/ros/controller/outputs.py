@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from rclpy.node import Node
 
-from robot_dynamics_ros.control.contact import ContactEstimate
+from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.flange import FlangeLoad
 from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array

@@ -10,12 +10,11 @@ from dataclasses import fields
 
 import numpy as np
 
-from robot_dynamics_ros.control.contact import ContactEstimate
+from robot_dynamics_ros.control.contact import CONTACTS, ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.controller import ControllerOptions
-from robot_dynamics_ros.control.flange import CONTACTS, FlangeLoad
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
-from robot_dynamics_ros.control.reference.tolerances import Tolerances
+from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.dynamics.payload import Payload

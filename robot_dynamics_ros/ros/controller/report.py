@@ -9,7 +9,7 @@ from collections import Counter
 from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController, Mode
-from robot_dynamics_ros.control.reference.result import Goal, GoalStatus
+from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles

@@ -20,8 +20,14 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.reference.result import Goal, GoalStatus, ResultCode, TrajectoryRejected
-from robot_dynamics_ros.control.reference.tolerances import JointTolerance, Tolerances
+from robot_dynamics_ros.control.reference.goal import (
+    Goal,
+    GoalStatus,
+    JointTolerance,
+    ResultCode,
+    Tolerances,
+    TrajectoryRejected,
+)
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.controller.trajectory_messages import LONG, ActionGoal, to_nanoseconds

@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Duration, Time
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics_ros.control.reference.result import TrajectoryRejected
+from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 

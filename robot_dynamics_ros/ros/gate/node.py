@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateState
-from robot_dynamics_ros.control.workspace import check_controllable
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters

@@ -1,0 +1,253 @@
+"""Goals of trajectories: their tolerances, and how they end.
+
+The rules of tolerances are those of joint_trajectory_controller: zero means that the quantity is not watched.  Outcomes are numbered
+as control_msgs/action/FollowJointTrajectory numbers them.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.per_joint import expect, per_joint
+
+
+class ResultCode(enum.IntEnum):
+    """``error_code`` of control_msgs/action/FollowJointTrajectory."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class TrajectoryRejected(TrajectoryError):
+    """A trajectory that the controller refuses.
+
+    Attributes:
+        code: the reason as a :class:`ResultCode`.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        code: ResultCode = ResultCode.INVALID_GOAL,
+        where: str = "",
+        got: object = None,
+        remedy: str = "",
+    ) -> None:
+        super().__init__(problem, where=where, got=got, remedy=remedy)
+        self.code = code
+
+
+class Reason(enum.IntEnum):
+    """Why a goal ended, or was refused.
+
+    Attributes:
+        code: what an action's result says.
+        words: the same for people.
+    """
+
+    code: ResultCode
+    words: str
+
+    def __new__(cls, words: str, code: ResultCode = ResultCode.INVALID_GOAL) -> Reason:
+        """The next number."""
+        reason = int.__new__(cls, len(cls.__members__))
+        reason._value_, reason.code, reason.words = len(cls.__members__), code, words
+        return reason
+
+    NONE = "", ResultCode.SUCCESSFUL
+    PATH_TOLERANCE = "path tolerance violated", ResultCode.PATH_TOLERANCE_VIOLATED
+    GOAL_TOLERANCE = "goal not reached in time", ResultCode.GOAL_TOLERANCE_VIOLATED
+    REPLACED = "replaced by a newer trajectory", ResultCode.SUCCESSFUL
+    STREAMED = "replaced by a streamed set-point", ResultCode.SUCCESSFUL
+    HELD = "hold was asked for", ResultCode.SUCCESSFUL
+    RESTARTED = "the controller was started afresh, or time jumped"
+    STALE = "the joint state was stale"
+    DEACTIVATED = "the controller was deactivated"
+    COLLISION = "collision"
+    LAW_CHANGED = "the law was changed", ResultCode.SUCCESSFUL
+    TOO_LATE = (
+        "all points were due in the past: set the stamp to zero or to the future, and check the clocks",
+        ResultCode.OLD_HEADER_TIMESTAMP,
+    )
+    STEP = "the first point is too far away for the time given: give it a later time_from_start"
+    BUSY = "too many trajectories are waiting"
+    NOT_FOLLOWING = "no trajectory is followed now: inactive, chained, without a state, or a law without reference"
+    UNMOVED = (
+        "a joint shows no motion under an effort that must move it: a dead encoder, a closed brake, or something in its way",
+        ResultCode.PATH_TOLERANCE_VIOLATED,
+    )
+    # faults, in the order of the verdicts
+    FAULT = "the control law gave an effort that is not finite"
+    VELOCITY_SIGN = "a joint moves against its velocity: wrong sign or unit in the driver, or another joint's velocity"
+    OVERSPEED = "a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0"
+    RUNAWAY = "a joint runs away from its reference: wrong sign or unit in the driver, or another joint's state"
+    BEYOND_RANGE = (
+        "a joint is far beyond its position limits: wrong sign or unit in the driver, or another joint's position"
+    )
+    LOST = "the joint state jumped in motion, and none that follows on the last good one came: another unit or sign, or an encoder"
+    FROZEN = "the position of a joint stands still although its velocity says that it moves: a dead encoder"
+    CLOCKS = "the time of joint states runs back again and again: two publishers with clocks that differ, or a recording that is played back"
+
+
+REASONS = tuple(Reason)
+STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected", "released")
+"""What an event says of a goal, or of its trajectory, which nothing needs any more once it is released."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointTolerance:
+    """A request for one joint, as in control_msgs/JointTolerance: 0 keeps the default, −1 removes the tolerance.
+
+    Attributes:
+        position, velocity, acceleration: rad, rad/s, rad/s² (or m, …).
+    """
+
+    position: float = 0.0
+    velocity: float = 0.0
+    acceleration: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tolerances:
+    """Tolerances of all joints; zero: not watched.
+
+    Attributes:
+        path_position, path_velocity: (n,) largest error while moving.
+        goal_position, goal_velocity: (n,) largest error at the end; goal_velocity is the largest speed that counts as
+            stopped.
+        goal_time: s by which the goal may be late; 0: no limit.
+    """
+
+    path_position: Array
+    path_velocity: Array
+    goal_position: Array
+    goal_velocity: Array
+    goal_time: float = 0.0
+
+    @classmethod
+    def uniform(
+        cls,
+        n: int,
+        *,
+        path: float | Sequence[float] = 0.0,
+        goal: float | Sequence[float] = 0.0,
+        stopped_velocity: float | Sequence[float] = 0.01,
+        goal_time: float = 0.0,
+    ) -> Tolerances:
+        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``.
+
+        Args:
+            n: number of joints; each other value is one number for all or one for each.
+
+        Raises:
+            ArgumentError: a value negative, not finite, or of the wrong length.
+        """
+        zero = "Zero means: not watched."
+        remedy = "Zero means: however long it takes."
+        expect(0.0 <= goal_time < math.inf, "a non-negative number of seconds", goal_time, "goal_time", remedy)
+        return cls(
+            per_joint(path, n, "path", remedy=zero),
+            per_joint(0.0, n, "path velocity"),
+            per_joint(goal, n, "goal", remedy=zero),
+            per_joint(stopped_velocity, n, "stopped_velocity", remedy=zero),
+            float(goal_time),
+        )
+
+    def with_requests(
+        self,
+        joints: Sequence[str],
+        path: Mapping[str, JointTolerance] | None = None,
+        goal: Mapping[str, JointTolerance] | None = None,
+        goal_time: float = 0.0,
+    ) -> Tolerances:
+        """These defaults with what an action goal asks for: 0 keeps the default, −1 lifts it, more sets it.
+
+        Args:
+            joints: the n joint names, in the order of the arrays.
+
+        Raises:
+            ArgumentError: an unknown joint or another negative value; as with joint_trajectory_controller, the caller
+                then keeps the defaults.
+        """
+        columns = {
+            name: getattr(self, name).copy()
+            for name in ("path_position", "path_velocity", "goal_position", "goal_velocity")
+        }
+        for stage, requests in (("path", path or {}), ("goal", goal or {})):
+            for joint, request in requests.items():
+                if joint not in joints:
+                    raise ArgumentError(
+                        f"unknown joint {joint!r}",
+                        where=f"{stage}_tolerance",
+                        got=joint,
+                        remedy=f"The joints are {', '.join(joints)}.",
+                    )
+                i = list(joints).index(joint)
+                for quantity in ("position", "velocity"):
+                    value = getattr(request, quantity)
+                    column = columns[f"{stage}_{quantity}"]
+                    column[i] = _resolved(value, float(column[i]), f"{stage}_tolerance[{joint}].{quantity}")
+                _resolved(request.acceleration, 0.0, f"{stage}_tolerance[{joint}].acceleration")
+        for column in columns.values():
+            column.setflags(write=False)
+        return replace(self, goal_time=_resolved(goal_time, self.goal_time, "goal_time_tolerance"), **columns)
+
+
+def _resolved(requested: float, default: float, where: str) -> float:
+    if requested == 0.0:
+        return default
+    if requested == -1.0:
+        return 0.0
+    kind = "a positive number, 0 (default) or −1 (none)"
+    expect(0.0 < requested < math.inf, kind, requested, where, "Correct the tolerance.")
+    return float(requested)
+
+
+class GoalStatus(enum.Enum):
+    """Life of an accepted trajectory."""
+
+    WAITING = "waiting"  # its start time lies in the future
+    ACTIVE = "active"
+    SUCCEEDED = "succeeded"
+    ABORTED = "aborted"  # a tolerance was violated, or the controller was stopped
+    PREEMPTED = "preempted"  # replaced by a newer trajectory or set-point
+    CANCELED = "canceled"  # hold() was called
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will happen to the goal."""
+        return self not in (GoalStatus.WAITING, GoalStatus.ACTIVE)
+
+
+@dataclass(slots=True, eq=False)
+class Goal:
+    """One accepted trajectory; the controller keeps it up to date.
+
+    Attributes:
+        start, end: times when the trajectory replaces the earlier reference, and when its last point is due, ns.
+        tolerances: of it.
+        status: see :class:`GoalStatus`.
+        code, text: the outcome, once ``status.done``; a success may have a remark.
+    """
+
+    start: int
+    end: int
+    tolerances: Tolerances = field(default_factory=lambda: Tolerances.uniform(0), repr=False)
+    status: GoalStatus = GoalStatus.WAITING
+    code: ResultCode = ResultCode.SUCCESSFUL
+    text: str = ""
+
+    def finish(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
+        """Close the goal; a goal that is done stays as it is."""
+        if not self.status.done:
+            self.status, self.code, self.text = status, code, text

@@ -19,7 +19,7 @@ import robot_dynamics_ros as rd
 from benchmarks.differing_robots.arms import ARMS, home, load_arm
 from benchmarks.differing_robots.differences import changed, claiming, rotor_size
 from robot_dynamics_ros.commissioning import ArmState
-from robot_dynamics_ros.control.reference.move import rest_to_rest
+from robot_dynamics_ros.control.reference.planning import rest_to_rest
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.model.description import Inertia, Pose
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant

@@ -23,7 +23,7 @@ from benchmarks.commissioning.arm import ROBOTS, Mistake, described, make_arm, r
 from benchmarks.commissioning.cases import distance, draw
 from benchmarks.commissioning.steps import reachable_poses
 from robot_dynamics_ros.commissioning import ArmSettings
-from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.control.reference.planning import plan_motion
 
 SEEN = 12.0
 """Squared distance from healthy arms at which a mistake can show that is looked for alone: three and a half standard deviations."""

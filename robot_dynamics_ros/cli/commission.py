@@ -16,7 +16,7 @@ from robot_dynamics_ros.cli.robots import add_robot, load_named, without_other_j
 from robot_dynamics_ros.cli.signals import handled
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn
 from robot_dynamics_ros.commissioning.release import with_rotors
-from robot_dynamics_ros.control.reference.tour import bearable_start
+from robot_dynamics_ros.control.reference.planning import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort

@@ -24,7 +24,7 @@ from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.control.reference.tour import Motion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile

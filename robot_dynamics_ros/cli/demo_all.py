@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.rehearsal import rehearse
-from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.processes import NodeProcess
-from robot_dynamics_ros.control.reference.tour import Motion as PlannedMotion
+from robot_dynamics_ros.control.reference.planning import Motion as PlannedMotion
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 
 _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"

@@ -13,7 +13,7 @@ from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, option,
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
-from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
+from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.reference.goal import Reason
-from robot_dynamics_ros.control.reference.tour import Motion
+from robot_dynamics_ros.control.reference.planning import Motion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array

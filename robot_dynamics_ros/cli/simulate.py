@@ -25,7 +25,7 @@ from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
-from robot_dynamics_ros.control.reference.tour import (
+from robot_dynamics_ros.control.reference.planning import (
     Motion,
     bearable_start,
     check_within_limits,

@@ -14,7 +14,7 @@ from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mista
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.commissioning.tune import ArmSettings, follow, to_rest
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.reference.tour import Motion as Tour
+from robot_dynamics_ros.control.reference.planning import Motion as Tour
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import GAPS_PAGE
 from robot_dynamics_ros.model.description import Array

@@ -23,7 +23,7 @@ from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, 
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
-from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort

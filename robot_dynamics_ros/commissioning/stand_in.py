@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState
 from robot_dynamics_ros.commissioning.release import effort_limit
-from robot_dynamics_ros.control.reference.move import rest_to_rest
+from robot_dynamics_ros.control.reference.planning import rest_to_rest
 from robot_dynamics_ros.dynamics import bias_forces, mass_matrix
 from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array

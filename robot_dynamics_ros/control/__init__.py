@@ -17,7 +17,7 @@ from robot_dynamics_ros.control.reference.goal import (
     Tolerances,
     TrajectoryRejected,
 )
-from robot_dynamics_ros.control.reference.move import plan_move
+from robot_dynamics_ros.control.reference.planning import plan_move
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload, carrying

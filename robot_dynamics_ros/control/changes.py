@@ -5,33 +5,32 @@ from __future__ import annotations
 import queue
 import threading
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
-#: Makes something ready and returns what takes it over.
-Preparation = Callable[[], Callable[[], None]]
-#: Topic, number, preparation, and who hears of its error.
-_Job = tuple[str, int, Preparation, Callable[[Exception], None] | None]
-#: Topic, number, and what takes over.
-_Result = tuple[str, int, Callable[[], None]]
+Use: TypeAlias = Callable[[], None]
+Preparation: TypeAlias = Callable[[], Use]
+"""Makes something ready and returns what takes it over."""
+_Job: TypeAlias = "tuple[str, int, Preparation, Callable[[Exception], None]]"
 
 
 class Changes:
-    """One worker thread, and the results it has ready.
-
-    Attributes:
-        ready: what :meth:`take_over` has to use; empty: nothing.
+    """One worker thread, which ends with this object, and the results it has ready.
 
     Preparations run one after another in the order in which they were asked for.  A newer request with the same topic
-    replaces an older one that has not been taken over.  The thread ends with this object.
+    replaces an older one that has not been taken over.
+
+    Attributes:
+        ready: what :meth:`take_over` has to use: topic, number, function; empty: nothing.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self.ready: deque[_Result] = deque()
-        self._newest: dict[str, int] = {}
+        self.ready: deque[tuple[str, int, Use]] = deque()
+        self._newest: Counter[str] = Counter()
         self._asked = self._done = 0
         self._thread: threading.Thread | None = None
 
@@ -55,18 +54,17 @@ class Changes:
             job: prepares, and returns a function without arguments that takes over; this one runs in :meth:`take_over`.
             failed: called in :meth:`take_over` with the error that the job ended with.
         """
-        number = self._newest[topic] = self._newest.get(topic, 0) + 1
+        self._newest[topic] += 1
         if not background:
             job()()
             return
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=_work, args=(self._jobs, weakref.ref(self)), name=self._name, daemon=True
-            )
+            job_queue, owner = self._jobs, weakref.ref(self)
+            self._thread = threading.Thread(target=_work, args=(job_queue, owner), name=self._name, daemon=True)
             self._thread.start()
-            weakref.finalize(self, self._jobs.put, None).atexit = False
+            weakref.finalize(self, job_queue.put, None).atexit = False
         self._asked += 1
-        self._jobs.put((topic, number, job, failed))
+        self._jobs.put((topic, self._newest[topic], job, failed or _nothing))
 
     def is_newest(self, topic: str, number: int) -> bool:
         """Whether no newer request with this topic has replaced this one."""
@@ -85,7 +83,7 @@ def _work(jobs: queue.SimpleQueue[_Job | None], changes: weakref.ref[Changes]) -
     """The thread.  It holds neither :class:`Changes` nor a result, which refers to the robot: both would live as long as it does."""
     while (request := jobs.get()) is not None:
         topic, number, job, failed = request
-        use: Callable[[], None] = _nothing
+        use: Use = _nothing
         owner = changes()
         wanted = owner is not None and owner.is_newest(topic, number)
         del owner
@@ -93,11 +91,11 @@ def _work(jobs: queue.SimpleQueue[_Job | None], changes: weakref.ref[Changes]) -
             try:
                 use = job()
             except Exception as error:  # noqa: BLE001 (it belongs to the one who asked, not to this thread)
-                use = partial(failed, error) if failed is not None else _nothing
+                use = partial(failed, error)
         if (owner := changes()) is not None:
             owner.ready.append((topic, number, use))
         del request, job, failed, use, owner  # or the last robot would live as long as this thread waits
 
 
-def _nothing() -> None:
+def _nothing(*_: object) -> None:
     """Take over nothing."""

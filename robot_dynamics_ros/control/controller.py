@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
-from robot_dynamics_ros.control.cycle.memory import Mode
+from robot_dynamics_ros.control.cycle.memory import Mode, bound
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.guards import GuardSettings
@@ -124,7 +124,8 @@ class JointController(CycleRunner):
         self.unexplained = self.memory["unexplained"]
         self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, model.nv))
         plain = self.options.measured_effort.plain
-        self._compute_wrenches = self.bound(compute_wrenches, self._measured if plain else self._converted)
+        efforts = self._measured if plain else self._converted
+        self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
         if contact is not None:
             contact.prepare(self.base)

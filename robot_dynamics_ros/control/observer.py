@@ -8,12 +8,11 @@ Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Lu
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.law import friction_of
 from robot_dynamics_ros.control.cycle.loading import load_friction
-from robot_dynamics_ros.control.cycle.memory import FrictionMemory
+from robot_dynamics_ros.control.cycle.memory import FrictionMemory, bound
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
 from robot_dynamics_ros.dynamics.engine.routines import (
@@ -21,7 +20,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     Integers,
     Memory,
     Vector,
-    entry_of,
     integers,
     make_routines,
     numbers,
@@ -46,14 +44,8 @@ class ObserverMemory(FrictionMemory):
     started: Integers = integers(1, meaning="1 after the first step")
 
 
-def observe(p: ObserverMemory, x: Vector) -> int:
-    """One step of the observer for the momentum ``p.momentum`` and the known efforts ``p.known``, Cᵀ v − g.
-
-    Args:
-        p: the memory.
-        x: s since the step before.
-    """
-    dt = x[0]
+def observe(p: ObserverMemory, dt: float) -> None:
+    """One step of the observer, ``dt`` s after the one before, for ``p.momentum`` and the known efforts ``p.known``, Cᵀ v − g."""
     for i in range(p.nv):
         known = p.known[i]
         if p.rubs[0] == 1:
@@ -68,7 +60,6 @@ def observe(p: ObserverMemory, x: Vector) -> int:
             p.integral[i] = total + dt * effort
         p.before[i] = known
     p.started[0] = 1
-    return 0
 
 
 def forget(p: ObserverMemory) -> None:
@@ -105,11 +96,7 @@ class MomentumObserver:
         self.gain[:] = gains
         self.friction = friction
         self._p, self._known, self._v, self._tau = (memory[name] for name in ("momentum", "known", "v", "tau"))
-        self._started, self._block = memory["started"], memory.block
-        self._numbers = np.zeros(1)
-        routines = make_routines(memory, (observe,), compiled=compiled, entry="observe", entry_size=1)
-        self._enter = entry_of(routines, memory, "observe", self._numbers)
-        self._started[0] = 0
+        self._observe = bound(memory, make_routines(memory, (observe,), compiled=compiled), observe)
 
     @property
     def friction(self) -> Friction | None:
@@ -126,7 +113,7 @@ class MomentumObserver:
 
     def rebase(self) -> None:
         """Go on with the estimate as it is although the robot's model changes."""
-        self._started[0] = 0
+        self.memory["started"][0] = 0
 
     def update(self, kernels: Kernels, q: Array, v: Array, tau: Array, dt: float) -> Array:
         """Take the next state.
@@ -141,8 +128,8 @@ class MomentumObserver:
             (n,) ``effort``.
         """
         kernels.generalized_momentum(q, v, self._p, self._known)
-        self._v[:], self._tau[:], self._numbers[0] = v, tau, dt
-        self._enter(self._numbers, self._block)
+        self._v[:], self._tau[:] = v, tau
+        self._observe(dt)
         return self.effort
 
 

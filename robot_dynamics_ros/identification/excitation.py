@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.reference.move import plan_move
+from robot_dynamics_ros.control.reference.planning import plan_move
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -82,7 +82,7 @@ class Excitation:
             periods: how often.
             rate: waypoints a second.
             start: (n,) where the arm is: a move from there to the motion's start comes first (see
-                :func:`~robot_dynamics_ros.control.reference.move.plan_move`), then ``rest`` s of standing.
+                :func:`~robot_dynamics_ros.control.reference.planning.plan_move`), then ``rest`` s of standing.
             model: the robot; needed for that.
 
         Raises:

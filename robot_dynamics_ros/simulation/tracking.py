@@ -17,7 +17,7 @@ from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
 from robot_dynamics_ros.control.laws.registry import gain_fields
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.tour import Motion
+from robot_dynamics_ros.control.reference.planning import Motion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError

@@ -11,7 +11,7 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.laws import registry
-from robot_dynamics_ros.control.reference.tour import motion_through
+from robot_dynamics_ros.control.reference.planning import motion_through
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment, tracking_law
 

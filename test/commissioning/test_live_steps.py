@@ -31,7 +31,7 @@ from robot_dynamics_ros.commissioning import (
 )
 from robot_dynamics_ros.commissioning.floating import effort_delay
 from robot_dynamics_ros.commissioning.probe import breaking_free
-from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant

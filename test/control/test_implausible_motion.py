@@ -9,7 +9,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Mode
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.reference.goal import Reason
-from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.control.reference.planning import plan_motion
 
 PERIOD = 0.002
 

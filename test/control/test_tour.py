@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.errors import ArgumentError
 
 

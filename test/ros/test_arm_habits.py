@@ -21,7 +21,7 @@ from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.reference.tour import plan_motion
+from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts, arm_names, load_arm_profile
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.arm_parameters import controller_parameters, simulator_parameters

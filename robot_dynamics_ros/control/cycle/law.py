@@ -45,11 +45,7 @@ def evaluate_law(p: CycleMemory) -> None:
     if p.uses_inertia[0] == 1:
         p.mass_matrix(p.q, p.inertia)
     if p.uses_motion_of_reference[0] == 1:
-        for i in range(p.nv):
-            p.q_reference[i] = p.reference[0, i]
-            p.v_reference[i] = p.reference[1, i]
-            p.a_reference[i] = p.reference[2, i]
-        p.inverse_dynamics(p.q_reference, p.v_reference, p.a_reference, p.motion_of_reference)
+        p.inverse_dynamics(row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.motion_of_reference)
     if p.uses_motion[0] == 1:
         p.law_before(
             p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.a

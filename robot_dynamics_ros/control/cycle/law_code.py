@@ -74,13 +74,7 @@ class TracedLaw:
 
 
 class LawCode:
-    """Machine code of one law.
-
-    Attributes:
-        before: the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
-        after: the efforts.
-        used: as in :class:`TracedLaw`.
-    """
+    """Machine code of a law's two halves: ``before``, the acceleration as ``asked`` (or ``None``), ``after``, the efforts; and ``used``."""
 
     def __init__(self, law: TracedLaw, n: int) -> None:
         inputs = law_input_shapes(n)
@@ -89,18 +83,14 @@ class LawCode:
 
     @classmethod
     def of(cls, law: Law, n: int) -> LawCode | None:
-        """The code of a law for n joints; ``None`` if it does not say that it is ``straight_line``, or is not.
-
-        Made once for all values of the gains.
-        """
-        if not type(law).__dict__.get("straight_line", False) or len(law.gain_names) > GAINS:
-            return None
+        """That of a law for n joints, made once for all values of the gains; ``None`` if the law does not say that it is
+        ``straight_line``, or is not."""
         gains = {name: getattr(law, name) for name in law.gain_names}
-        if any(value is not None and value.shape not in ((), (n,)) for value in gains.values()):
+        sized = all(value is None or value.shape in ((), (n,)) for value in gains.values())
+        if not type(law).__dict__.get("straight_line", False) or len(gains) > GAINS or not sized:
             return None
         others = tuple(getattr(law, f.name) for f in dataclasses.fields(law) if f.name not in gains)
-        gain_names = tuple(name for name, value in gains.items() if value is not None)
-        key = (type(law), others, gain_names, n)
+        key = (type(law), others, tuple(name for name, value in gains.items() if value is not None), n)
         if key not in _codes:
             if len(_codes) == MOST:
                 _codes.clear()

@@ -6,6 +6,9 @@ Sizes: ``nv`` joints, ``nb`` moving bodies.  Times are in ns of the clock of the
 from __future__ import annotations
 
 import enum
+from functools import partial
+
+import numpy as np
 
 from robot_dynamics_ros.control.kernels import ESTIMATES
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -15,9 +18,12 @@ from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,
+    InterpretedRoutines,
     Kernel,
     Matrix,
     Memory,
+    Routine,
+    Routines,
     Vector,
     integers,
     kernel,
@@ -56,21 +62,11 @@ class ArrivedState(Declared):
 
     nv: int
     arrived: Matrix = numbers(3, "nv", unit="rad or m, rad/s or m/s, N m or N", meaning="position, velocity, effort")
-    time: Integers = integers(1, unit="ns", meaning="stamp")
+    time: Integers = integers(1, unit="ns", meaning="stamp of the state")
     measured: Integers = integers(1, meaning="1 if the efforts of all joints are known")
     bad_joint: Integers = integers(1, meaning="the joint that a verdict is about")
     bad_field: Integers = integers(1, meaning="0 position, 1 velocity, of that verdict")
     bad_value: Vector = numbers(3, meaning="what was refused; of a goal: error, tolerance, s after it was due")
-
-
-class PathPiece(Declared):
-    """One polynomial of a path, and its sample."""
-
-    nv: int
-    time: Integers = integers(1, unit="ns", meaning="time of the sample")
-    knot: Integers = integers(1, unit="ns", meaning="start of the piece")
-    piece: Matrix = numbers(6, "nv", meaning="coefficients of 1, τ … τ⁵ of the path's piece, τ in s")
-    reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
 
 
 class RejectionMemory(Declared):
@@ -134,12 +130,11 @@ class FrictionMemory(Declared):
     coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
 
 
-class CycleMemory(ArrivedState, PathPiece, RejectionMemory, FrictionMemory):
+class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     """State, reference, law, limits and command of one controller."""
 
     nv: int
     nb: int
-    time: Integers = integers(1, unit="ns", meaning="stamp of the state")
     # reactions
     mode: Integers = integers(1, meaning="number of the mode of operation")
     fault: Integers = integers(1, meaning="reason of a fault that stands, or 0")
@@ -173,8 +168,11 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory, FrictionMemory):
     tracks: Integers = integers(1, meaning="1 if the law drives the arm to its reference")
     continuous: Integers = integers("nv", meaning="1 where a joint turns without limits")
     commanded: Integers = integers("nv", meaning="1 where a joint is commanded")
+    knot: Integers = integers(1, unit="ns", meaning="start of the piece")
+    piece: Matrix = numbers(6, "nv", meaning="coefficients of 1, τ … τ⁵ of the path's piece, τ in s")
     piece_effort: Matrix = numbers(2, "nv", unit="N m or N", meaning="coefficients of 1, τ of the feed-forward effort")
     due: Integers = integers(1, unit="ns", meaning="when the piece is over, or a goal begins")
+    reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
     error: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity")
     goal_open: Integers = integers(1, meaning="1 while a trajectory's goal is active")
     goal_end: Integers = integers(1, unit="ns", meaning="when the goal is due")
@@ -198,9 +196,6 @@ class CycleMemory(ArrivedState, PathPiece, RejectionMemory, FrictionMemory):
     inertia: Matrix = numbers("nv", "nv", unit="kg m²", meaning="M(q)")
     a: Vector = numbers("nv", unit="rad/s²", meaning="acceleration that the law asked the robot for")
     motion: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics for a")
-    q_reference: Vector = numbers("nv", unit="rad or m", meaning="desired position")
-    v_reference: Vector = numbers("nv", unit="rad/s or m/s", meaning="desired velocity")
-    a_reference: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="desired acceleration")
     motion_of_reference: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
     wrenches: Matrix = numbers("nv", 6, unit="N m, N", meaning="[moment; force] of the joints, child link's frame")
     # joint wrenches
@@ -306,3 +301,12 @@ def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[C
     memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     memory["commanded"][:] = 1
     return memory, compiled
+
+
+def bound(
+    memory: Memory[Declared], routines: Routines | InterpretedRoutines, routine: Routine, *arrays: np.ndarray
+) -> Routine:
+    """A routine with its first arguments, the memory and arrays, for calls that take microseconds."""
+    if isinstance(routines, Routines):
+        return partial(routines.held(routine.__name__), *(x.ctypes.data for x in (memory.block, *arrays)))
+    return partial(routine, memory.python, *(x.data for x in arrays))

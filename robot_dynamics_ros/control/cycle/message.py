@@ -7,12 +7,11 @@ the stamp, s and ns.  Where a message has what is a table, made anew when anothe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
+from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory, bound
 from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
 from robot_dynamics_ros.dynamics.engine.routines import Integers, InterpretedRoutines, Memory, Routines
@@ -117,7 +116,7 @@ def reading(
 ) -> Read:
     """:func:`read_state` into one memory, compiled if the routines for it are."""
     if isinstance(routines, Routines):
-        return partial(routines.held("read_state"), memory.block.ctypes.data)
+        return bound(memory, routines, read_state)
     return lambda message, size, layout: read_state(memory.python, message, size, layout.table.data)
 
 

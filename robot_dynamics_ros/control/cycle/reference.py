@@ -6,7 +6,7 @@ The tolerances' rules are those of joint_trajectory_controller: a tolerance of z
 from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
-from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory, PathPiece
+from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
@@ -55,7 +55,7 @@ def rest(p: CycleMemory, i: int) -> None:
     p.reference[2, i] = 0.0
 
 
-def sample(p: PathPiece) -> None:
+def sample(p: CycleMemory) -> None:
     """Position, velocity and acceleration of the path's piece at ``time``; before its knot, those at the knot."""
     t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
     for i in range(p.nv):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from robot_dynamics_ros.control.cycle.cycle import control_cycle
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
-from robot_dynamics_ros.control.cycle.memory import MODES, Mode
+from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
 from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, BETWEEN_CYCLES, start_blend
 from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
@@ -28,7 +27,7 @@ from robot_dynamics_ros.control.reference.goal import REASONS, Reason
 from robot_dynamics_ros.control.reference.reference import JointTable, ReferenceGenerator
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
-from robot_dynamics_ros.dynamics.engine.routines import Routine, Routines, make_routines
+from robot_dynamics_ros.dynamics.engine.routines import make_routines
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -104,13 +103,6 @@ class CycleRunner:
         load_rejection(memory, options.robustness, model)
         load_law(memory, law, self.code(law))
 
-    def bound(self, routine: Routine, array: np.ndarray) -> Routine:
-        """A routine of the cycle with its first arguments, the memory and an array, for calls that take microseconds."""
-        if isinstance(self.routines, Routines):
-            held = self.routines.held(routine.__name__)
-            return partial(held, self.memory.block.ctypes.data, array.ctypes.data)
-        return partial(routine, self.p, array.data)
-
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
         memory = self.memory
@@ -119,7 +111,7 @@ class CycleRunner:
             memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
             memory["answer_joints"][: len(answer.joints)] = answer.joints
         self._buffer = np.zeros(16, np.uint8) if answer is None else answer.buffer
-        self._run: Callable[[int], int] = self.bound(control_cycle, self._buffer)
+        self._run: Callable[[int], int] = bound(memory, self.routines, control_cycle, self._buffer)
 
     # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
 

@@ -268,11 +268,7 @@ _FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
 def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np.ndarray) -> None:
-    """Check the arrays of :meth:`Trajectory.from_arrays`.
-
-    Raises:
-        TrajectoryRejected: says which point, which field, which joint.
-    """
+    """Check the arrays of :meth:`Trajectory.from_arrays`."""
     if not present[0].all():
         i = int(np.argmin(present[0]))
         what = "effort only" if present[3, i] and not (present[1, i] or present[2, i]) else "no positions"

@@ -349,7 +349,7 @@ private:
     @prefix@_generalized_momentum(&robot_.numbers, cycle.q, cycle.v, observer.momentum, observer.known);
     std::copy_n(cycle.v, N, observer.v);
     std::copy_n(applied, N, observer.tau);
-    @prefix@_observer_observe(&observer, cycle.dt);
+    @prefix@_observer_observe(&observer, cycle.dt[0]);
     if (@prefix@_collision_watch(&collision, observer.effort, cycle.dt[0])) {
       count(Cause::collision);
       collide();

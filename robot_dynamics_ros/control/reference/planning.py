@@ -1,24 +1,30 @@
-"""A motion that shows a robot off and stays inside its limits, planned from the model alone."""
+"""Motions that stay inside a robot's limits, planned from the model alone: moves between configurations, and tours."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.tracks import SLACK
-from robot_dynamics_ros.control.reference.trajectory import Trajectory
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
 from robot_dynamics_ros.dynamics import inverse_dynamics, inverse_kinematics, link_pose
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
+#: Largest speed and acceleration of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1.
+PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end
@@ -32,15 +38,134 @@ _LEAST = 0.01  # of the usual reach: less is no motion
 _STILL = 1e-6  # rad/s or m/s: a joint that is no faster stands
 
 
+def plan_move(
+    model: RobotModel,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    *,
+    scale: float = 0.5,
+    acceleration: float | Sequence[float] | None = None,
+    effort_scale: float = 0.9,
+    duration: float | None = None,
+    samples: int = 101,
+) -> Trajectory:
+    """A straight move in joint space, at rest at both ends, with smooth acceleration.
+
+    All joints follow q0 + (q1 − q0) s(t/T), s the quintic with rest at both ends.  T is the shortest time for which
+    velocity, acceleration and effort stay within their limits; the effort is found from inverse dynamics along
+    the move, friction included.
+
+    Args:
+        model: joints of one degree of freedom each.
+        q0, q1: (n,) start and goal; continuous joints take the short way round.
+        scale: factor on velocity limits and accelerations, above 0 to 1.
+        acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit in 0.25 s.
+        effort_scale: share of the effort limits that may be used.
+        duration: s, instead of the shortest; refused if that would break a limit.
+        samples: number of configurations along the move at which the effort is checked.
+
+    Returns:
+        A trajectory of two points (at 0 and T) with zero velocities and accelerations, which every quintic
+        interpolation, joint_trajectory_controller's included, turns into this move.
+
+    Raises:
+        ArgumentError: arguments out of range, of the wrong length, not finite, or beyond the position limits.
+        TrajectoryError: the arm cannot hold itself somewhere along the move, or ``duration`` is too short.
+    """
+    check_controllable(model)
+    q0, q1 = (vector(q, model.nq, name, joints=model.joint_names) for q, name in ((q0, "q0"), (q1, "q1")))
+    check_within_limits(model, q0, "q0")
+    check_within_limits(model, q1, "q1")
+    for name, value in (("scale", scale), ("effort_scale", effort_scale)):
+        expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a factor on the limits.")
+    way = q1 - q0
+    for i, name in enumerate(model.joint_names):
+        if model.joint(name).type is JointType.CONTINUOUS:
+            way[i] -= 2.0 * math.pi * round(way[i] / (2.0 * math.pi))
+    limit = (
+        default_deceleration(model.velocity_limit)
+        if acceleration is None
+        else per_joint(acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s².")
+    )
+    distance = np.abs(way)
+    velocity = np.where(distance > 0.0, model.velocity_limit, np.inf) * scale
+    if (velocity == 0.0).any():
+        i = int(np.argmin(velocity))
+        raise TrajectoryError(
+            f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0",
+            where="velocity limit",
+            remedy="Correct the URDF's <limit>, or lock the joint.",
+        )
+    shortest = max(
+        float((PEAK_SPEED * distance / velocity).max()),
+        math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())),
+        1e-3,
+    )
+    shortest = max(shortest, _time_for_efforts(model, q0, way, effort_scale, shortest, samples))
+    if duration is not None:
+        if not math.isfinite(duration) or duration < shortest * (1.0 - 1e-9):
+            raise TrajectoryError(
+                f"{duration!r} s is too short, the limits need {shortest:.4g} s",
+                where="duration",
+                got=duration,
+                remedy="Allow more time, or raise scale.",
+            )
+        shortest = float(duration)
+    rest, end = [0.0] * model.nv, math.ceil(shortest * NANOSECONDS)
+    points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
+    return Trajectory.from_points(model.joint_names, points)
+
+
+def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
+    """The polynomial of degree five from 0 to 1, at rest at both ends, and its two derivatives, at ``x`` from 0 to 1."""
+    return (
+        x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
+        30.0 * x * x * (1.0 - x) ** 2,
+        60.0 * x * (1.0 - x) * (1.0 - 2.0 * x),
+    )
+
+
+def _time_for_efforts(
+    model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int
+) -> float:
+    """Shortest T with |static + friction + dynamic/T²| ≤ limit at all samples; friction is taken at ``start`` and T
+    raised until it fits with its own."""
+    limit = model.effort_limit * effort_scale
+    if not np.isfinite(limit).any() or not way.any():
+        return 0.0
+    x = np.linspace(0.0, 1.0, samples)[:, None]
+    share, rate, change = rest_to_rest(x)
+    q, v, a = q0 + way * share, way * rate, way * change
+    zero = np.zeros_like(q)
+    static = inverse_dynamics(model, q, zero, zero)
+    dynamic = inverse_dynamics(model, q, v, a) - static
+    steady = static + model.friction * np.sign(v)
+    worst = np.abs(steady) - limit
+    if (worst > 0.0).any():
+        k, i = (int(j) for j in np.unravel_index(int(np.argmax(worst)), worst.shape))
+        raise TrajectoryError(
+            f"joint {model.joint_names[i]!r} needs {abs(steady[k, i]):.4g} to hold against gravity and friction at "
+            f"{100.0 * float(x[k, 0]):.0f} % of the way, {limit[i]:.4g} is allowed",
+            where="effort limit",
+            remedy="Choose another way, a lighter load, or raise effort_scale.",
+        )
+    T = start
+    for _ in range(40):  # viscous friction goes with 1/T and makes T an implicit function; it only grows here
+        viscous = model.damping * v / T
+        room = np.where(dynamic > 0.0, limit - steady - viscous, limit + steady + viscous)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(dynamic != 0.0, np.abs(dynamic) / np.maximum(room, 1e-3 * limit), 0.0)
+        grown = math.sqrt(float(np.nan_to_num(needed).max()))
+        over = bool((np.abs(steady + viscous + dynamic / (T * T)) > limit * (1.0 + 1e-9)).any())
+        if not over:
+            return T
+        T = max(grown, T * 1.02)
+    return T
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A smooth motion through waypoints.
-
-    Attributes:
-        joint_names: the joints.
-        times: (k,) s, when the waypoints are passed; the first is 0, where the robot stands.
-        waypoints: (k, n) configurations; at rest at both ends, passed at speed in between.
-    """
+    """A smooth motion through waypoints (k, n) at times (k,), s; at rest at both ends, passed at speed in between."""
 
     joint_names: tuple[str, ...]
     times: Array
@@ -67,22 +192,12 @@ class Motion:
 
 
 def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7) -> Motion:
-    """Waypoints at random well inside the limits, joined by a quintic spline that ends where it began.
+    """Waypoints at random well inside the limits, joined by a quintic spline that begins at ``start`` and ends there.
 
     Between two waypoints the spline is one polynomial of degree five, which is what a controller makes of position,
     velocity and acceleration at both.  A joint that starts at a position limit ends inside it, where a controller that
     slows down before limits can arrive.  Joints that are too weak to move stand (:func:`standing_joints`), slow ones make
-    smaller movements.
-
-    Args:
-        model: a fixed-base robot.
-        start: (n,) where the robot stands; must be within its limits.
-        waypoints: how many to visit.
-        duration: s; 0: the shortest that the velocity and effort limits allow, at least 1 s a waypoint.
-        seed: number that the waypoints are drawn from.
-
-    Raises:
-        ArgumentError: the robot cannot hold itself against gravity with the efforts it has, or the duration is absurd.
+    smaller movements.  ``duration``: s; 0: the shortest that the velocity and effort limits allow, at least 1 s a waypoint.
     """
     base, away = _tour(model, start, waypoints, np.random.default_rng(seed))
     if duration > 0.0:
@@ -102,16 +217,8 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
 
 
 def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> Motion:
-    """A motion through configurations, at rest at both ends.
-
-    Args:
-        model: a robot on a fixed base.
-        visits: (k, n) configurations, k ≥ 2.
-        times: (k,) s, when; as fast as half of the velocity and effort limits allow, in equal steps, if not given.
-
-    Raises:
-        ArgumentError: fewer than two configurations; a joint that nothing moves has to move; no such motion keeps to the limits.
-    """
+    """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in equal steps as fast as half of the
+    velocity and effort limits allow."""
     if len(visits) < 2:
         raise ArgumentError(
             f"{len(visits)} configurations make no motion",
@@ -140,18 +247,8 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
 
 
 def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose") -> Array:
-    """The configuration nearest to ``start`` that was found to put a link at a pose, within the limits.
-
-    Args:
-        model, start: as for :func:`plan_motion`.
-        link: its name.
-        pose: of its frame in the world.
-        where: what errors call the pose.
-
-    Raises:
-        ArgumentError: it cannot get there.
-        UnknownNameError: there is no such link.
-    """
+    """The configuration nearest to ``start`` that was found to put a link at a pose in the world, within the limits; errors call the
+    pose ``where``."""
     solution = inverse_kinematics(model, link, pose, start=start)
     if solution.reached:
         return solution.q
@@ -166,11 +263,7 @@ def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, 
 
 
 def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
-    """Refuse a configuration outside the position limits.
-
-    Raises:
-        ArgumentError: naming ``where`` it was given, and the joint.
-    """
+    """Refuse a configuration outside the position limits, given as ``where``."""
     outside = (q < model.lower - SLACK) | (q > model.upper + SLACK)
     if outside.any():
         i = int(np.argmax(outside))
@@ -316,25 +409,23 @@ def _share(need: Array, limit: Array) -> Array:
         return np.where(need <= 0.0, 0.0, need / limit)
 
 
-def _burden(model: RobotModel, q: Array) -> Array:
-    """(k,) largest share of an effort limit that gravity and friction take in configurations (k, n)."""
+def _holding(model: RobotModel, q: Array) -> Array:
+    """(…, n) shares of the effort limits that gravity and friction take in configurations (…, n)."""
     friction = np.where(_cannot_move(model), -1.0, 1.0) * model.friction  # a joint that stands is held by it
-    return np.asarray(_share(np.abs(_gravity(model, q)) + friction, model.effort_limit).max(axis=1, initial=0.0))
+    return _share(np.abs(_gravity(model, q)) + friction, model.effort_limit)
+
+
+def _burden(model: RobotModel, q: Array) -> Array:
+    """(k,) the largest of these shares."""
+    return np.asarray(_holding(model, q).max(axis=1, initial=0.0))
 
 
 def _most_burdened(model: RobotModel, q: Array) -> tuple[int, str]:
-    """The joint whose limit gravity and friction take most of, and what they take, in words."""
-    gravity = np.abs(_gravity(model, q))
-    friction = np.where(_cannot_move(model), -1.0, 1.0) * model.friction
-    i = int(np.argmax(_share(gravity + friction, model.effort_limit)))
-    also = f" and {model.friction[i]:.3g} against friction" if friction[i] > 0.0 else ""
-    return i, f"{gravity[i]:.3g} against gravity{also}"
-
-
-def _usual_reach(model: RobotModel) -> Array:
-    """(n,) rad or m that a joint without nearer limits goes from where it is."""
-    prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
-    return np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD)
+    """The joint whose share is largest, and what gravity and friction take of it, in words."""
+    i = int(np.argmax(_holding(model, q)))
+    moves = model.friction[i] > 0.0 and not _cannot_move(model)[i]
+    also = f" and {model.friction[i]:.3g} against friction" if moves else ""
+    return i, f"{np.abs(_gravity(model, q))[i]:.3g} against gravity{also}"
 
 
 def _inner(model: RobotModel) -> tuple[Array, Array]:
@@ -349,7 +440,8 @@ def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array,
     inner = _inner(model)
     end = np.clip(start, *inner)
     bounded = np.isfinite(model.upper - model.lower)
-    spread = _usual_reach(model) * np.where(bounded, reach, min(reach, 2.0))
+    prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
+    spread = np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD) * np.where(bounded, reach, min(reach, 2.0))
     return np.maximum(inner[0], end - spread), np.minimum(inner[1], end + spread)
 
 

@@ -31,8 +31,8 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
     """Inverse of a symmetric positive semi-definite matrix, bounded by half the inverse of a small eigenvalue.
 
     Eigenvalues s above ``threshold`` times the largest are inverted exactly; below, 1/s becomes s/(s² + λ²), with λ²
-    growing from nothing to (threshold·s_max)² as s falls to zero, so that the result is continuous and directions
-    that cannot be moved get nothing.
+    growing to (threshold·s_max)² as s falls to zero: the result is continuous, and directions that cannot be moved get
+    nothing.
 
     Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13 (1997).
     """
@@ -50,13 +50,8 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
 def explain(
     J: Array, effort: Array, *, force_only: bool = False, length: float = LENGTH, threshold: float = THRESHOLD
 ) -> Array:
-    """(6,) f in world axes that solves Jᵀ f = ``effort`` by damped least squares.
-
-    Args:
-        J: (6, n) Jacobian [angular; linear] in world axes.
-        effort: (n,).
-        force_only, length, threshold: as for :func:`contact_wrench`.
-    """
+    """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,) by damped least squares; the rest as for
+    :func:`contact_wrench`."""
     scale = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
     rows = slice(3, 6) if force_only else slice(0, 6)
     A = J[rows] * scale[rows, None]

@@ -19,11 +19,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def check_controllable(model: RobotModel) -> RobotModel:
-    """The model, if every joint has one coordinate.
-
-    Raises:
-        ArgumentError: it has no moving joint, or a floating or planar one.
-    """
+    """The model, if every joint has one coordinate; ArgumentError: it has no moving joint, or a floating or planar one."""
     for name in model.joint_names:
         kind = model.joint(name).type
         if kind.nv != 1:
@@ -41,11 +37,8 @@ def check_controllable(model: RobotModel) -> RobotModel:
 
 
 def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple[str, ...]:
-    """Those of ``names`` that match one of the shell-style patterns, in the order of ``names``.
-
-    Raises:
-        UnknownNameError: a pattern that matches nothing.
-    """
+    """Those of ``names`` that match one of the shell-style patterns, in their order; UnknownNameError: a pattern that
+    matches nothing."""
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
             raise UnknownNameError("joint or pattern", pattern, names, where=where)
@@ -69,11 +62,7 @@ class LinkKernels:
 
 
 class _WrenchKernel:
-    """Wrenches about joints' origins.
-
-    Attributes:
-        wrenches: (rows, 6) [moment; force] of the last call.
-    """
+    """Wrenches about joints' origins; ``wrenches``: (rows, 6) [moment; force] of the last call."""
 
     def __init__(self, model: RobotModel, name: str, rows: int, **options: Any) -> None:
         self.wrenches = np.zeros((rows, 6))

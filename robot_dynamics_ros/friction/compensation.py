@@ -135,11 +135,8 @@ def _uncoupled(n: int) -> Array:
 
 
 def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
-    """(5, n) coupling of joints, or ``None`` if no joint has any.
-
-    Raises:
-        ArgumentError: another number of joints, not finite, or negative friction.
-    """
+    """(5, n) coupling of joints, or ``None`` if no joint has any; ArgumentError: another number of joints, not finite,
+    or negative friction."""
     out = _uncoupled(n)
     expect(len(joints) in (0, n), f"numbers of {n} joints", joints, "friction coupling", "Give one mapping a joint.")
     for j, numbers in enumerate(joints):

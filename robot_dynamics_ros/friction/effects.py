@@ -107,16 +107,8 @@ def _across(model: RobotModel) -> Array:
 
 
 def presliding(q: Array, way: Array, start: Array) -> Array:
-    """State of presliding friction along a motion.
-
-    Args:
-        q: (n,) positions in order of time.
-        way: (k,) x₀ for each of k states, rad or m.
-        start: (k,) states at the first position.
-
-    Returns:
-        (n, k).
-    """
+    """(n, k) states of presliding friction along positions (n,) in order of time, over ways (k,) x₀, rad or m, from
+    states ``start`` (k,) on."""
     n, k = len(q), len(way)
     out = np.empty((n, k))
     step = np.sign(np.diff(q))
@@ -136,14 +128,8 @@ def presliding(q: Array, way: Array, start: Array) -> Array:
 
 
 def direction(effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()) -> Array:
-    """(n, nv) directions of friction between −1 and 1.
-
-    Args:
-        effects: one for each joint.
-        q, v: (n, nv) a motion, or states in any order if there are no ``parts``.
-        parts: stretches of ``q`` in order of time; without them presliding is not followed, and all is a function of
-            speed.
-    """
+    """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any order if there are no
+    ``parts``: stretches in order of time, along which presliding is followed.  Elsewhere all is a function of speed."""
     width = np.array([e.smoothing for e in effects])
     out = np.tanh(np.asarray(v) / width)
     for j, e in enumerate(effects):

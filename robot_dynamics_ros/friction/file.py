@@ -41,24 +41,16 @@ def _parameters() -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class FrictionFile:
-    """Friction of a robot's joints as a file has it.
-
-    Attributes:
-        joints: name → numbers, and ``"effects"`` → parameter → number.
-        source: for messages.
-    """
+    """Friction of a robot's joints as a file has it: name → numbers, and ``"effects"`` → parameter → number; ``source``
+    for messages."""
 
     joints: Mapping[str, Mapping[str, Any]]
     source: str = "friction file"
 
     @classmethod
     def read(cls, path: str | Path, model: RobotModel) -> FrictionFile:
-        """Read a file.
-
-        Raises:
-            ArgumentError: unreadable, not of this form, or a number that is not finite or has an impossible sign.
-            UnknownNameError: a joint that the robot does not have, or an unknown entry.
-        """
+        """Read a file; ArgumentError: unreadable, not of this form, or a number that is not finite or has an impossible
+        sign; UnknownNameError: a joint that the robot does not have, or an unknown entry."""
         try:
             document = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
             joints = document["joints"]
@@ -105,15 +97,11 @@ class FrictionFile:
         return np.array(values)
 
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
-        """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and the offset.
+        """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and
+        the offset.
 
-        A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out.
-
-        Args:
-            who: its words before those effects.
-
-        Raises:
-            ArgumentError: a breakaway below the Coulomb friction.
+        A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out, after the words
+        ``who``.  ArgumentError: a breakaway below the Coulomb friction.
         """
         compensated = ("rise", "rotor", *COUPLING[3:])
         out: dict[str, list[str]] = {}
@@ -149,12 +137,8 @@ class FrictionFile:
         )
 
     def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
-        """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion, N m or N.
-
-        Args:
-            q, v, a: (n, nv).
-            parts: stretches in order of time, along which presliding is followed.
-        """
+        """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n, nv), N m or N;
+        ``parts``: stretches in order of time, along which presliding is followed."""
         friction, out = self._of_speeds(model), np.zeros(v.shape)
         effect_of, forms, values, couplings = _parameters(), [], [], self._coupling(model)
         for j, name in enumerate(model.joint_names):

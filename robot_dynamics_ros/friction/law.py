@@ -67,12 +67,8 @@ def motor_speed(own: S, before: S, after: S, share_before: Scalar, share_after: 
 
 
 def coupled_friction(v: S, before: S, after: S, f: Vector) -> S:
-    """D u + C tanh(u/w), N m or N: what a joint feels of a motor of speed u that turns with its neighbours, too.
-
-    Args:
-        v, before, after: velocities of the joint, of the one before it and of the one after it.
-        f: parameters of friction; those of :data:`COUPLING` follow the ones of :func:`joint_friction`.
-    """
+    """D u + C tanh(u/w), N m or N: what a joint of speed v feels of a motor of speed u that turns with the joints
+    ``before`` and ``after``, too; the parameters :data:`COUPLING` follow those of :func:`joint_friction`."""
     n = OFFSET + 1
     u = motor_speed(v, before, after, f[n], f[n + 1])
     return f[n + 4] * u + f[n + 3] * tanh(u / f[n + 2])
@@ -88,11 +84,9 @@ def secant_slope(v: S, viscous: Scalar, coulomb: Scalar, width: Scalar) -> S:
 
 @dataclass(frozen=True)
 class JointMotion:
-    """States (...) of one joint.
+    """States (...) of one joint: position, velocity, acceleration; direction of friction, between −1 and 1.
 
     Attributes:
-        q, v, a: position, velocity, acceleration.
-        d: direction of friction, between −1 and 1.
         load: (..., 3) effort without friction and the moments across the axis, N m or N.
         beside: (..., 2, 2) velocity and acceleration of the joint before and of the one after, zero where there is none.
     """

@@ -54,7 +54,7 @@ def test_computed_torque_integral_removes_a_constant_disturbance():
     """With Ki the error under a constant effort goes to zero: e‴ + Kd e″ + Kp e′ + Ki e = 0 for a constant load."""
     model = rd.load_robot("two_link")
     law = rd.ComputedTorque(kp=100.0, kd=20.0, ki=300.0)
-    work, tau = rd.control.workspace.Workspace(model), np.empty(2)
+    work, tau = rd.control.laws.base.Workspace(model), np.empty(2)
     q, v, z, dt = np.zeros(2), np.zeros(2), np.zeros(2), 1e-3
     push = np.array([3.0, -1.0])
     for _ in range(6000):

@@ -96,10 +96,11 @@ def is_elsewhere(p: CycleMemory) -> bool:
 
 
 def has_jumped(p: CycleMemory, dt: float) -> bool:
-    """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is the worst joint.
+    """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is the worst joint,
+    ``adrift``: it moves.
 
-    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints are no jump.  A speed far
-    above the limit, of which neither the way nor the state before shows a quarter, is another unit.  ``adrift``: it moves.
+    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints are no jump.  A
+    speed far above the limit, of which neither the way nor the state before shows a quarter, is another unit.
     """
     worst, fastest = 0.0, 0.0
     for i in range(p.nv):

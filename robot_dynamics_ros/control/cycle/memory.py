@@ -286,11 +286,8 @@ def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
 
 
 def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[CycleMemory], bool]:
-    """The memory for a robot, and whether compiled code can work on it.
-
-    Args:
-        estimates: if not, functions that no command needs are given later, by ``load_robot``.
-    """
+    """The memory for a robot, and whether compiled code can work on it; without ``estimates``, functions that no
+    command needs are given later, by ``load_robot``."""
     functions = robot_functions(model, estimates=estimates)
     later = dict.fromkeys(_FUNCTIONS, functions["inverse_dynamics"])  # which needs as much room
     functions = later | functions

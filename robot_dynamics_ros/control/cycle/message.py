@@ -26,12 +26,8 @@ HEAD = 3
 
 
 def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> int:
-    """Read stamp, position, velocity and effort of the joints; LAYOUT or ABSURD if that cannot be.
-
-    Args:
-        message: serialized ``sensor_msgs/JointState`` of ``size`` bytes.
-        table: see :class:`StateLayout`.
-    """
+    """Read position, velocity, effort and stamp out of a serialized ``sensor_msgs/JointState`` of ``size`` bytes;
+    LAYOUT or ABSURD if that cannot be."""
     if size < table[2]:
         return LAYOUT
     compared = HEAD + 3 * p.nv
@@ -79,12 +75,9 @@ def write_command(p: CycleMemory, answer: Packed) -> None:
 
 
 class StateLayout:
-    """Where a message has what.
-
-    Args:
-        example: a message.
-        fixed: of each of its bytes: whether it is the same in all messages that are read with this.
-        places: (2, n) or (3, n) the words at which positions, velocities and efforts begin, in model order.
+    """Where a message has what: of each byte of an ``example``, whether it is ``fixed``, the same in all messages that
+    are read with this; and the ``places``, (2, n) or (3, n), the words at which positions, velocities and efforts
+    begin, in model order.
 
     Attributes:
         table: integers for :func:`read_state`: number of words to compare; whether there are efforts; bytes of the shortest
@@ -121,14 +114,9 @@ def reading(
 
 
 class AnswerLayout:
-    """A serialized message that each command is written into.
-
-    Args:
-        buffer: its bytes; they stay where they are.
-        first: the word at which the commands begin.
-        joints: which joint's command each of them is.
-        stamped: whether words 1 and 2 are the stamp of the state that it answers.
-    """
+    """A serialized message that each command is written into: its bytes, which stay where they are, the ``first`` word
+    of the commands, which joint's command each of them is, and whether words 1 and 2 are the stamp of the state that
+    it answers."""
 
     __slots__ = ("buffer", "first", "joints", "stamped")
 

@@ -14,13 +14,8 @@ from robot_dynamics_ros.dynamics.engine.routines import Matrix
 def take_piece(
     p: CycleMemory, polynomials: Matrix, due: int, mode: int, with_effort: int, goal_open: int, goal_end: int
 ) -> None:
-    """Follow these polynomials from ``time`` until ``due``, and watch over the goal if one is open.
-
-    Args:
-        polynomials: (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of effort.
-        mode: number of the mode in which the reference is.
-        with_effort: 1 if it has efforts.
-    """
+    """Follow these polynomials, (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of effort, from ``time``
+    until ``due``, in this mode; and watch over the goal if one is open."""
     p.knot[0], p.due[0] = p.time[0], due
     p.goal_open[0], p.goal_end[0] = goal_open, goal_end
     p.adds_feedforward[0] = with_effort * p.takes_efforts[0]

@@ -43,14 +43,11 @@ class CycleRunner:
     """Everything that a cycle depends on, and what its verdicts need beside the memory.
 
     Attributes:
-        model: the robot, payload excluded.
-        options: settings that do not change.
-        work: memory, state and functions of the robot, payload included.
         base: functions of the robot without payload.
         law, guards, motion: in force.
         external_wrenches: link → (6,) [moment; force]: the known wrenches that are still in force.
         counts: cause → number of times since the controller was made.
-        memory: what the cycle works on; ``p``: the same as routines see it.
+        memory: what the cycle works on; ``p``: the same as routines see it; ``work``: the same with functions of the robot.
         read: reads a serialized joint state into ``memory``.
         compiled: whether the cycle runs compiled, and not as it is written.
         mode: a :class:`Mode`.

@@ -13,11 +13,8 @@ COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(4)
 
 
 def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> None:
-    """``wrenches``, and ``wrench_acceleration`` from where ``wrench_source`` says.
-
-    Args:
-        measured: (nv) efforts of the motors until this state; anything if they are not measured.
-    """
+    """``wrenches``, and ``wrench_acceleration`` from where ``wrench_source`` says; ``measured``: (nv) efforts of the
+    motors until this state, anything if they are not measured."""
     if p.want_wrenches[0] == 0:
         p.differentiates[0] = 0
         return

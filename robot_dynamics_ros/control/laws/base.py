@@ -101,11 +101,8 @@ FRICTION_AT = ("measured", "reference")
 def gain(
     default: Gain = dataclasses.MISSING, *, size: int | None = None, optional: bool = False, parameter: str = ""
 ) -> Gain:
-    """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them).
-
-    Args:
-        parameter: "p", "i" or "d": the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``.
-    """
+    """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them); ``parameter``:
+    "p", "i" or "d", the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``."""
     metadata = {"gain": True, "size": size, "optional": optional, "parameter": parameter}
     return field(default=default, metadata=metadata)
 

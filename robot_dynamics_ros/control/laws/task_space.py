@@ -97,14 +97,10 @@ class CartesianImpedance(Law):
 def task_inertia(J: Array, Y: Array, length: float = 0.3, threshold: float = 1e-3) -> Array:
     """(6, 6) inertia that a link shows in the task space, Λ = (J M⁻¹ Jᵀ)⁻¹, without the directions it cannot move in.
 
-    Whether it can move is judged by the kinematics alone (a light wrist is no singularity): directions whose
-    eigenvalue of the weighted J Jᵀ is below ``threshold`` times the largest fade out of Λ smoothly, and are gone from
-    it where the eigenvalue is zero.  Elsewhere the inverse is exact.
-
-    Args:
-        J: (6, n) Jacobian.
-        Y: (n, 6) M⁻¹ Jᵀ.
-        length: m, weighs translations against rotations.
+    Whether it can move is judged by the kinematics alone (a light wrist is no singularity): directions whose eigenvalue
+    of the weighted J Jᵀ is below ``threshold`` times the largest fade out of Λ smoothly, and are gone from it where the
+    eigenvalue is zero.  Elsewhere the inverse is exact.  ``Y``: (n, 6) M⁻¹ Jᵀ; ``length``, m, weighs translations
+    against rotations.
     """
     weight = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
     scaled = weight[:, None] * J

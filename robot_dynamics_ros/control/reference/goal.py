@@ -48,12 +48,7 @@ class TrajectoryRejected(TrajectoryError):
 
 
 class Reason(enum.IntEnum):
-    """Why a goal ended, or was refused.
-
-    Attributes:
-        code: what an action's result says.
-        words: the same for people.
-    """
+    """Why a goal ended, or was refused: ``code`` for an action's result, ``words`` for people."""
 
     code: ResultCode
     words: str

@@ -34,15 +34,8 @@ FAR_OFF = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTable:
-    """Properties of the joints that trajectories need.
-
-    Attributes:
-        names: the n joints, in the order of the model.
-        commanded: (n,) which of them may be commanded.
-        continuous: (n,) which of them are continuous joints, whose angles repeat after 2π.
-        lower, upper: (n,) position limits.
-        fastest: (n,) velocity limits, or ``None``.
-    """
+    """Properties of the n joints that trajectories need, in the order of the model: which may be commanded, which are
+    continuous, (n,) position limits, and velocity limits or ``None``."""
 
     names: tuple[str, ...]
     commanded: np.ndarray
@@ -61,11 +54,8 @@ class JointTable:
         )
 
     def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
-        """(n,) the place of each joint among those named, −1 where it is not.
-
-        Raises:
-            TrajectoryRejected: a joint that is unknown or not commanded; some missing and ``allow_partial`` false.
-        """
+        """(n,) the place of each joint among those named, −1 where it is not; TrajectoryRejected: a joint that is
+        unknown or not commanded, or some missing without ``allow_partial``."""
         column_of = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
         for i, name in enumerate(joint_names):
             if name not in column_of:
@@ -95,11 +85,8 @@ class Motion:
     """A trajectory as routines take it.
 
     Attributes:
-        stamp: see :class:`Trajectory`.
         columns: see :meth:`JointTable.columns`.
-        times, degree: (m,) int64.
         fields: (4 × m × k,) positions, velocities, accelerations, efforts, row after row.
-        with_effort: whether efforts were given.
         segments: ((m − 1) × k × 8,) see :func:`~robot_dynamics_ros.control.reference.tracks.make_segments`.
         handed: ``times`` and ``segments`` as routines take them, once it is followed.
     """
@@ -127,15 +114,7 @@ _FIELDS = ("", "positions", "velocities", "accelerations", "effort", "time_from_
 class ReferenceGenerator:
     """Motion that the joints follow; how is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
 
-    Args:
-        table: the joints.
-        options: of the controller.
-        deceleration: (n,) of a stop.
-        changed: called when the joints follow something else, or a goal has ended.
-        compiled: whether the routines run compiled.
-
-    Attributes:
-        memory: what the routines work on.
+    ``changed`` is called when the joints follow something else, or a goal has ended; ``deceleration``: (n,) of a stop.
     """
 
     def __init__(
@@ -237,13 +216,10 @@ class ReferenceGenerator:
         self._take_events(text)
 
     def prepare(self, trajectory: Trajectory, t: int) -> Motion:
-        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so that any
-        thread may call it.
-
-        Raises:
-            TrajectoryRejected: joints do not match; its last point moves although it may not; numbers that cannot be meant, a point
-                outside the position limits, a way that no joint covers in the time given for it.
-        """
+        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so
+        that any thread may call it.  TrajectoryRejected: joints do not match; its last point moves although it may
+        not; numbers that cannot be meant, a point outside the position limits, a way that no joint covers in the
+        time given for it."""
         memory = self._new_memory()
         motion = self._checked(trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end)
         motion.segments = np.zeros(2 * len(motion.fields))
@@ -298,11 +274,8 @@ class ReferenceGenerator:
         )
 
     def adopt(self, motion: Motion, t: int, tolerances: Tolerances) -> Goal:
-        """Follow what was prepared.
-
-        Raises:
-            TrajectoryRejected: all points are in the past, the first one is too far from the reference, or too many wait.
-        """
+        """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one is too far from the
+        reference, or too many wait."""
         self.begin(t)
         p = self.memory.python
         slot = self._run("free_slot")
@@ -333,11 +306,8 @@ class ReferenceGenerator:
         return goal
 
     def stream(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one set-point; open goals are preempted.
-
-        Raises:
-            TrajectoryRejected: as :meth:`prepare` and :meth:`adopt`; nothing is changed then.
-        """
+        """Follow one set-point; open goals are preempted.  TrajectoryRejected, and nothing is changed: as
+        :meth:`prepare` and :meth:`adopt`."""
         trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
         motion = self._checked(trajectory, self.memory, t)
         self.begin(t)

@@ -162,10 +162,7 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
 
 def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vector) -> int:
     """``now`` of joint ``i`` at ``t``; returns when that polynomial is over, or a trajectory that waits begins.
-
-    Args:
-        times, segments: of the trajectory in its slot; anything if it has none.
-    """
+    ``times``, ``segments``: of the trajectory in its slot; anything if it has none."""
     last = 4 * i + p.count[i] - 1
     end = p.start[p.queue[0]] if p.waiting[0] > 0 else NEVER
     slot = p.slot[i]
@@ -314,10 +311,7 @@ def end_goals(
 ) -> None:
     """End goals as a cycle has put down: the active one with status and reason ``ended``, then all with ``stopped``.
 
-    Where all end, the arm brakes from (``q``, ``v``) at ``t``.
-
-    Args:
-        joint, field, value: of the tolerance that is violated, or the joint that shows no motion; see ``bad_…``.
+    Where all end, the arm brakes from (``q``, ``v``) at ``t``.  ``joint``, ``field``, ``value``: see ``bad_…``.
     """
     if ended[0] != 0 or stopped[0] != 0:
         p.bad_joint[0], p.bad_field[0] = joint[0], field[0]
@@ -351,13 +345,9 @@ def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float
 def check_points(p: TracksMemory, slot: int, begin: int, start: int, times: Integers, fields: Vector) -> int:
     """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a time that is too short.
 
-    Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of points
-    that are over at ``start`` are not looked at.
-
-    Args:
-        slot: has points, width and columns.
-        begin: ns, what the times (points,) count from.
-        fields: (4, points, width) positions, velocities, accelerations, efforts, one row after the other.
+    Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of
+    points that are over at ``start`` are not looked at.  ``begin``: ns, what the times (points,) count from;
+    ``fields``: (4, points, width).
     """
     k, last = p.width[slot], p.points[slot] - 1
     size = k * (last + 1)
@@ -539,11 +529,8 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
 
 
 def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> int:
-    """Follow the set-point in slot 0, due ``after`` ns, go on with its velocity, and stop if no other comes in time.
-
-    Returns:
-        0, or the reason not to; ``now`` is at ``t``.
-    """
+    """Follow the set-point in slot 0, due ``after`` ns, go on with its velocity, and stop if no other comes in time; 0,
+    or the reason not to. ``now`` is at ``t``."""
     if not near_enough(p, SET_POINT, 0, after, fields):
         return Reason.STEP
     close_goals(p, PREEMPTED, Reason.STREAMED)

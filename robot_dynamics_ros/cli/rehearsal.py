@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.planning import Motion
 from robot_dynamics_ros.control.robustness import Robustness

@@ -3,8 +3,8 @@
 from robot_dynamics_ros.control import laws
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad, contact_wrench
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
+from robot_dynamics_ros.control.cycle.limits import Guards, GuardSettings
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
-from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import *  # noqa: F403
 from robot_dynamics_ros.control.linearization import LinearModel, discretize, linearize, lqr

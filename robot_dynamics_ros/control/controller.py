@@ -14,11 +14,11 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.law_code import LawCode
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import Mode, bound
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
-from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms

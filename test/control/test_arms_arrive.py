@@ -12,7 +12,7 @@ from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import ControllerOptions, Friction, JointController, MomentumObserver, Robustness
-from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.model.arm_profile import arm_names, load_arm_profile

@@ -9,7 +9,7 @@ from support.cycle_steps import limited, put
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle.arrival import arrive
 from robot_dynamics_ros.control.cycle.law import blend, integrate, take_integral_gain
-from robot_dynamics_ros.control.cycle.limits import LIMITS, allowed_speed, limit, motion_bound
+from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, allowed_speed, limit, motion_bound
 from robot_dynamics_ros.control.cycle.memory import HOLD, SAFE
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,
@@ -22,7 +22,6 @@ from robot_dynamics_ros.control.cycle.verdicts import (
     RESUMED,
     STILL,
 )
-from robot_dynamics_ros.control.guards import Guards
 
 
 @pytest.fixture(scope="module")

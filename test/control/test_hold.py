@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.references import stop_from
 
-from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.reference.tracks import NEVER
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.references import splice, standing
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.reference.reference import JointTable
 
 SIX = rd.load_robot("six_axis")

@@ -15,7 +15,7 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
-from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.laws import FeedforwardPD, GravityCompensation
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances

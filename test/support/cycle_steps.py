@@ -1,7 +1,7 @@
 """Steps of the control cycle, run as they are written, on the memory of one robot."""
 
+from robot_dynamics_ros.control.cycle.limits import Guards
 from robot_dynamics_ros.control.cycle.memory import cycle_memory
-from robot_dynamics_ros.control.guards import Guards
 
 
 def limited(model, settings=None, idle=None):

@@ -1,4 +1,4 @@
-"""The control cycle: the sequence of its steps.
+"""The control cycle: the sequence of its steps, and the reactions to their verdicts and to what happens between two cycles.
 
 | step | file | what it may say besides "done" |
 |---|---|---|
@@ -11,23 +11,54 @@
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
 
-A verdict ends the call.  What follows from it is done at once (:mod:`~robot_dynamics_ros.control.cycle.reactions`); the caller
-does what needs more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or as they are written (:mod:`~robot_dynamics_ros.control.cycle.execution`).
+A verdict ends the call.  What follows from it is done at once: mode, safe command, where the cycle goes on.  The caller does what
+needs more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or as they are written.
+
+Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
+``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all
+of them with those in ``stopped``, where the arm brakes from ``q`` and ``v`` at the time ``last``.
+
+| verdict | what follows |
+|---|---|
+| the state is dropped | nothing: the command of before stays |
+| another start | hold where the arm is; where a fault stands, the safe command |
+| a tolerance is violated | the goal ends, the arm stops |
+| a goal is reached | it ends |
+| a joint shows no motion | all goals end; the joint gets no effort until it moves |
+| a fault | the safe command, until the controller is activated again |
+| anything else | the caller has to do something: load the reference, forget wrenches, call the law |
 """
 
 from __future__ import annotations
 
-from robot_dynamics_ros.control.cycle.arrival import arrive, take_state
+from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
-from robot_dynamics_ros.control.cycle.law import add_efforts, blend, effort_is_finite, evaluate_law, integrate
-from robot_dynamics_ros.control.cycle.limits import limit
-from robot_dynamics_ros.control.cycle.memory import CycleMemory
+from robot_dynamics_ros.control.cycle.law import (
+    add_efforts,
+    blend,
+    effort_is_finite,
+    evaluate_law,
+    integrate,
+    take_integral_gain,
+)
+from robot_dynamics_ros.control.cycle.limits import find_safe_command, limit
+from robot_dynamics_ros.control.cycle.memory import FREE, HOLD, INACTIVE, NANOSECONDS, SAFE, CycleMemory
 from robot_dynamics_ros.control.cycle.message import write_command
-from robot_dynamics_ros.control.cycle.reactions import react
-from robot_dynamics_ros.control.cycle.reference import follow_reference
+from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
 from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, DROPPED, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED
+from robot_dynamics_ros.control.reference.goal import Reason
+from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
+from robot_dynamics_ros.dynamics.engine.routines import Vector
+
+AT_ONCE = -(2**62)
+"""ns; a piece of the path that was due then is read anew in the next cycle."""
+FAST = 0.3
+"""Share of its velocity limit up to which a joint may get faster after a fault."""
+FASTER = 0.1
+"""Share of it by which a joint that was as fast already may get faster."""
 
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
@@ -94,3 +125,170 @@ def finish(p: CycleMemory) -> None:
         for i in range(p.nv):
             if p.let_go[i] > 0.0:
                 p.command[i], p.effort[i] = 0.0, p.held[i]
+
+
+# -- reactions ---------------------------------------------------------------------------------------------------------
+
+
+def react(p: CycleMemory, verdict: int) -> None:
+    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED."""
+    p.next[0] = FOLLOW
+    if verdict >= verdicts.FAULTS:
+        fail(p, verdict)
+    elif verdict == OWN_LAW:
+        p.next[0] = BLEND
+    elif verdict == verdicts.GOAL_REACHED:
+        p.ended[0], p.ended[1], p.due[0] = SUCCEEDED, Reason.NONE, AT_ONCE
+    elif verdict == verdicts.PATH_VIOLATED:
+        give_up(p, False)
+    elif verdict == verdicts.GOAL_LATE:
+        give_up(p, True)
+    elif verdict == verdicts.UNMOVED:
+        stop(p, ABORTED, Reason.UNMOVED)
+    elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:
+        p.next[0] = DROPPED
+    elif verdicts.FIRST <= verdict <= verdicts.RESUMED:
+        if p.fault[0] != Reason.NONE:
+            watch_fall(p)
+            send_safe(p)
+        else:
+            restart(p, Reason.STALE if verdict == verdicts.RESUMED else Reason.RESTARTED)
+
+
+def stop(p: CycleMemory, status: int, reason: int) -> None:
+    """All goals end, and the arm brakes."""
+    p.stopped[0], p.stopped[1], p.due[0] = status, reason, AT_ONCE
+
+
+def start_blend(p: CycleMemory) -> None:
+    """The next effort comes from something else than the last."""
+    p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
+
+
+def rest(p: CycleMemory) -> None:
+    """The mode of an arm that follows no motion."""
+    p.mode[0] = HOLD if p.tracks[0] == 1 else FREE
+
+
+def restart(p: CycleMemory, reason: int) -> None:
+    """Hold where the newest state is."""
+    begin_afresh(p)
+    stop(p, ABORTED, reason)
+    rest(p)
+    p.next[0] = TAKE
+
+
+def give_up(p: CycleMemory, late: bool) -> None:
+    """A tolerance of the path is violated, or, ``late``, one of the goal; ``bad_value``: error, tolerance, delay in s."""
+    field, i = p.bad_field[0], p.bad_joint[0]
+    p.bad_value[0], p.bad_value[2] = p.error[field, i], 0.0
+    p.ended[0] = ABORTED
+    if late:
+        p.bad_value[1] = p.goal_tolerance[field, i]
+        p.bad_value[2] = (p.time[0] - p.goal_end[0]) / NANOSECONDS
+        p.ended[1] = Reason.GOAL_TOLERANCE
+    else:
+        p.bad_value[1] = p.path_tolerance[field, i]
+        p.ended[1] = Reason.PATH_TOLERANCE
+    stop(p, CANCELED, Reason.NONE)
+    start_blend(p)
+
+
+def fail(p: CycleMemory, verdict: int) -> None:
+    """Stop for good."""
+    p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
+    stop(p, ABORTED, p.fault[0])
+    send_safe(p)
+
+
+def watch_fall(p: CycleMemory) -> None:
+    """Under the gravity of its position an arm gets slower: one that gets faster has another position, or another sign."""
+    for i in range(p.nv):
+        if abs(p.arrived[1, i]) > max(FAST * p.rated_speed[i], abs(p.v[i]) + FASTER * p.rated_speed[i]):
+            p.falls[0] = 1
+
+
+def send_safe(p: CycleMemory) -> None:
+    """The safe command is the one that is sent."""
+    p.mode[0], p.next[0] = SAFE, DROPPED
+    find_safe_command(p)
+    for i in range(p.nv):
+        p.command[i] = p.safe_effort[i]
+        p.effort[i] = p.safe_effort[i]
+
+
+# -- between two cycles -----------------------------------------------------------------------------------------------
+
+
+def activate(p: CycleMemory) -> None:
+    """Start, or start afresh, from the state in ``arrived``, ``time``."""
+    p.fault[0], p.started[0], p.stale[0], p.returns[0], p.falls[0] = Reason.NONE, 1, 0, 0.0, 0
+    p.last[0] = p.time[0] - 1
+    restart(p, Reason.RESTARTED)
+
+
+def deactivate(p: CycleMemory) -> None:
+    """Stop, goals too; ``safe_effort`` is what is to be sent last."""
+    if p.mode[0] != INACTIVE:
+        stop(p, ABORTED, Reason.DEACTIVATED)
+        p.mode[0] = INACTIVE
+    find_safe_command(p)
+
+
+def watch_state(p: CycleMemory, t: int) -> bool:
+    """Whether the state is stale at ``t``, ns: then the safe command is in ``command``."""
+    if p.mode[0] == INACTIVE:
+        return False
+    if p.started[0] == 1 and t - p.last[0] > p.timeout[0]:
+        p.stale[0] = 1
+    if p.stale[0] == 0:
+        return False
+    if p.mode[0] != SAFE:
+        stop(p, ABORTED, Reason.STALE)
+    send_safe(p)
+    return True
+
+
+def begin_law(p: CycleMemory, integral_gain: Vector) -> None:
+    """Another law is in the memory, or other gains."""
+    take_integral_gain(p, integral_gain)
+    choose_rejection(p)
+    p.due[0] = AT_ONCE
+
+
+def change_law(p: CycleMemory, tracked: int) -> None:
+    """Another kind of law is in force; ``tracked``: whether the one before followed the reference."""
+    for i in range(p.nv):
+        p.z[i] = 0.0
+    if p.tracks[0] != tracked and p.mode[0] != INACTIVE and p.mode[0] != SAFE:
+        stop(p, CANCELED, Reason.LAW_CHANGED)
+        rest(p)
+
+
+def choose_rejection(p: CycleMemory) -> None:
+    """Reject disturbances if that is wanted, and the law is one that inverts the dynamics."""
+    robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
+    if p.robust[0] != robust:
+        p.robust[0], p.steady[0] = robust, 0
+        for i in range(p.nv):
+            p.trust[i] = p.first_trust[0]
+
+
+def collide(p: CycleMemory) -> None:
+    """The arm has hit something, and is to stop."""
+    stop(p, ABORTED, Reason.COLLISION)
+    start_blend(p)
+
+
+BETWEEN_CYCLES = (
+    activate,
+    deactivate,
+    watch_state,
+    watch_fall,
+    change_law,
+    collide,
+    take_piece,
+    start_blend,
+    find_safe_command,
+)
+"""Those that are called from outside."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.cycle import begin_law
 from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, FrictionMemory, robot_functions
-from robot_dynamics_ros.control.cycle.reactions import begin_law
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.robustness import Robustness

@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
-from robot_dynamics_ros.control.cycle.cycle import control_cycle
+from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle, start_blend
 from robot_dynamics_ros.control.cycle.law_code import LawCode
-from robot_dynamics_ros.control.cycle.limits import LIMITS
+from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
 from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
-from robot_dynamics_ros.control.cycle.reactions import AT_ONCE, BETWEEN_CYCLES, start_blend
 from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
-from robot_dynamics_ros.control.guards import Guards, GuardSettings
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.laws.base import Workspace
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
@@ -307,7 +305,7 @@ class CycleRunner:
             self.motion.end_goals(self.memory, text)
 
     def between_cycles(self, name: str, *arguments: int, text: str = "") -> object:
-        """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.reactions`; goals that it ends do so with this text."""
+        """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.cycle`; goals that it ends do so with this text."""
         result: object = self.routines[name](self.memory, *arguments)
         self.end_goals(text)
         return result

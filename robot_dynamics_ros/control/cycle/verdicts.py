@@ -1,6 +1,6 @@
 """Verdicts that a cycle may return, and the steps at which it goes on.
 
-What follows from them is in :mod:`~robot_dynamics_ros.control.cycle.reactions`.
+What follows from them is in :mod:`~robot_dynamics_ros.control.cycle.cycle`.
 """
 
 # steps, in their order

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics_ros.control.guards import default_deceleration
+from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.tracks import SLACK
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint

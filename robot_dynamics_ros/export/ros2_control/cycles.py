@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.memory import Mode
-from robot_dynamics_ros.control.guards import GuardSettings
 from robot_dynamics_ros.control.laws import ComputedTorque, PDGravity
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.reference.goal import STATUSES, Goal, Tolerances, TrajectoryRejected

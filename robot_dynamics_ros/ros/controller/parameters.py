@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.contact import CONTACTS, ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.controller import ControllerOptions
-from robot_dynamics_ros.control.guards import GuardSettings
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.robustness import Robustness

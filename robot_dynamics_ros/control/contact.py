@@ -184,20 +184,15 @@ class FlangeLoad:
         self._estimate = ContactEstimate(model, self.link)
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
         self._friction = friction
-        n = model.nv
-        self._a, self._net = np.zeros(n), np.zeros(n)
-        self._pose, self._to = np.zeros((4, 4)), np.zeros((4, 4))
+        self._a, self._net = np.zeros((2, model.nv))
+        self._pose, self._to = np.zeros((2, 4, 4))
         self.use(Kernels(model))
-
-    def prepare(self, kernels: Kernels) -> None:
-        """Have everything compiled that :meth:`update` calls."""
-        kernels.joints((self.joint,))
-        for link in (self.link, self.frame):
-            kernels.link(link)
 
     def use(self, kernels: Kernels) -> None:
         """Go on with another model of the same robot, e.g. with a payload; the estimate stays as it is."""
-        self.prepare(kernels)
+        kernels.joints((self.joint,))  # what `update` calls is compiled now
+        for link in (self.link, self.frame):
+            kernels.link(link)
         self.observer.rebase()
         self._kernels = kernels
 
@@ -237,16 +232,13 @@ class FlangeLoad:
         load = -joint(q, v, a, contact)[0]
         if self.subtract:
             load += joint(q, v, a, {})[0]
-        self.load[:] = self._in_frame(q, load)
+        if self.frame != self.link:
+            pose, to = self._pose, self._to
+            kernels.link(self.link).pose(q, pose)
+            kernels.link(self.frame).pose(q, to)
+            R = to[:3, :3].T @ pose[:3, :3]
+            r = to[:3, :3].T @ (pose[:3, 3] - to[:3, 3])  # from the new point to the old one
+            force = R @ load[3:]
+            load = np.concatenate([R @ load[:3] + np.cross(r, force), force])
+        self.load[:] = load
         return self.load
-
-    def _in_frame(self, q: Array, load: Array) -> Array:
-        if self.frame == self.link:
-            return load
-        self._kernels.link(self.link).pose(q, self._pose)
-        self._kernels.link(self.frame).pose(q, self._to)
-        to = self._to
-        R = to[:3, :3].T @ self._pose[:3, :3]
-        r = to[:3, :3].T @ (self._pose[:3, 3] - to[:3, 3])  # from the new point to the old one
-        force = R @ load[3:]
-        return np.concatenate([R @ load[:3] + np.cross(r, force), force])

@@ -48,16 +48,10 @@ class Friction:
 
     def __post_init__(self) -> None:
         offset = np.zeros_like(self.viscous) if self.offset is None else self.offset
-        parameters = (
-            self.viscous,
-            self.coulomb,
-            self.breakaway - self.coulomb,
-            self.stribeck_speed,
-            self.smoothing,
-            offset,
-        )
-        coupling = _uncoupled(len(self.viscous)) if self.coupling is None else self.coupling
-        object.__setattr__(self, "rows", np.concatenate([np.stack(parameters), coupling]))
+        rise, coupling = self.breakaway - self.coulomb, self.coupling
+        own = np.stack([self.viscous, self.coulomb, rise, self.stribeck_speed, self.smoothing, offset])
+        rows = np.concatenate([own, _uncoupled(len(self.viscous)) if coupling is None else coupling])
+        object.__setattr__(self, "rows", rows)
 
     @classmethod
     def of(
@@ -83,7 +77,6 @@ class Friction:
                 or a speed that is not positive; a coupling of another number of joints, or with negative friction.
         """
         n = model.nv
-
         c = model.friction if coulomb is None else per_joint(coulomb, n, "friction coulomb")
         b = c if breakaway is None else per_joint(breakaway, n, "friction breakaway")
         if (b < c).any():
@@ -94,16 +87,20 @@ class Friction:
                 got=breakaway,
                 remedy="Give a breakaway friction of at least the Coulomb friction.",
             )
+        if coupling is None:
+            coupling = [dict(zip(COUPLING, x, strict=False)) for x in model.coupling.T]
+        constant = None
+        if offset is not None and np.any(offset):
+            remedy = "Give one value a joint, in model order."
+            constant = frozen_array(vector(offset, n, "friction offset", remedy=remedy), (n,))
         return cls(
             model.damping if viscous is None else per_joint(viscous, n, "friction viscous"),
             c,
             b,
             per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
             per_joint(smoothing, n, "friction smoothing", positive=True),
-            _offset(offset, n),
-            _coupling(
-                [dict(zip(COUPLING, x, strict=False)) for x in model.coupling.T] if coupling is None else coupling, n
-            ),
+            constant,
+            _coupling(coupling, n),
         )
 
     @property
@@ -145,11 +142,3 @@ def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
     good = bool(np.isfinite(out).all() and (out[2:] >= 0.0).all())
     expect(good, "finite shares, and friction of at least 0", joints, "friction coupling", "A motor's friction brakes.")
     return frozen_array(out, out.shape) if out[3:].any() else None
-
-
-def _offset(offset: Sequence[float] | None, n: int) -> Array | None:
-    """(n,) read-only, or ``None`` where there is none; errors as of :func:`vector`."""
-    if offset is None or not np.any(offset):
-        return None
-    remedy = "Give one value a joint, in model order."
-    return frozen_array(vector(offset, n, "friction offset", remedy=remedy), (n,))

@@ -53,8 +53,7 @@ class FrictionFile:
         sign; UnknownNameError: a joint that the robot does not have, or an unknown entry."""
         try:
             document = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
-            joints = document["joints"]
-            rows = {name: dict(row) for name, row in joints.items()}
+            rows = {name: dict(row) for name, row in document["joints"].items()}
         except (OSError, UnicodeDecodeError) as error:
             raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Check the path.") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -92,10 +91,6 @@ class FrictionFile:
         """Write the file."""
         Path(path).write_text(json.dumps({"joints": self.joints}, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
-    def _column(self, model: RobotModel, key: str, default: Array) -> Array:
-        values = [float(self.joints.get(n, {}).get(key, d)) for n, d in zip(model.joint_names, default, strict=True)]
-        return np.array(values)
-
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
         """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and
         the offset.
@@ -123,18 +118,15 @@ class FrictionFile:
         return [dict(zip(COUPLING, column, strict=False)) for column in model.coupling.T.tolist()]
 
     def _of_speeds(self, model: RobotModel) -> Friction:
-        nv = model.nv
-        coulomb = self._column(model, "coulomb", model.friction)
-        return Friction.of(
-            model,
-            viscous=self._column(model, "viscous", model.damping).tolist(),
-            coulomb=coulomb.tolist(),
-            breakaway=self._column(model, "breakaway", coulomb).tolist(),
-            stribeck_speed=self._column(model, "stribeck_speed", np.full(nv, 0.1)).tolist(),
-            smoothing=self._column(model, "smoothing", np.full(nv, 0.02)).tolist(),
-            offset=self._column(model, "offset", np.zeros(nv)).tolist(),
-            coupling=self._coupling(model),
-        )
+        """The part that is a function of speeds, and the offset; what the file leaves out is the model's, or usual."""
+        n, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
+        usual = {"viscous": model.damping, "coulomb": model.friction, "smoothing": [0.02] * n}
+        usual |= {"stribeck_speed": [0.1] * n, "offset": [0.0] * n}
+        numbers: dict[str, Any] = {
+            key: [float(row.get(key, x)) for row, x in zip(rows, values, strict=True)] for key, values in usual.items()
+        }
+        numbers["breakaway"] = [float(row.get("breakaway", x)) for row, x in zip(rows, numbers["coulomb"], strict=True)]
+        return Friction.of(model, coupling=self._coupling(model), **numbers)
 
     def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
         """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n, nv), N m or N;

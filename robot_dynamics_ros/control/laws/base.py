@@ -137,7 +137,13 @@ class Law:
                 value = getattr(self, f.name)
                 if value is None and f.metadata["optional"]:
                     continue
-                object.__setattr__(self, f.name, _frozen_gain(value, f.name, f.metadata["size"]))
+                size, infinite = f.metadata["size"], f.name == "i_clamp"
+                remedy = "Correct the gain; nothing was changed."
+                array = non_negative(value, f"gain {f.name!r}", size=size, infinite=infinite, remedy=remedy)
+                if size is not None:
+                    array = np.array(np.broadcast_to(array, (size,)))
+                    array.setflags(write=False)
+                object.__setattr__(self, f.name, array)
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
         friction_at = getattr(self, "friction_at", "reference")
         expect(
@@ -176,13 +182,8 @@ class Law:
             ArgumentError: a gain has neither one value nor one for each joint.
         """
         for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if (
-                f.metadata.get("gain")
-                and value is not None
-                and f.metadata["size"] is None
-                and value.shape not in ((), (model.nv,))
-            ):
+            one_a_joint, value = f.metadata.get("gain") and f.metadata["size"] is None, getattr(self, f.name)
+            if one_a_joint and value is not None and value.shape not in ((), (model.nv,)):
                 raise ArgumentError(
                     f"{len(value)} values for {model.nv} joints",
                     where=f"gain {f.name!r}",
@@ -225,13 +226,3 @@ class Law:
                 value = values
             changes[name] = value
         return dataclasses.replace(self, **changes).check(model)
-
-
-def _frozen_gain(value: Gain, name: str, size: int | None) -> Array:
-    array = non_negative(
-        value, f"gain {name!r}", size=size, infinite=name == "i_clamp", remedy="Correct the gain; nothing was changed."
-    )
-    if size is not None and array.shape == ():
-        array = np.full(size, float(array))
-        array.setflags(write=False)
-    return array

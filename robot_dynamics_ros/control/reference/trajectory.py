@@ -206,7 +206,6 @@ class Trajectory:
         Raises:
             TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
         """
-
         for i, time in enumerate(times):
             if not math.isfinite(time):
                 raise TrajectoryRejected(
@@ -309,21 +308,14 @@ def _checked_names(joint_names: Sequence[str], *, needed: bool) -> tuple[str, ..
         )
     seen: set[str] = set()
     for i, name in enumerate(names):
-        if not isinstance(name, str) or not name:
+        good = isinstance(name, str) and bool(name)
+        if not good or name in seen:
             raise TrajectoryRejected(
-                f"{name!r} is no joint name",
+                f"joint {name!r} is named twice" if good else f"{name!r} is no joint name",
                 where=f"joint_names[{i}]",
                 got=name,
                 code=ResultCode.INVALID_JOINTS,
-                remedy="Name each joint.",
-            )
-        if name in seen:
-            raise TrajectoryRejected(
-                f"joint {name!r} is named twice",
-                where=f"joint_names[{i}]",
-                got=name,
-                code=ResultCode.INVALID_JOINTS,
-                remedy="Name each joint once.",
+                remedy="Name each joint once." if good else "Name each joint.",
             )
         seen.add(name)
     return names

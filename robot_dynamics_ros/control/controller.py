@@ -254,9 +254,6 @@ class JointController(CycleRunner):
         """
         chosen, stops = tolerances if tolerances is not None else self.tolerances, self.motion.stops
 
-        def refused(error: Exception) -> None:
-            done(error, None)
-
         def job() -> Callable[[], None]:
             trajectory = make()
             motion = self._prepared(trajectory, self.p.last[0])
@@ -274,7 +271,7 @@ class JointController(CycleRunner):
                 outcome = error
             done(outcome, trajectory)
 
-        self.changes.prepare("", job, refused)
+        self.changes.prepare("", job, lambda error: done(error, None))
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
         """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.
@@ -355,7 +352,6 @@ class JointController(CycleRunner):
         self.changes.prepare("law", job, background=background)
 
     def _use_law(self, law: Law, code: LawCode | None) -> None:
-        law.prepare(self.work.kernels)  # nothing to do but after a change of payload at the same time
         before, self.law = self.law, law
         load_law(self.memory, law, code)
         if type(law) is not type(before):
@@ -433,7 +429,6 @@ class JointController(CycleRunner):
         self.changes.prepare("payload", job, failed, background=background)
 
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
-        kernels.include(self.work.kernels)  # nothing to do but after another change at the same time
         load_robot(self.memory, kernels)
         self.work.kernels = kernels
         self.wrenches_changed()

@@ -104,11 +104,8 @@ def linearize(
 
 
 def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
-    if inputs is None:
-        return list(range(model.nv))
-    if isinstance(inputs, str):
-        inputs = (inputs,)
     columns: list[int] = []
+    inputs = model.joint_names if inputs is None else (inputs,) if isinstance(inputs, str) else inputs
     for name in inputs:
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="inputs")
@@ -124,10 +121,8 @@ def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
 def _twist_matrix(v: Array) -> Array:
     """(..., 6, 6) v × for twists v = [ω; u]."""
     out = np.zeros((*v.shape[:-1], 6, 6))
-    for row, column, x in ((0, 0, v[..., :3]), (3, 3, v[..., :3]), (3, 0, v[..., 3:])):
-        for i, j, value in ((0, 1, -x[..., 2]), (0, 2, x[..., 1]), (1, 2, -x[..., 0])):
-            out[..., row + i, column + j] = value
-            out[..., row + j, column + i] = -value
+    out[..., :3, :3] = out[..., 3:, 3:] = np.cross(np.eye(3), v[..., None, :3])
+    out[..., 3:, :3] = np.cross(np.eye(3), v[..., None, 3:])
     return out
 
 

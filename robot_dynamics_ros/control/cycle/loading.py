@@ -42,11 +42,9 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
 
 def load_friction(memory: Memory[FrictionMemory], friction: Friction | None) -> None:
     """Know this friction."""
-    memory["rubs"][0], memory["coupled"][0] = (
-        friction is not None,
-        friction is not None and friction.coupling is not None,
-    )
+    memory["rubs"][0] = friction is not None
     if friction is not None:
+        memory["coupled"][0] = friction.coupling is not None
         memory["friction"].T[:] = friction.rows
 
 

@@ -175,8 +175,7 @@ class Tolerances:
                 then keeps the defaults.
         """
         columns = {
-            name: getattr(self, name).copy()
-            for name in ("path_position", "path_velocity", "goal_position", "goal_velocity")
+            f"{x}_{y}": getattr(self, f"{x}_{y}").copy() for x in ("path", "goal") for y in ("position", "velocity")
         }
         for stage, requests in (("path", path or {}), ("goal", goal or {})):
             for joint, request in requests.items():

@@ -468,20 +468,13 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
     return 0
 
 
-def turns_to(p: TracksMemory, i: int, q: float) -> float:
-    """Whole turns to be added to ``q`` so that joint ``i`` comes there from ``now`` the short way round."""
-    if p.continuous[i] == 1:
-        return whole_turns(p.now[0, i] - q)
-    return 0.0
-
-
 def approach(p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector) -> None:
     """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due then, or at once.
 
     A joint that moves already would have its velocity jump at the start of a straight line.
     """
     size, k = p.points[slot] * p.width[slot], 4 * i
-    turns = turns_to(p, i, fields[place])
+    turns = whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0  # the short way round
     q, v, a, effort = fields[place] + turns, fields[size + place], fields[2 * size + place], fields[3 * size + place]
     leave(p, i)
     p.turns[i] = turns

@@ -74,7 +74,7 @@ class GateSettings:
 class EffortGate:
     """Decides for each command whether it passes.
 
-    Times are integers in nanoseconds of one steady clock.  Nothing here allocates or locks: calls belong to one thread.
+    Times are integers in nanoseconds of one steady clock.  Nothing here locks: calls belong to one thread.
 
     Args:
         settings: the bounds.
@@ -97,14 +97,11 @@ class EffortGate:
         self.state, self.reason = GateState.WAITING, "no command has arrived yet"
         self.output = np.zeros(n)
         self.counts: Counter[str] = Counter()
-        self._velocity, self._position, self._way, self._agreement = np.zeros((4, n))
+        self._velocity, self._position, self._agreement = np.zeros((3, n))
         self._measured: int | None = None
         self._last: int | None = None
         self._called: int | None = None
         self._distrust_until = 0
-        self._candidate = np.zeros(n)
-        self._bound = np.zeros(n)
-        self._exceeds = np.zeros(n, dtype=bool)
 
     def command(self, t: int, effort: Array) -> bool:
         """Take one command of time ``t``.
@@ -124,27 +121,26 @@ class EffortGate:
         if t < self._distrust_until:
             self.counts["held_up"] += 1
             return False
-        if not np.isfinite(effort, out=self._exceeds).all():
+        if not np.isfinite(effort).all():
             self.counts["not_finite"] += 1
             return False
-        s, new = self.settings, self._candidate
-        np.copyto(new, effort)
-        np.abs(new, out=self._bound)
-        if np.greater(self._bound, s.effort_limit, out=self._exceeds).any():
-            if not s.clip:
-                return self._violation(t, "effort_limit", "beyond its limit", effort)
-            self.counts["effort_limit"] += 1
-            np.clip(new, -s.effort_limit, s.effort_limit, out=new)
-        elapsed = (s.command_timeout if self._last is None else (t - self._last) / NANOSECONDS) or 0.0
+        s = self.settings
+        elapsed = s.command_timeout if self._last is None else (t - self._last) / NANOSECONDS
         # not zero: no bound (inf) over no time must stay no bound
-        np.multiply(s.effort_rate, min(max(elapsed, 1e-9), s.command_timeout), out=self._bound)
-        new -= self.output
-        if np.greater(np.abs(new), self._bound, out=self._exceeds).any():
-            if not s.clip:
-                return self._violation(t, "effort_rate", "changed faster than allowed", effort)
-            self.counts["effort_rate"] += 1
-            np.clip(new, -self._bound, self._bound, out=new)
-        self.output += new
+        rate = s.effort_rate * min(max(elapsed, 1e-9), s.command_timeout)
+        new = np.clip(effort, -s.effort_limit, s.effort_limit)
+        change = new - self.output
+        for cause, exceeds, what in (
+            ("effort_limit", np.abs(effort) > s.effort_limit, "beyond its limit"),
+            ("effort_rate", np.abs(change) > rate, "changed faster than allowed"),
+        ):
+            if exceeds.any():
+                if not s.clip:
+                    i = int(np.argmax(exceeds))
+                    self.stop(t, cause, f"the effort {effort[i]:.6g} of joint {self.names[i]!r} is {what}")
+                    return False
+                self.counts[cause] += 1
+        self.output += np.clip(change, -rate, rate)
         self._last = t
         self.state, self.reason = GateState.OPEN, ""
         return True
@@ -156,23 +152,18 @@ class EffortGate:
             position: (n,) rad or m.  With it no joint is braked that moves against its velocity: that would drive it.
         """
         self._notice_standstill(t)
-        if not np.isfinite(velocity, out=self._exceeds).all():
+        if not np.isfinite(velocity).all():
             self.counts["velocity_not_finite"] += 1
             return True
-        np.copyto(self._velocity, velocity)
+        self._velocity[:] = velocity
         if position is not None:
-            np.subtract(position, self._position, out=self._way)
-            self._way *= velocity if self._measured is not None else 0.0
-            self._agreement *= KEPT
-            self._agreement += self._way
-            np.copyto(self._position, position)
+            way = position - self._position if self._measured is not None else 0.0
+            self._agreement = KEPT * self._agreement + way * velocity
+            self._position[:] = position
         self._measured, self._distrust_until = t, 0
-        np.abs(velocity, out=self._bound)
-        if (
-            self.state is not GateState.STOPPED
-            and np.greater(self._bound, self.settings.velocity_limit, out=self._exceeds).any()
-        ):
-            i = int(np.argmax(self._exceeds))
+        exceeds = np.abs(velocity) > self.settings.velocity_limit
+        if self.state is not GateState.STOPPED and exceeds.any():
+            i = int(np.argmax(exceeds))
             self.stop(t, "velocity_limit", f"joint {self.names[i]!r} moves at {velocity[i]:.4g}, faster than allowed")
             return False
         return True
@@ -219,17 +210,8 @@ class EffortGate:
             self._distrust_until = t + int(self.settings.state_timeout * NANOSECONDS)
             self._safe(t)
 
-    def _violation(self, t: int, cause: str, what: str, effort: Array) -> bool:
-        i = int(np.argmax(self._exceeds))
-        self.stop(t, cause, f"the effort {effort[i]:.6g} of joint {self.names[i]!r} is {what}")
-        return False
-
     def _safe(self, t: int) -> None:
-        s = self.settings
+        self.output[:], limit = 0.0, self.settings.effort_limit
         if self.speed_is_known(t):
-            np.multiply(s.braking, self._velocity, out=self.output)
-            np.negative(self.output, out=self.output)
-            np.copyto(self.output, 0.0, where=np.less(self._agreement, 0.0, out=self._exceeds))
-            np.clip(self.output, -s.effort_limit, s.effort_limit, out=self.output)
-        else:
-            self.output.fill(0.0)
+            braking = np.where(self._agreement < 0.0, 0.0, -self.settings.braking * self._velocity)
+            np.clip(braking, -limit, limit, out=self.output)

@@ -60,13 +60,8 @@ class _Symbols:
 
 @dataclasses.dataclass(frozen=True)
 class TracedLaw:
-    """Operations of one law; a leaf is the number of an input, and the number of its entry.
-
-    Attributes:
-        asked: (n,) the acceleration for which the robot's inverse dynamics are asked, or ``None`` if they are not.
-        efforts: (n,).
-        used: which of "gravity", "inertia", "motion", "motion_of_reference" the law asks for.
-    """
+    """Operations of one law: the acceleration for which the robot's inverse dynamics are asked, if they are, and efforts, (n,); which
+    of "gravity", "inertia", "motion", "motion_of_reference" it asks for.  A leaf is the number of an input, and of its entry."""
 
     asked: list[Expr] | None
     efforts: list[Expr]

@@ -150,9 +150,7 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     returns: Vector = numbers(1, meaning="times that the stamps ran back, less one for each second")
     timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
     largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
-    adrift: Integers = integers(
-        1, meaning="1 after a jump of an arm that moves, until a state follows on the last good one"
-    )
+    adrift: Integers = integers(1, meaning="1 after a jump of a moving arm, until a state follows on the last good one")
     agreement: Vector = numbers("nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s")
     travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
     ways: Matrix = numbers(2, "nv", unit="rad or m", meaning="way gone and way said, over the same time")

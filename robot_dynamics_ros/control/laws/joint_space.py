@@ -18,7 +18,18 @@ from robot_dynamics_ros.model.description import Array
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque(Law):
+class _PID(Law):
+    """Gains on e, ė and z, and friction that is compensated if given."""
+
+    kp: Gain = gain(parameter="p")
+    kd: Gain = gain(parameter="d")
+    ki: Gain = gain(0.0, parameter="i")
+    i_clamp: Gain = gain(float("inf"))
+    friction: Friction | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(_PID):
     """τ = M(q) (q̈_d + Kd ė + Kp e + Ki z) + C q̇ + g + F.
 
     With an exact model every joint's error obeys ë + Kd ė + Kp e + Ki z = 0, independently of the other joints.
@@ -41,9 +52,6 @@ class ComputedTorque(Law):
 
     kp: Gain = gain(100.0, parameter="p")
     kd: Gain = gain(20.0, parameter="d")
-    ki: Gain = gain(0.0, parameter="i")
-    i_clamp: Gain = gain(float("inf"))
-    friction: Friction | None = None
     friction_at: str = "reference"
 
     def effort(self, x: Workspace) -> Array:
@@ -52,7 +60,7 @@ class ComputedTorque(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class PDGravity(Law):
+class PDGravity(_PID):
     """τ = Kp e + Kd ė + Ki z + g(q) + F.
 
     Needs only gravity, not the inertia; converges to the reference from every state.
@@ -70,11 +78,6 @@ class PDGravity(Law):
     name: ClassVar[str] = "pd_gravity"
     straight_line: ClassVar[bool] = True
 
-    kp: Gain = gain(parameter="p")
-    kd: Gain = gain(parameter="d")
-    ki: Gain = gain(0.0, parameter="i")
-    i_clamp: Gain = gain(float("inf"))
-    friction: Friction | None = None
     friction_at: str = "reference"
 
     def effort(self, x: Workspace) -> Array:
@@ -107,7 +110,7 @@ class GravityCompensation(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class FeedforwardPD(Law):
+class FeedforwardPD(_PID):
     """τ = M(q_d) q̈_d + C(q_d, q̇_d) q̇_d + g(q_d) + F(q̇_d) + Kp e + Kd ė + Ki z.
 
     Inverse dynamics is evaluated at the reference, which has no noise; the feedback is a PD law.
@@ -119,12 +122,6 @@ class FeedforwardPD(Law):
 
     name: ClassVar[str] = "feedforward_pd"
     straight_line: ClassVar[bool] = True
-
-    kp: Gain = gain(parameter="p")
-    kd: Gain = gain(parameter="d")
-    ki: Gain = gain(0.0, parameter="i")
-    i_clamp: Gain = gain(float("inf"))
-    friction: Friction | None = None
 
     def effort(self, x: Workspace) -> Array:
         pid = self.kp * x.e + self.kd * x.ed + self.ki * x.z

@@ -342,19 +342,16 @@ def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Genera
         if still[i]:
             base[:, i] = start[i]
             continue
-        room = (min(model.lower[i], start[i]), max(model.upper[i], start[i]))
+        low, high = min(model.lower[i], start[i]) - 1e-9, max(model.upper[i], start[i]) + 1e-9
         goal = upper[i] if upper[i] - end[i] > end[i] - lower[i] else lower[i]
         ways = [np.array([start[i], *draw, end[i]]) for draw in draws] + [base[:, i] + 0.9 * hump * (goal - end[i])]
-        chosen = next((way for way in ways if _inside(way, *room)), ways[-1])
-        away[:, i] = chosen - base[:, i]
+        for way in ways:  # the spline may go beyond the values
+            x = _spline(np.linspace(0.0, 1.0, len(way)), way[:, None])(np.linspace(0.0, 1.0, 200))
+            if x.min() >= low and x.max() <= high:
+                break
+        away[:, i] = way - base[:, i]
     away[[0, -1]] = 0.0
     return base, away
-
-
-def _inside(way: Array, low: float, high: float) -> bool:
-    """Whether the spline through the values of one joint stays between its limits: it may go beyond the values."""
-    x = _spline(np.linspace(0.0, 1.0, len(way)), way[:, None])(np.linspace(0.0, 1.0, 200))
-    return bool(x.min() >= low - 1e-9 and x.max() <= high + 1e-9)
 
 
 def _within_limits(
@@ -409,9 +406,10 @@ def _share(need: Array, limit: Array) -> Array:
         return np.where(need <= 0.0, 0.0, need / limit)
 
 
-def _holding(model: RobotModel, q: Array) -> Array:
+def _holding(model: RobotModel, q: Array, stands: NDArray[np.bool_] | None = None) -> Array:
     """(…, n) shares of the effort limits that gravity and friction take in configurations (…, n)."""
-    friction = np.where(_cannot_move(model), -1.0, 1.0) * model.friction  # a joint that stands is held by it
+    stands = _cannot_move(model) if stands is None else stands
+    friction = np.where(stands, -1.0, 1.0) * model.friction  # a joint that stands is held by it
     return _share(np.abs(_gravity(model, q)) + friction, model.effort_limit)
 
 
@@ -463,6 +461,5 @@ def _limits_used(model: RobotModel, motion: Motion) -> tuple[Array, Array, Array
     q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)
     moved = np.ptp(motion.waypoints, axis=0) > 0.0
     effort = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v) * moved
-    gravity = np.abs(_gravity(model, q)) + np.where(moved, 1.0, -1.0) * model.friction
-    shares = _share(np.abs(v), model.velocity_limit), _share(np.abs(effort), model.effort_limit)
-    return shares[0].max(axis=0), shares[1].max(axis=0), _share(gravity, model.effort_limit).max(axis=0)
+    speed, load = _share(np.abs(v), model.velocity_limit), _share(np.abs(effort), model.effort_limit)
+    return speed.max(axis=0), load.max(axis=0), _holding(model, q, ~moved).max(axis=0)

@@ -120,7 +120,7 @@ class FrictionFile:
     def _of_speeds(self, model: RobotModel) -> Friction:
         """The part that is a function of speeds, and the offset; what the file leaves out is the model's, or usual."""
         n, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
-        usual = {"viscous": model.damping, "coulomb": model.friction, "smoothing": [0.02] * n}
+        usual: dict[str, Any] = {"viscous": model.damping, "coulomb": model.friction, "smoothing": [0.02] * n}
         usual |= {"stribeck_speed": [0.1] * n, "offset": [0.0] * n}
         numbers: dict[str, Any] = {
             key: [float(row.get(key, x)) for row, x in zip(rows, values, strict=True)] for key, values in usual.items()

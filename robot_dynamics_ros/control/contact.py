@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.control.kernels import Kernels, LinkKernels
+from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.dynamics import jacobian, link_pose
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
@@ -120,7 +120,6 @@ class ContactEstimate:
         self.link = link
         self.wrench = np.zeros(6)
         self.enabled = True
-        self._J, self._pose = np.zeros((6, model.nv)), np.zeros((4, 4))
 
     def prepare(self, kernels: Kernels) -> None:
         """Have everything compiled that :meth:`update` calls."""
@@ -128,10 +127,8 @@ class ContactEstimate:
 
     def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""
-        link: LinkKernels = kernels.link(self.link)
-        link.jacobian(q, self._J)
-        link.pose(q, self._pose)
-        self.wrench[:] = in_link_axes(self._pose, explain(self._J, effort))
+        link = kernels.link(self.link)
+        self.wrench[:] = in_link_axes(link.pose(q), explain(link.jacobian(q), effort))
         return self.wrench
 
 
@@ -185,7 +182,6 @@ class FlangeLoad:
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
         self._friction = friction
         self._a, self._net = np.zeros((2, model.nv))
-        self._pose, self._to = np.zeros((2, 4, 4))
         self.use(Kernels(model))
 
     def use(self, kernels: Kernels) -> None:
@@ -233,9 +229,7 @@ class FlangeLoad:
         if self.subtract:
             load += joint(q, v, a, {})[0]
         if self.frame != self.link:
-            pose, to = self._pose, self._to
-            kernels.link(self.link).pose(q, pose)
-            kernels.link(self.frame).pose(q, to)
+            pose, to = kernels.link(self.link).pose(q), kernels.link(self.frame).pose(q)
             R = to[:3, :3].T @ pose[:3, :3]
             r = to[:3, :3].T @ (pose[:3, 3] - to[:3, 3])  # from the new point to the old one
             force = R @ load[3:]

@@ -46,19 +46,19 @@ def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple
 
 
 class LinkKernels:
-    """Functions of one link that allocate nothing if an array to write to is given."""
+    """Functions of one link."""
 
     def __init__(self, model: RobotModel, link: str) -> None:
         number = model.link_index(link)
         self.link = link
         self._origin = np.zeros(3)
         self._at_point = kernel(model, "jacobian", frame="world", link=number)
-        #: pose (q, out (4, 4)) in the root frame
+        #: (4, 4) pose of q in the root frame
         self.pose: Callable[..., Any] = kernel(model, "link_pose", link=number)
 
-    def jacobian(self, q: Array, *out: Array) -> Array:
+    def jacobian(self, q: Array) -> Array:
         """(6, n) Jacobian [angular; linear] of the link's origin in world axes."""
-        return self._at_point(q, self._origin, *out)
+        return self._at_point(q, self._origin)
 
 
 class _WrenchKernel:

@@ -129,7 +129,7 @@ class MomentumObserver:
         """
         kernels.generalized_momentum(q, v, self._p, self._known)
         self._v[:], self._tau[:] = v, tau
-        self._observe(dt)
+        self._observe(float(dt))
         return self.effort
 
 

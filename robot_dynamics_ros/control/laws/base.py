@@ -38,7 +38,7 @@ class Workspace:
 
     def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
         check_controllable(model)
-        n = self.n = model.nv
+        self.n = model.nv
         self.kernels = Kernels(model, estimates=estimates)
         self.memory, self.compiled = memory, _ = cycle_memory(model, estimates=estimates)
         self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
@@ -47,7 +47,7 @@ class Workspace:
         self.error = memory["error"]
         self.e, self.ed = self.error
         self.wrenches = memory["wrenches"]
-        self._tau, self._g, self._M = np.zeros(n), np.zeros(n), np.zeros((n, n))
+        self._tau = np.zeros(self.n)
         self.want_wrenches = False
 
     @property
@@ -75,18 +75,15 @@ class Workspace:
 
     def inverse_dynamics_of_reference(self) -> Array:
         """(n,) M(q_d) q̈_d + C(q_d, q̇_d) q̇_d + g(q_d)."""
-        self.kernels.inverse_dynamics(self.q_d, self.v_d, self.a_d, self._tau)
-        return self._tau
+        return self.kernels.inverse_dynamics(self.q_d, self.v_d, self.a_d)
 
     def gravity_forces(self) -> Array:
         """(n,) g(q) at the measured position."""
-        self.kernels.gravity_forces(self.q, self._g)
-        return self._g
+        return self.kernels.gravity_forces(self.q)
 
     def mass_matrix(self) -> Array:
         """(n, n) M(q) at the measured position."""
-        self.kernels.mass_matrix(self.q, self._M)
-        return self._M
+        return self.kernels.mass_matrix(self.q)
 
     def link(self, name: str) -> LinkKernels:
         """Jacobian and pose of a link."""

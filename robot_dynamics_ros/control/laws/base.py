@@ -1,4 +1,4 @@
-"""What all control laws share: their arguments, gains that are checked and frozen, friction, and how they are changed."""
+"""Parts that all control laws share: their arguments, gains that are checked and frozen, friction, and how they are changed."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@
 | limits on motion, rate and size | ``limits`` | the effort is not finite |
 | what the robot adds itself; the answer | ``message`` | |
 
-A verdict ends the call.  What follows from it is done at once: mode, safe command, where the cycle goes on.  The caller does what
-needs more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or as they are written.
+A verdict ends the call.  What follows from it is done at once: mode, safe command, where the cycle goes on.  The caller
+does what needs more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or as
+they are written.
 
 Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
 ``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all

@@ -60,8 +60,9 @@ class _Symbols:
 
 @dataclasses.dataclass(frozen=True)
 class TracedLaw:
-    """Operations of one law: the acceleration for which the robot's inverse dynamics are asked, if they are, and efforts, (n,); which
-    of "gravity", "inertia", "motion", "motion_of_reference" it asks for.  A leaf is the number of an input, and of its entry."""
+    """Operations of one law: the acceleration for which the robot's inverse dynamics are asked, if they are, and
+    efforts, (n,); which of "gravity", "inertia", "motion", "motion_of_reference" it asks for.  A leaf is the number
+    of an input, and of its entry."""
 
     asked: list[Expr] | None
     efforts: list[Expr]
@@ -69,7 +70,8 @@ class TracedLaw:
 
 
 class LawCode:
-    """Machine code of a law's two halves: ``before``, the acceleration as ``asked`` (or ``None``), ``after``, the efforts; and ``used``."""
+    """Machine code of a law's two halves: ``before``, the acceleration as ``asked`` (or ``None``), ``after``, the
+    efforts; and ``used``."""
 
     def __init__(self, law: TracedLaw, n: int) -> None:
         inputs = law_input_shapes(n)

@@ -1,4 +1,4 @@
-"""Sixth step: motion near limits, rate and size of the effort; and the limits themselves: of the description, and settings beside them."""
+"""Sixth step: motion near limits, rate and size of the effort; and the limits, of the description and of settings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Goals of trajectories: their tolerances, and how they end.
 
-The rules of tolerances are those of joint_trajectory_controller: zero means that the quantity is not watched.  Outcomes are numbered
-as control_msgs/action/FollowJointTrajectory numbers them.
+The rules of tolerances are those of joint_trajectory_controller: zero means that the quantity is not watched.  Outcomes
+are numbered as control_msgs/action/FollowJointTrajectory numbers them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import enum
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array
@@ -34,16 +35,8 @@ class TrajectoryRejected(TrajectoryError):
         code: the reason as a :class:`ResultCode`.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        code: ResultCode = ResultCode.INVALID_GOAL,
-        where: str = "",
-        got: object = None,
-        remedy: str = "",
-    ) -> None:
-        super().__init__(problem, where=where, got=got, remedy=remedy)
+    def __init__(self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, **more: Any) -> None:
+        super().__init__(problem, **more)
         self.code = code
 
 

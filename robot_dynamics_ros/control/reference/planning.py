@@ -217,8 +217,8 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
 
 
 def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> Motion:
-    """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in equal steps as fast as half of the
-    velocity and effort limits allow."""
+    """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in equal steps as fast
+    as half of the velocity and effort limits allow."""
     if len(visits) < 2:
         raise ArgumentError(
             f"{len(visits)} configurations make no motion",
@@ -247,8 +247,8 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
 
 
 def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose") -> Array:
-    """The configuration nearest to ``start`` that was found to put a link at a pose in the world, within the limits; errors call the
-    pose ``where``."""
+    """The configuration nearest to ``start`` that was found to put a link at a pose in the world, within the limits;
+    errors call the pose ``where``."""
     solution = inverse_kinematics(model, link, pose, start=start)
     if solution.reached:
         return solution.q

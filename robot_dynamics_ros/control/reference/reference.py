@@ -1,5 +1,4 @@
-"""The reference: trajectories made ready for the joints, set-points and stops, the goals that belong to them, and the events that
-end them."""
+"""The reference: trajectories made ready for the joints, set-points, stops, and the goals that belong to them."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment
 from robot_dynamics_ros.export.functions import Argument, Request
-from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
-from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.export.plan import Plan, argument_lines, head_lines
 
 
 def _matrix(argument: Argument) -> str:

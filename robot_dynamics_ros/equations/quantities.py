@@ -15,7 +15,7 @@ from robot_dynamics_ros.dynamics.wrenches import axes_and_point, balanced_link, 
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.formulas import External, Formulas, check_offset, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.numbers import Entry, fraction_of
-from robot_dynamics_ros.equations.parameters import AXES, Definition
+from robot_dynamics_ros.equations.parameters import AXES, Definition, body_links
 from robot_dynamics_ros.equations.terms import EquationTerms
 from robot_dynamics_ros.errors import ArgumentError
 
@@ -330,8 +330,9 @@ class SymbolicQuantities(EquationTerms):
                 got=observer,
                 remedy="Name the link that carries the joint, or use a Frame.",
             )
-        body = next((b for b in geometry.bodies if b.joint == joint), None)
-        owner = "" if body is None or body.parent < 0 else geometry.bodies[body.parent].link
+        moving = model.moving_joint_names
+        body = geometry.bodies[moving.index(joint)] if joint in moving else None
+        owner = "" if body is None or body.parent < 0 else body_links(model)[body.parent]
         if body is not None and link == (owner or model.root_link):
             position = tuple(body.position)
         else:

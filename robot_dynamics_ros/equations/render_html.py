@@ -6,9 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from robot_dynamics_ros.equations.document import Document, Line
-from robot_dynamics_ros.equations.notation import GREEK, Notation, notation_of
-from robot_dynamics_ros.equations.render_text import number_text
+from robot_dynamics_ros.equations.document import GREEK, Document, Line, Notation, notation_of, number_text
 
 if TYPE_CHECKING:
     from xml.dom.minidom import Element

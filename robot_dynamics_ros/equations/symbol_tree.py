@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics.algorithms.function import flat
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import Layout, NumericTree, RootConstants
 from robot_dynamics_ros.equations.geometry import Geometry, array
@@ -20,6 +26,8 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
 Lift = Callable[[Entry], Expr]
+Recursions: TypeAlias = dict[str, list[Expr]]
+"""Traced expressions by name, flat, on leaves ("q", i), ("v", i), ("a", i) and those of the geometry."""
 
 
 def exact_leaves(graph: Graph) -> Lift:
@@ -132,3 +140,28 @@ class SymbolTree(NumericTree):
     def lifted(self, entries: Sequence[object] | np.ndarray) -> np.ndarray:
         """Nested lists of constants as an array of symbols."""
         return np.frompyfunc(self.lift, 1, 1)(array(entries))
+
+
+def trace_recursions(geometry: Geometry) -> Recursions:
+    """Run the algorithms once on symbols.
+
+    Returns:
+        energies ``K`` and ``U``; mass matrix ``M``; inverse dynamics ``tau``, the same without acceleration (``bias``) and without
+        any motion (``G``); ``coriolis`` matrix.
+    """
+    graph = Graph()
+    tree = SymbolTree(geometry, exact_leaves(graph))
+    n = geometry.model.nv
+    q, v, a = ([graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a"))
+    none: list[Scalar] = [0.0] * n
+    traced = {
+        "M": composite_rigid_body(tree, q).rows,
+        "tau": newton_euler(tree, q, v, a).tau,
+        "bias": newton_euler(tree, q, v, none).tau,
+        "G": newton_euler(tree, q, none, none).tau,
+        "coriolis": coriolis_matrix(tree, q, v).rows,
+        "K": kinetic_energy(tree, q, v),
+        "U": potential_energy(tree, q),
+    }
+    order = ("K", "U", "M", "bias", "G", "coriolis", "tau")
+    return {name: [graph.lift(x) for x in flat(traced[name])] for name in order}

@@ -10,9 +10,8 @@ from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.equations.formulas import Step
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.recursive import Recursions
 from robot_dynamics_ros.equations.simplify import Symbols
-from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
+from robot_dynamics_ros.equations.symbol_tree import Recursions, SymbolTree, exact_leaves
 from robot_dynamics_ros.spatial import Scalar
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from robot_dynamics_ros.equations.names import identifier_of
 from robot_dynamics_ros.equations.parameters import Symbols
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
-from robot_dynamics_ros.export.c99_test import c_cmake, c_test
-from robot_dynamics_ros.export.eigen_header import eigen_call, eigen_cmake, eigen_header
+from robot_dynamics_ros.export.c99_test import c_test, cmake
+from robot_dynamics_ros.export.eigen_header import eigen_call, eigen_header
 from robot_dynamics_ros.export.functions import DEFAULT, requests_for, run_on, trace_request
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import Plan, check_names, check_rename, check_size, checked_prefix, tree_of
@@ -171,13 +171,12 @@ def export_code(
         f"{prefix}.h": c_header(plan, real),
         f"{prefix}.c": c_source(plan, real),
         f"{prefix}_test.c": c_test(plan, real),
-        "CMakeLists.txt": c_cmake(plan),
+        "CMakeLists.txt": cmake(plan, eigen=language == "cpp"),
     }
     if language == "cpp":
         files |= {
             f"{prefix}.hpp": eigen_header(plan, real),
             f"{prefix}_eigen_test.cpp": c_test(plan, real, f"{prefix}.hpp", eigen_call),
-            "CMakeLists.txt": eigen_cmake(c_cmake(plan), plan),
         }
     return ExportedCode(files, plan)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.frameworks.traced import Request, flat_size, required, traced
+from robot_dynamics_ros.frameworks.traced import Request, required, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 
@@ -56,8 +56,8 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Results]
         batch = _broadcast(leads, request.name)
         columns = []
         for x, lead, shape in zip(arrays, leads, shapes, strict=True):
-            flat = xp.broadcast_to(xp.reshape(x, (*lead, flat_size(shape))), (*batch, flat_size(shape)))
-            columns.append([flat[..., k] for k in range(flat_size(shape))])
+            flat = xp.broadcast_to(xp.reshape(x, (*lead, math.prod(shape))), (*batch, math.prod(shape)))
+            columns.append([flat[..., k] for k in range(math.prod(shape))])
         values = bound[xp](*columns)
         results, first = [], 0
         for (_, shape), flat_outputs in zip(request.outputs, trace.outputs, strict=True):

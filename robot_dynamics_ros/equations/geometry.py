@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
@@ -110,6 +110,6 @@ class Geometry:
         return fraction_of(float(self.model.armature[dof]))
 
 
-def array(entries: Sequence[object]) -> np.ndarray:
+def array(entries: ArrayLike) -> np.ndarray:
     """Nested lists of entries as an array of objects."""
     return np.array(entries, dtype=object)

@@ -6,11 +6,12 @@ the graph has a leaf for every parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
@@ -137,9 +138,9 @@ class SymbolTree(NumericTree):
         I = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]  # noqa: E741 - the book's name
         return self.lift(_decimal(own.mass)), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(I).tolist())
 
-    def lifted(self, entries: Sequence[object] | np.ndarray) -> np.ndarray:
+    def lifted(self, entries: ArrayLike) -> np.ndarray:
         """Nested lists of constants as an array of symbols."""
-        return np.frompyfunc(self.lift, 1, 1)(array(entries))
+        return np.asarray(np.frompyfunc(self.lift, 1, 1)(array(entries)))
 
 
 def trace_recursions(geometry: Geometry) -> Recursions:

@@ -201,6 +201,7 @@ def without_squares(x: Poly, squares: Mapping[int, Poly]) -> Poly:
             parts: dict[int, dict[tuple[int, ...], Any]] = {}
             for monomial, coefficient in x.items():
                 half, rest = divmod(monomial[k], 2)
-                parts.setdefault(half, {})[(*monomial[:k], rest, *monomial[k + 1 :])] = coefficient
+                key = (*monomial[:k], rest, *monomial[k + 1 :])
+                parts.setdefault(half, {})[key] = coefficient
             x = sum((x.ring.from_dict(part) * value**half for half, part in parts.items()), x.ring.zero)
     return x

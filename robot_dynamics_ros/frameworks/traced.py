@@ -162,7 +162,7 @@ def evaluate(outputs: Sequence[Expr], leaf: Callable[[Key], Any], xp: Any, const
     return [values[x.id] for x in outputs]
 
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -57,12 +58,8 @@ def write_steps(
     import sympy
 
     order = reachable(outputs)
-    uses: dict[int, int] = {}
-    for node in order:
-        for operand in node.operands:
-            uses[operand.id] = uses.get(operand.id, 0) + 1
-    for node in outputs:
-        uses[node.id] = uses.get(node.id, 0) + 1
+    uses = Counter(x.id for node in order for x in node.operands)
+    uses.update(x.id for x in outputs)
     steps: list[Step] = []
     value: dict[int, sympy.Expr] = {}
     taken = {str(x) for row in letters.values() for x in row} | set(names)

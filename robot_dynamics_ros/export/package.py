@@ -20,7 +20,7 @@ from robot_dynamics_ros.export.functions import DEFAULT, requests_for, run_on, t
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import Plan, check_names, check_rename, check_size, checked_prefix, tree_of
 from robot_dynamics_ros.export.report import OperationCount, count_all, report_text
-from robot_dynamics_ros.export.step import Joints, Motor, composed_step, parts_of_step
+from robot_dynamics_ros.export.step import Joints, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -151,7 +151,7 @@ def export_code(
         zero if friction == "none" else model.damping.tolist(),
         model.friction.tolist() if friction == "smooth" else zero,
         smooth_velocity,
-        tuple(Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
+        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
         tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
     )
     plan = Plan(

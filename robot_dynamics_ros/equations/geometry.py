@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
@@ -110,6 +110,6 @@ class Geometry:
         return fraction_of(float(self.model.armature[dof]))
 
 
-def array(entries: ArrayLike) -> np.ndarray:
+def array(entries: Any) -> np.ndarray:
     """Nested lists of entries as an array of objects."""
     return np.array(entries, dtype=object)

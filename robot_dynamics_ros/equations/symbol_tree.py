@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
@@ -55,7 +54,10 @@ def float_leaves(graph: Graph) -> Lift:
 
 def _layout(geometry: Geometry, lift: Lift) -> Layout:
     """The elementary tree with symbols for numbers."""
-    lifted = np.frompyfunc(lift, 1, 1)
+
+    def lifted(entries: Any) -> np.ndarray:
+        return np.asarray(np.frompyfunc(lift, 1, 1)(array(entries)))
+
     bodies = [
         b._replace(
             rotation=lifted(b.rotation),
@@ -69,10 +71,9 @@ def _layout(geometry: Geometry, lift: Lift) -> Layout:
         )
         for b in geometry.bodies
     ]
-    placement = (lifted(array(geometry.base_rotation)), lifted(array(geometry.base_position)))
-    mass = lift(geometry.root_mass)
-    com, armature = lifted(array(geometry.root_com)), lifted(array(geometry.armature))
-    gravity = lifted(array(geometry.gravity))
+    placement = lifted(geometry.base_rotation), lifted(geometry.base_position)
+    mass, gravity = lift(geometry.root_mass), lifted(geometry.gravity)
+    com, armature = lifted(geometry.root_com), lifted(geometry.armature)
     return Layout(bodies, RootConstants(gravity, *placement, armature, mass, com * mass, np.zeros((3, 3))))
 
 
@@ -138,7 +139,7 @@ class SymbolTree(NumericTree):
         I = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]  # noqa: E741 - the book's name
         return self.lift(_decimal(own.mass)), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(I).tolist())
 
-    def lifted(self, entries: ArrayLike) -> np.ndarray:
+    def lifted(self, entries: Any) -> np.ndarray:
         """Nested lists of constants as an array of symbols."""
         return np.asarray(np.frompyfunc(self.lift, 1, 1)(array(entries)))
 

@@ -285,9 +285,10 @@ private:
       RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
       return;
     }
-    static_cast<Changeable &>(settings_) = wanted;
-    parameters_changed_ = !push([settings = static_cast<Changeable>(settings_), numbers = carrying(settings_.payload)](Core & core, Time) {
-      core.change(settings, numbers);
+    Changeable & changed = settings_;
+    changed = wanted;
+    parameters_changed_ = !push([changed, numbers = carrying(changed.payload)](Core & core, Time) {
+      core.change(changed, numbers);
     });
   }
 

@@ -31,7 +31,7 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor |
         if xp not in bound:
             bound[xp] = _bind(code, xp)
         like = next(x for x in arguments if _is_array(x))
-        arrays = [x if _is_array(x) else _full(xp, x, like) for x in arguments]
+        arrays: list[Tensor] = [x if _is_array(x) else _full(xp, x, like) for x in arguments]
         shapes = [shape for _, shape in request.inputs]
         leads = [tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)]
         batch = _broadcast(leads, request.name)

@@ -100,10 +100,9 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.equations.equations import MAX_TERMS
     from robot_dynamics_ros.equations.equations_document import document_of
     from robot_dynamics_ros.equations.formulas import document_of_formulas
-    from robot_dynamics_ros.equations.render_data import render_data
     from robot_dynamics_ros.equations.render_html import render_html
     from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
-    from robot_dynamics_ros.equations.render_text import render_text
+    from robot_dynamics_ros.equations.render_text import render_data, render_text
 
     if options.digits is not None and not 1 <= options.digits <= 17:
         raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)

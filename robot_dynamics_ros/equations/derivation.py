@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     import sympy
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """A constant input of a function, beside coordinates and rates: flat exact numbers, or names of new symbols."""
-
-    entries: tuple[Entry | str, ...]
+Given: TypeAlias = tuple[Entry | str, ...]
+"""A constant input of a function, beside coordinates and rates: flat exact numbers, or names of new symbols."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +142,7 @@ class Derivation:
         n = geometry.model.nv
         arguments: dict[str, list[Expr]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
         for word, constant in inputs.items():
-            arguments[word] = [
-                graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant.entries
-            ]
+            arguments[word] = [graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant]
         function = TABLE[entry] if entry in TABLE else _OWN[entry]
         return function.run(tree, dict(options), arguments)
 
@@ -183,7 +178,7 @@ def numbers(values: ArrayLike, where: str) -> Given:
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         raise ArgumentError("expected finite numbers", where=where, got=values)
-    return Given(tuple(fraction_of(x) for x in array.ravel()))
+    return tuple(fraction_of(x) for x in array.ravel())
 
 
 def rotation(R: ArrayLike, where: str) -> Given:
@@ -191,4 +186,4 @@ def rotation(R: ArrayLike, where: str) -> Given:
     array = np.asarray(R, dtype=float)
     if array.shape != (3, 3):
         raise ArgumentError(f"expected one rotation, got shape {array.shape}", where=where, got=array.shape)
-    return Given(tuple(x for row in exact_rotation(array) for x in row))
+    return tuple(x for row in exact_rotation(array) for x in row)

@@ -10,16 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.codegen.graph import count_operations
 from robot_dynamics_ros.equations.derivation import Derivation
 from robot_dynamics_ros.equations.equations_document import document_of
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.lagrange import christoffel, coriolis_matrix, euler_lagrange
 from robot_dynamics_ros.equations.motors import motor_equations, motor_names
+from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.proof import prove
 from robot_dynamics_ros.equations.quantities import SymbolicQuantities
-from robot_dynamics_ros.equations.recursive import Recursions, operations_of, trace_recursions
+from robot_dynamics_ros.equations.render_html import render_html
+from robot_dynamics_ros.equations.render_latex import render_latex
+from robot_dynamics_ros.equations.render_text import render_text
 from robot_dynamics_ros.equations.simplify import Writer
+from robot_dynamics_ros.equations.symbol_tree import Recursions, trace_recursions
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
 from robot_dynamics_ros.errors import ArgumentError, BackendError, ModelError
@@ -64,20 +69,14 @@ class Equations(SymbolicQuantities):
             parts: some of :data:`robot_dynamics_ros.equations.document.PARTS`; all if not given.
             digits: figures that decimals are rounded to; if not given they are exact to the last bit.
         """
-        from robot_dynamics_ros.equations.render_text import render_text
-
         return render_text(document_of(self, parts, digits))
 
     def latex(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
         """LaTeX to be included in a paper (needs amsmath and longtable); arguments as for :meth:`text`."""
-        from robot_dynamics_ros.equations.render_latex import render_latex
-
         return render_latex(document_of(self, parts, digits))
 
     def html(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
         """One page of HTML that needs nothing else; arguments as for :meth:`text`."""
-        from robot_dynamics_ros.equations.render_html import render_html
-
         return render_html(document_of(self, parts, digits))
 
     def inverse_dynamics(self) -> sympy.Matrix:
@@ -186,17 +185,16 @@ def symbolic(
     if motors:
         model = without_rotors(model, check_motors(model, motors))
     n = model.nv
-    letters = _letters(n, coordinates)
-    taken = {name: meaning for name, meaning in letters} | motor_names(model, motors)
+    letters = _letters(model, coordinates)
+    taken = {d.symbol: d.meaning for d in letters} | motor_names(model, motors)
     geometry = Geometry(model, symbols, taken)
-    q, v, a, tau = (tuple(sympy.Symbol(name, real=True) for name, _ in letters[k * n : (k + 1) * n]) for k in range(4))
+    q, v, a, tau = (tuple(sympy.Symbol(d.symbol, real=True) for d in letters[k * n : (k + 1) * n]) for k in range(4))
     names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
     recursive = trace_recursions(geometry)
     if expand:
         terms = _expanded(geometry, recursive, lambda ring: Writer(ring, names, q, v, a, simplify), max_terms)
     else:
         terms = unexpanded_terms(geometry, recursive, names, q, v, a)
-    own = tuple(Definition(name, meaning, unit) for (name, meaning), unit in zip(letters, _units(model), strict=True))
     equations = Equations(
         model,
         q,
@@ -204,9 +202,9 @@ def symbolic(
         a,
         tau,
         **terms,
-        definitions=(*own, *geometry.definitions),
-        operations=operations_of(recursive),
-        derivation=Derivation(geometry, own, taken, coordinates, expand, simplify, max_terms),
+        definitions=(*letters, *geometry.definitions),
+        operations={name: count_operations(values)["total"] for name, values in recursive.items()},
+        derivation=Derivation(geometry, letters, taken, coordinates, expand, simplify, max_terms),
     )
     if motors:
         electric = motor_equations(equations, motors, motor_symbols)
@@ -227,7 +225,7 @@ def _expanded(
         coriolis = coriolis_matrix(ring, gamma)
         proof = prove(ring, lagrange, coriolis, recursive)
     except TooLargeToExpand as error:
-        operations = operations_of(recursive)
+        operations = {name: count_operations(recursive[name])["total"] for name in ("tau", "M")}
         raise TooLargeToExpand(
             f"{error.problem}; unexpanded, the same equations take {operations['tau']} operations for inverse dynamics "
             f"and {operations['M']} for the mass matrix",
@@ -252,30 +250,24 @@ def _expanded(
     }
 
 
-def _letters(n: int, coordinates: str) -> list[tuple[str, str]]:
-    from robot_dynamics_ros.equations.names import check_identifiers
-
-    words = [
-        *((f"{coordinates}{k}", f"coordinate {k}") for k in range(1, n + 1)),
-        *((f"d{coordinates}{k}", f"velocity {k}") for k in range(1, n + 1)),
-        *((f"dd{coordinates}{k}", f"acceleration {k}") for k in range(1, n + 1)),
-        *((f"tau{k}", f"effort {k}") for k in range(1, n + 1)),
-    ]
-    check_identifiers(words)
-    return words
-
-
-def _units(model: RobotModel) -> list[str]:
-    turning = []
+def _letters(model: RobotModel, coordinates: str) -> tuple[Definition, ...]:
+    """Coordinates, velocities, accelerations, efforts."""
+    turning: list[bool] = []
     for name in model.joint_names:
         kind = model.joint(name).type
         turning += [False, False, True] if kind is JointType.PLANAR else [kind is not JointType.PRISMATIC]
-    return [
-        *("rad" if t else "m" for t in turning),
-        *("rad/s" if t else "m/s" for t in turning),
-        *("rad/s²" if t else "m/s²" for t in turning),
-        *("N m" if t else "N" for t in turning),
-    ]
+    letters = tuple(
+        Definition(f"{letter}{k}", f"{word} {k}", angular if turns else linear)
+        for letter, word, angular, linear in (
+            (coordinates, "coordinate", "rad", "m"),
+            (f"d{coordinates}", "velocity", "rad/s", "m/s"),
+            (f"dd{coordinates}", "acceleration", "rad/s²", "m/s²"),
+            ("tau", "effort", "N m", "N"),
+        )
+        for k, turns in enumerate(turning, 1)
+    )
+    check_identifiers((d.symbol, d.meaning) for d in letters)
+    return letters
 
 
 def _check_joints(model: RobotModel) -> None:

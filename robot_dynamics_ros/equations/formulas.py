@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.equations.document import Document, Line, Section, rounded
+from robot_dynamics_ros.equations.names import check_identifier
+from robot_dynamics_ros.equations.numbers import fraction_of
 from robot_dynamics_ros.equations.parameters import Definition
+from robot_dynamics_ros.equations.render_html import render_html
+from robot_dynamics_ros.equations.render_latex import render_latex
+from robot_dynamics_ros.equations.render_text import render_text
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -109,8 +117,6 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         import sympy
         from sympy.simplify.fu import TR8
 
-        from robot_dynamics_ros.equations.numbers import fraction_of
-
         letter, (n, _) = self.coordinates, self.sizes
         words = [f"{letter}{k + 1}" for k in range(n)]
         expressions = {str(k): sympy.sympify(x) for k, x in motion.items()}
@@ -154,20 +160,14 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
     def text(self, digits: int | None = None) -> str:
         """Plain text that SymPy and NumPy read; ``digits`` rounds decimals, which else are exact to the last bit."""
-        from robot_dynamics_ros.equations.render_text import render_text
-
         return render_text(document_of_formulas([self], digits))
 
     def latex(self, digits: int | None = None) -> str:
         """LaTeX to be included in a paper (needs amsmath and longtable)."""
-        from robot_dynamics_ros.equations.render_latex import render_latex
-
         return render_latex(document_of_formulas([self], digits))
 
     def html(self, digits: int | None = None) -> str:
         """One page of HTML that needs nothing else."""
-        from robot_dynamics_ros.equations.render_html import render_html
-
         return render_html(document_of_formulas([self], digits))
 
     # -- code ----------------------------------------------------------------------------------------------------
@@ -185,9 +185,6 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
         ``values`` are the robot's symbols by name; those that have a value need not be given.
         """
-        from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
-        from robot_dynamics_ros.equations.names import check_identifier
-
         check_identifier(name, "name")
         flat = [x for entries in self.traced for x in entries]
         raw = python_source(f"_{name}", ["q", "v", "a", "p"], flat, _python_leaf)
@@ -221,10 +218,6 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
     def c(self, name: str = "f") -> str:
         """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order of its comment."""
-        from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body
-        from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
-        from robot_dynamics_ros.equations.names import check_identifier
-
         check_identifier(name, "name")
         number = {d.symbol: k for k, d in enumerate(self.parameters)}
 
@@ -281,8 +274,6 @@ def check_offset(values: ArrayLike, where: str) -> list[float]:
     Raises:
         ArgumentError: they are not.
     """
-    from robot_dynamics_ros.dynamics.engine.arguments import as_input
-
     done = as_input(values, (3,), where)
     if done.shape != (3,):
         raise ArgumentError(f"expected three numbers, got shape {done.shape}", where=where, got=values)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from robot_dynamics_ros.equations.geometry import GeometryBody
+from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants
 from robot_dynamics_ros.equations.numbers import fraction_of
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.model.description import JointType
@@ -93,13 +93,13 @@ def coriolis_matrix(ring: TrigRing, gamma: list[list[list[Poly]]]) -> list[list[
     ]
 
 
-def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list[list[Poly]], list[Poly]]:
+def _joint_motion(ring: TrigRing, number: int, body: BodyConstants) -> tuple[list[list[Poly]], list[Poly]]:
     """Rotation and displacement that the joint's coordinates make, in the joint frame."""
     along_x, along_y, axis = ([ring.lift(x) for x in row] for row in body.normal)
     identity = [[ring.one if i == j else ring.zero for j in range(3)] for i in range(3)]
     still = [ring.zero] * 3
-    if body.kind is JointType.PRISMATIC:
-        slide = ring.q[body.q] * ring.fraction(body.multiplier) + ring.number(body.offset)
+    if body.type is JointType.PRISMATIC:
+        slide = ring.q[body.q_index] * ring.fraction(body.multiplier) + ring.number(body.offset)
         return identity, [ring.mul(x, slide) for x in axis]
     angle_number = ring.angle_of[number]
     assert angle_number is not None
@@ -116,9 +116,10 @@ def _joint_motion(ring: TrigRing, number: int, body: GeometryBody) -> tuple[list
         ]
         for i in range(3)
     ]
-    if body.kind is JointType.PLANAR:
+    if body.type is JointType.PLANAR:
         shift = [
-            ring.mul(a, ring.q[body.q]) + ring.mul(b, ring.q[body.q + 1]) for a, b in zip(along_x, along_y, strict=True)
+            ring.mul(a, ring.q[body.q_index]) + ring.mul(b, ring.q[body.q_index + 1])
+            for a, b in zip(along_x, along_y, strict=True)
         ]
         return rotation, shift
     return rotation, still

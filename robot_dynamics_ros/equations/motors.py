@@ -8,7 +8,7 @@ i = (V − k_e N q̇)/R.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.model.motors import DCMotor
 
 _CONSTANTS = (
-    ("R", "resistance", "Ω"),
-    ("L", "inductance", "H"),
-    ("kt", "torque constant", "N m/A"),
-    ("ke", "back-EMF constant", "V s/rad"),
-    ("N", "gear ratio", ""),
-    ("Jr", "rotor inertia", "kg m²"),
+    ("R", "resistance", "Ω", "resistance"),
+    ("L", "inductance", "H", "inductance"),
+    ("kt", "torque constant", "N m/A", "torque_constant"),
+    ("ke", "back-EMF constant", "V s/rad", "emf"),
+    ("N", "gear ratio", "", "gear_ratio"),
+    ("Jr", "rotor inertia", "kg m²", "rotor_inertia"),
 )
+"""Letter, meaning, unit, attribute of a motor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict
     for name in check_motors(model, motors) if motors else ():
         k = model.v_slice(name).start + 1
         taken |= {f"V{k}": f"voltage of the motor of {name}", f"i{k}": f"current of the motor of {name}"}
-        taken |= {f"{letter}{k}": f"{word} of the motor of {name}" for letter, word, _ in _CONSTANTS}
+        taken |= {f"{letter}{k}": f"{word} of the motor of {name}" for letter, word, *_ in _CONSTANTS}
         taken |= {f"d{k}": f"viscous friction of {name}", f"Fc{k}": f"dry friction of {name}"}
     return taken
 
@@ -99,28 +100,20 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
     effort = S.Matrix(equations.tau)
     voltages, currents, current_rates = [], [], []
 
-    def constant(name: str, meaning: str, unit: str, value: float) -> sympy.Expr:
-        if not symbols:
-            return S.Rational(fraction_of(value))
-        definitions.append(Definition(name, meaning, unit, value))
-        return S.Symbol(name, real=True)
+    def constant(d: Definition) -> sympy.Expr:
+        if not d.value or not symbols:
+            return S.Rational(fraction_of(d.value or 0.0))
+        definitions.append(d)
+        return S.Symbol(d.symbol, real=True)
 
     for joint in joints:
         k, motor = model.v_slice(joint).start, motors[joint]
         number, of = k + 1, f"of the motor of {joint}"
         V, i = S.Symbol(f"V{number}", real=True), S.Symbol(f"i{number}", real=True)
         definitions += [Definition(str(V), f"voltage {of}", "V"), Definition(str(i), f"current {of}", "A")]
-        numbers = (
-            motor.resistance,
-            motor.inductance,
-            motor.torque_constant,
-            motor.emf,
-            motor.gear_ratio,
-            motor.rotor_inertia,
-        )
         values = {
-            letter: constant(f"{letter}{number}", f"{word} {of}", unit, value) if value else S.Integer(0)
-            for (letter, word, unit), value in zip(_CONSTANTS, numbers, strict=True)
+            letter: constant(Definition(f"{letter}{number}", f"{word} {of}", unit, getattr(motor, attribute)))
+            for letter, word, unit, attribute in _CONSTANTS
         }
         drop = V - values["ke"] * values["N"] * equations.v[k]
         M[k, k] += values["N"] ** 2 * values["Jr"]
@@ -133,14 +126,9 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         effort[k] = values["N"] * values["kt"] * current
         voltages.append(V)
         currents.append(i)
-    for k, v in enumerate(equations.v):
-        for letter, word, unit, coefficients, factor in (
-            ("d", "viscous friction", "N m s/rad or N s/m", model.damping, v),
-            ("Fc", "dry friction", "N m or N", model.friction, S.sign(v)),
-        ):
-            if coefficients[k]:
-                name, meaning = f"{letter}{k + 1}", f"{word} of degree {k + 1}"
-                effort[k] -= constant(name, meaning, unit, float(coefficients[k])) * factor
+    for k, terms in enumerate(friction_terms(model, equations.v)):
+        for definition, factor in terms:
+            effort[k] -= constant(definition) * factor
     rates = S.Matrix([*equations.v, *equations.a, *current_rates])
     return MotorEquations(
         tuple(joints),
@@ -154,3 +142,21 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         tuple(definitions),
         equations.D + equations.G,
     )
+
+
+def friction_terms(model: RobotModel, v: Sequence[sympy.Symbol]) -> list[list[tuple[Definition, sympy.Expr]]]:
+    """For each degree of freedom the coefficients of friction that are not zero, and what each is multiplied by."""
+    import sympy as S
+
+    kinds = (
+        ("d", "viscous friction", "N m s/rad or N s/m", model.damping, lambda v: v),
+        ("Fc", "dry friction", "N m or N", model.friction, S.sign),
+    )
+    return [
+        [
+            (Definition(f"{letter}{k}", f"{word} of degree of freedom {k}", unit, float(values[k - 1])), factor(rate))
+            for letter, word, unit, values, factor in kinds
+            if values[k - 1]
+        ]
+        for k, rate in enumerate(v, 1)
+    ]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -67,43 +68,7 @@ def body_links(model: RobotModel) -> list[str]:
 
 def parameters_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
     """Parameter → (meaning, unit, value) of every number of the robot that a symbol can stand for."""
-    return {parameter: (meaning, unit, float(value)) for parameter, meaning, unit, value in _parameters(model)}
-
-
-def _vector(parameter: str, meaning: str, unit: str, values: np.ndarray) -> Iterator[tuple[str, str, str, float]]:
-    """Three components; ``meaning`` has an asterisk for the axis."""
-    for axis, value in zip(AXES, values, strict=True):
-        yield f"{parameter}.{axis}", meaning.replace("*", axis), unit, value
-
-
-def _parameters(model: RobotModel) -> Iterator[tuple[str, str, str, float]]:
-    root = model.root_link
-    yield f"mass:{root}", f"mass of the root link {root}", "kg", model.root_inertia.mass
-    com = clean_vector(model.root_inertia.com)
-    yield from _vector(f"com:{root}", f"centre of mass of the root link {root}, *", "m", com)
-    for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
-        attached = any(
-            int(b) == i and name != link and model.link(name).inertia.mass > 0.0
-            for name, b in zip(model.link_names, model.link_body, strict=True)
-        )
-        body = f"{link} with all that is rigidly attached to it" if attached else link
-        yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i]
-        com, inertia = clean_vector(model.body_com[i]), clean_inertia(model.body_inertia[i])
-        yield from _vector(f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com)
-        for moment in MOMENTS:
-            meaning = f"{moment} of the inertia of {body} about its centre of mass"
-            yield f"inertia:{link}.{moment}", meaning, "kg m²", inertia[AXES.index(moment[0])][AXES.index(moment[1])]
-        origin = clean_vector(model.joint_position[i])
-        yield from _vector(f"origin:{joint}", f"origin of {joint} along * of the frame before it", "m", origin)
-        kind = JointType(int(model.joint_type[i]))
-        if model.mimic_master[i] < 0 and kind is not JointType.FLOATING:
-            for c in range(kind.nv):
-                name = joint if kind.nv == 1 else f"{joint}[{c}]"
-                rotor = model.armature[int(model.v_index[i]) + c]
-                yield f"armature:{name}", f"reflected rotor inertia of {name}", "kg m²", rotor
-    if np.count_nonzero(model.gravity) == 1:
-        yield "gravity", "strength of gravity", "m/s²", float(np.abs(model.gravity).sum())
-    yield from _vector("gravity", "gravitational acceleration along *", "m/s²", model.gravity)
+    return {parameter: (meaning, unit, float(value)) for parameter, meaning, unit, value, _ in _parameters(model)}
 
 
 def automatic_symbols(model: RobotModel) -> dict[str, str]:
@@ -112,38 +77,57 @@ def automatic_symbols(model: RobotModel) -> dict[str, str]:
     m1, lc1 (or c1_x …), I1_xx …, l1 (or l1_x …; the offset that joint 2 has from joint 1 is l1), g.  In a planar
     robot, whose joints all turn about one direction, the moment of inertia that counts is I1.
     """
-    symbols: dict[str, str] = {}
-    root = model.root_link
-    if model.root_inertia.mass:
-        symbols[f"mass:{root}"] = "m0"
-        symbols |= _components(f"com:{root}", "lc0", "c0", clean_vector(model.root_inertia.com))
+    return {parameter: symbol for parameter, _, _, value, symbol in _parameters(model) if value and symbol}
+
+
+_Parameter: TypeAlias = tuple[str, str, str, float, str]
+"""Parameter, meaning, unit, value, symbol in textbooks."""
+
+
+def _vector(
+    parameter: str, meaning: str, unit: str, values: np.ndarray, single: str, several: str
+) -> Iterator[_Parameter]:
+    """Three components; ``meaning`` has an asterisk for the axis, ``single`` is the symbol where one alone is not zero."""
+    alone = np.count_nonzero(values) == 1
+    for axis, value in zip(AXES, values, strict=True):
+        symbol = single if alone else several and f"{several}_{axis}"
+        yield f"{parameter}.{axis}", meaning.replace("*", axis), unit, value, symbol
+
+
+def _parameters(model: RobotModel) -> Iterator[_Parameter]:
+    root, own = model.root_link, model.root_inertia
+    yield f"mass:{root}", f"mass of the root link {root}", "kg", own.mass, "m0"
+    symbols = ("lc0", "c0") if own.mass else ("", "")
+    meaning = f"centre of mass of the root link {root}, *"
+    yield from _vector(f"com:{root}", meaning, "m", clean_vector(own.com), *symbols)
     normal = _common_axis(model)
     for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
         k = i + 1
-        if model.body_mass[i]:
-            symbols[f"mass:{link}"] = f"m{k}"
-            symbols |= _components(f"com:{link}", f"lc{k}", f"c{k}", clean_vector(model.body_com[i]))
+        attached = any(
+            int(b) == i and name != link and model.link(name).inertia.mass > 0.0
+            for name, b in zip(model.link_names, model.link_body, strict=True)
+        )
+        body = f"{link} with all that is rigidly attached to it" if attached else link
+        yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i], f"m{k}"
+        com, inertia = clean_vector(model.body_com[i]), clean_inertia(model.body_inertia[i])
+        symbols = (f"lc{k}", f"c{k}") if model.body_mass[i] else ("", "")
+        yield from _vector(f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com, *symbols)
         for moment in MOMENTS:
-            if clean_inertia(model.body_inertia[i])[AXES.index(moment[0])][AXES.index(moment[1])]:
-                short = normal is not None and moment == normal[i]
-                symbols[f"inertia:{link}.{moment}"] = f"I{k}" if short else f"I{k}_{moment}"
-        symbols |= _components(f"origin:{joint}", f"l{i}", f"l{i}", clean_vector(model.joint_position[i]))
-        own = model.mimic_master[i] < 0 and JointType(int(model.joint_type[i])).nv == 1
-        if own and model.armature[int(model.v_index[i])]:
-            symbols[f"armature:{joint}"] = f"J{k}"
-    along = np.flatnonzero(model.gravity)
-    if len(along) == 1:
-        symbols["gravity"] = "g"
-    else:
-        symbols |= {f"gravity.{AXES[k]}": f"g_{AXES[k]}" for k in along}
-    return symbols
-
-
-def _components(parameter: str, single: str, several: str, vector: np.ndarray) -> dict[str, str]:
-    components = np.flatnonzero(vector)
-    if len(components) == 1:
-        return {f"{parameter}.{AXES[components[0]]}": single}
-    return {f"{parameter}.{AXES[k]}": f"{several}_{AXES[k]}" for k in components}
+            meaning = f"{moment} of the inertia of {body} about its centre of mass"
+            value = inertia[AXES.index(moment[0])][AXES.index(moment[1])]
+            short = normal is not None and moment == normal[i]
+            yield f"inertia:{link}.{moment}", meaning, "kg m²", value, f"I{k}" if short else f"I{k}_{moment}"
+        origin, meaning = clean_vector(model.joint_position[i]), f"origin of {joint} along * of the frame before it"
+        yield from _vector(f"origin:{joint}", meaning, "m", origin, f"l{i}", f"l{i}")
+        kind = JointType(int(model.joint_type[i]))
+        if model.mimic_master[i] < 0 and kind is not JointType.FLOATING:
+            for c in range(kind.nv):
+                name, symbol = (joint, f"J{k}") if kind.nv == 1 else (f"{joint}[{c}]", "")
+                rotor = model.armature[int(model.v_index[i]) + c]
+                yield f"armature:{name}", f"reflected rotor inertia of {name}", "kg m²", rotor, symbol
+    if np.count_nonzero(model.gravity) == 1:
+        yield "gravity", "strength of gravity", "m/s²", float(np.abs(model.gravity).sum()), "g"
+    yield from _vector("gravity", "gravitational acceleration along *", "m/s²", model.gravity, "", "g")
 
 
 def _common_axis(model: RobotModel) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics_ros.equations.lagrange import LagrangeTerms
-from robot_dynamics_ros.equations.recursive import Recursions
+from robot_dynamics_ros.equations.symbol_tree import Recursions
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 from robot_dynamics_ros.errors import RobotDynamicsError
 

@@ -13,10 +13,11 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, balanced_link, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
+from robot_dynamics_ros.equations.equations_document import EquationTerms
 from robot_dynamics_ros.equations.formulas import External, Formulas, check_offset, names_of_wrench, wrench_rows
+from robot_dynamics_ros.equations.motors import friction_terms
 from robot_dynamics_ros.equations.numbers import Entry, fraction_of
-from robot_dynamics_ros.equations.parameters import AXES, Definition
-from robot_dynamics_ros.equations.terms import EquationTerms
+from robot_dynamics_ros.equations.parameters import AXES, Definition, body_links
 from robot_dynamics_ros.errors import ArgumentError
 
 Inputs: TypeAlias = dict[str, Given]
@@ -159,7 +160,7 @@ class SymbolicQuantities(EquationTerms):
         """
         ((_, six),) = names_of_wrench({link: names} if names else link)
         variables = _variables(((link, six),), f"in {expressed_in} axes")
-        wrench = {"wrench": Given(tuple(x if isinstance(x, str) else fraction_of(x) for x in six))}
+        wrench = {"wrench": tuple(x if isinstance(x, str) else fraction_of(x) for x in six)}
         n = self.model.nv
         return self.derivation.formulas(
             "tip_efforts",
@@ -245,21 +246,10 @@ class SymbolicQuantities(EquationTerms):
         import sympy as S
 
         model, base = self.model, self.derivation
-        v = [S.Symbol(d.symbol, real=True) for d in base.letters[model.nv : 2 * model.nv]]
-        definitions, rows = [], []
-        for k in range(model.nv):
-            total = S.Integer(0)
-            for letter, word, values, factor in (
-                ("d", "viscous friction", model.damping, v[k]),
-                ("Fc", "dry friction", model.friction, S.sign(v[k])),
-            ):
-                if values[k]:
-                    unit = "N m s/rad or N s/m" if letter == "d" else "N m or N"
-                    definitions.append(
-                        Definition(f"{letter}{k + 1}", f"{word} of degree of freedom {k + 1}", unit, float(values[k]))
-                    )
-                    total += S.Symbol(f"{letter}{k + 1}", real=True) * factor
-            rows.append(total)
+        rows, definitions = [], []
+        for terms in friction_terms(model, self.v):
+            rows.append(S.Add(*(S.Symbol(d.symbol, real=True) * factor for d, factor in terms)))
+            definitions += [d for d, _ in terms]
         return base.written(
             {"friction": S.Matrix(model.nv, 1, rows)},
             definitions,
@@ -308,8 +298,7 @@ class SymbolicQuantities(EquationTerms):
                 raise ArgumentError(
                     f"expected one frame, got shape {rows.shape[:-2]}", where="observer", got=rows.shape
                 )
-            axes, rest = rotation(rows[:3], "observer"), numbers(rows[3:], "observer")
-            inputs["observer"] = Given((*axes.entries, *rest.entries))
+            inputs["observer"] = (*rotation(rows[:3], "observer"), *numbers(rows[3:], "observer"))
             return {"observer": link_number, "own_observer": True}
         return {"observer": link_number}
 
@@ -330,15 +319,16 @@ class SymbolicQuantities(EquationTerms):
                 got=observer,
                 remedy="Name the link that carries the joint, or use a Frame.",
             )
-        body = next((b for b in geometry.bodies if b.joint == joint), None)
-        owner = "" if body is None or body.parent < 0 else geometry.bodies[body.parent].link
+        moving = model.moving_joint_names
+        body = geometry.bodies[moving.index(joint)] if joint in moving else None
+        owner = "" if body is None or body.parent < 0 else body_links(model)[body.parent]
         if body is not None and link == (owner or model.root_link):
             position = tuple(body.position)
         else:
             origin = next(j for j in model.description.joints if j.name == joint).origin.position
             position = tuple(fraction_of(x) for x in origin)
         unit = tuple(fraction_of(float(i == j)) for i in range(3) for j in range(3))
-        inputs["observer"] = Given((*unit, *position, *(fraction_of(0.0) for _ in range(12))))
+        inputs["observer"] = (*unit, *position, *(fraction_of(0.0) for _ in range(12)))
         return {"observer": link_number, "own_observer": True}
 
     def _external(self, external: External, options: Choices, inputs: Inputs) -> tuple[str, tuple[Definition, ...]]:
@@ -350,7 +340,7 @@ class SymbolicQuantities(EquationTerms):
             first = 6 * self.model.link_index(link)
             flat[first : first + 6] = [x if isinstance(x, str) else fraction_of(x) for x in six]
         options["external"] = True
-        inputs["link_external"] = Given(tuple(flat))
+        inputs["link_external"] = tuple(flat)
         links = ", ".join(link for link, _ in loads)
         return f"; external wrenches on {links}", _variables(loads, "about its origin, in its axes")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from robot_dynamics_ros.equations.document import Document, Line
-from robot_dynamics_ros.equations.notation import GREEK, Notation, notation_of
-from robot_dynamics_ros.equations.render_text import number_text
+from robot_dynamics_ros.equations.document import GREEK, Document, Line, Notation, notation_of, number_text
 
 if TYPE_CHECKING:
     from xml.dom.minidom import Element
@@ -96,9 +94,16 @@ def _equation(line: Line, coordinates: str, write: Write) -> str:
     return f'<div class="equation"><math display="inline"><mtable>{"".join(cells)}</mtable></math></div>'
 
 
+def _table(rows: Iterable[Iterable[str]], head: Iterable[str] = ()) -> list[str]:
+    names = "".join(f"<th>{x}</th>" for x in head)
+    lines = ["<tr>" + "".join(f"<td>{x}</td>" for x in row) + "</tr>" for row in rows]
+    return ["<table>", *([f"<tr>{names}</tr>"] if names else []), *lines, "</table>"]
+
+
 def render_html(document: Document) -> str:
     """The page."""
-    write = _expression_writer(document.coordinates)
+    letter = document.coordinates
+    write = _expression_writer(letter)
     title = escape(document.title)
     out = [
         "<!DOCTYPE html>",
@@ -116,19 +121,11 @@ def render_html(document: Document) -> str:
         out.append(f"<h2>{escape(section.title)}</h2>")
         if section.about:
             out.append(f"<p>{escape(section.about)}</p>")
-        out += [_equation(line, document.coordinates, write) for line in section.lines]
+        out += [_equation(line, letter, write) for line in section.lines]
         if section.definitions:
-            out.append("<table>")
-            for d in section.definitions:
-                symbol = f"<math>{symbol_mathml(notation_of(d.symbol, document.coordinates))}</math>"
-                out.append(
-                    f"<tr><td>{symbol}</td><td>{number_text(d.value)}</td><td>{escape(d.unit)}</td>"
-                    f"<td>{escape(d.meaning)}</td></tr>"
-                )
-            out.append("</table>")
+            symbols = [f"<math>{symbol_mathml(notation_of(d.symbol, letter))}</math>" for d in section.definitions]
+            cells = [(number_text(d.value), escape(d.unit), escape(d.meaning)) for d in section.definitions]
+            out += _table([(symbol, *row) for symbol, row in zip(symbols, cells, strict=True)])
         if section.rows:
-            out.append("<table>")
-            out.append("<tr>" + "".join(f"<th>{escape(x)}</th>" for x in section.head) + "</tr>")
-            out += ["<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in section.rows]
-            out.append("</table>")
+            out += _table([list(map(escape, row)) for row in section.rows], list(map(escape, section.head)))
     return "\n".join([*out, "</body>", "</html>"]) + "\n"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from robot_dynamics_ros.equations.document import Document, Line, Section
-from robot_dynamics_ros.equations.notation import GREEK, Notation, notation_of
-from robot_dynamics_ros.equations.render_text import number_text
+from robot_dynamics_ros.equations.document import GREEK, Document, Line, Notation, Section, notation_of, number_text
 
 if TYPE_CHECKING:
     import sympy

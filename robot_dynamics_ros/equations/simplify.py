@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from robot_dynamics_ros.equations.trig_forms import MANY, Polynomial, TrigForms, parallel_parents
+from robot_dynamics_ros.equations.trig_forms import MANY, TrigForms, parallel_parents
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 
 if TYPE_CHECKING:
@@ -52,22 +51,19 @@ class Writer:
             + sympy.Rational(angle.offset.numerator, angle.offset.denominator)
             for angle in ring.angles
         ]
-        self.forms = TrigForms(angles, parallel_parents(ring) if simplify else {}, self._number)
-
-    def _number(self, x: Fraction) -> sympy.Rational:
-        return self.S.Rational(int(x.numerator), int(x.denominator))
+        self.forms = TrigForms(ring, angles, parallel_parents(ring) if simplify else {})
 
     def __call__(self, x: Poly) -> sympy.Expr:
         """One expression."""
         S = self.S
-        groups: dict[tuple[int, ...], Polynomial] = {}
+        groups: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
         first = self.ring.first_angle
         for monomial, coefficient in x.items():
-            trig = tuple(zip(monomial[first::2], monomial[first + 1 :: 2], strict=True))
-            groups.setdefault(monomial[:first], {})[trig] = coefficient
+            groups.setdefault(monomial[:first], {})[(0,) * first + monomial[first:]] = coefficient
         forms = []
-        for letters, polynomial in groups.items():
+        for letters, terms in groups.items():
             factor = S.Mul(*(x**e for x, e in zip(self._letters, letters, strict=True) if e))
+            polynomial = self.ring.ring.from_dict(terms)
             form = (
                 self.forms.shortest(polynomial) if self.simplify else self.forms.powers(polynomial, self.forms.angles)
             )

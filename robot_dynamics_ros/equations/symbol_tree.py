@@ -6,22 +6,28 @@ the graph has a leaf for every parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics.algorithms.function import flat
+from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, Layout, NumericTree, RootConstants
-from robot_dynamics_ros.equations.geometry import Geometry
+from robot_dynamics_ros.dynamics.engine.elementary_tree import Layout, NumericTree, RootConstants
+from robot_dynamics_ros.equations.geometry import Geometry, array
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
-from robot_dynamics_ros.equations.parameters import clean_inertia, clean_vector
+from robot_dynamics_ros.equations.parameters import body_links, clean_inertia, clean_vector
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
 Lift = Callable[[Entry], Expr]
-Nested: TypeAlias = "Entry | Sequence[Nested]"
+Recursions: TypeAlias = dict[str, list[Expr]]
+"""Traced expressions by name, flat, on leaves ("q", i), ("v", i), ("a", i) and those of the geometry."""
 
 
 def exact_leaves(graph: Graph) -> Lift:
@@ -49,47 +55,26 @@ def float_leaves(graph: Graph) -> Lift:
 def _layout(geometry: Geometry, lift: Lift) -> Layout:
     """The elementary tree with symbols for numbers."""
 
-    def array(entries: Nested) -> np.ndarray:
-        return _lifted(entries, lift)
+    def lifted(entries: Any) -> np.ndarray:
+        return np.asarray(np.frompyfunc(lift, 1, 1)(array(entries)))
 
     bodies = [
-        BodyConstants(
-            b.parent,
-            b.kind,
-            array(b.rotation),
-            array(b.position),
-            array(b.normal),
-            lift(b.mass),
-            array(b.com),
-            array(b.inertia),
-            b.q,
-            int(geometry.model.v_index[i]),
-            1.0 if b.multiplier == 1 else lift(b.multiplier),
-            0.0 if b.offset == 0 else lift(b.offset),
+        b._replace(
+            rotation=lifted(b.rotation),
+            position=lifted(b.position),
+            normal=lifted(b.normal),
+            mass=lift(b.mass),
+            com=lifted(b.com),
+            inertia=lifted(b.inertia),
+            multiplier=1.0 if b.multiplier == 1 else lift(b.multiplier),
+            offset=0.0 if b.offset == 0 else lift(b.offset),
         )
-        for i, b in enumerate(geometry.bodies)
+        for b in geometry.bodies
     ]
-    mass = lift(geometry.root_mass)
-    root = RootConstants(
-        array(geometry.gravity),
-        array(geometry.base_rotation),
-        array(geometry.base_position),
-        array(geometry.armature),
-        mass,
-        array(geometry.root_com) * mass,
-        np.zeros((3, 3)),
-    )
-    return Layout(bodies, root)
-
-
-def _lifted(entries: Nested, lift: Lift) -> np.ndarray:
-    out = np.empty(np.shape(np.array(entries, dtype=object)), dtype=object)
-    for index in np.ndindex(out.shape):
-        entry: Any = entries
-        for k in index:
-            entry = entry[k]
-        out[index] = lift(entry)
-    return out
+    placement = lifted(geometry.base_rotation), lifted(geometry.base_position)
+    mass, gravity = lift(geometry.root_mass), lifted(geometry.gravity)
+    com, armature = lifted(geometry.root_com), lifted(geometry.armature)
+    return Layout(bodies, RootConstants(gravity, *placement, armature, mass, com * mass, np.zeros((3, 3))))
 
 
 def _decimal(x: float) -> Fraction:
@@ -134,8 +119,9 @@ class SymbolTree(NumericTree):
                 for name, k in zip(model.link_names, model.link_body, strict=True)
                 if int(k) == body and model.link(name).inertia.mass > 0.0
             ]
-            entries = [b.mass, *b.com, *(x for row in b.inertia for x in row)]
-            if model.link_names[link] == b.link and massive in ([], [b.link]):
+            name = body_links(model)[body]
+            entries = [b.mass, *b.com, *b.inertia.ravel()]
+            if model.link_names[link] == name and massive in ([], [name]):
                 return (
                     self.lift(b.mass),
                     Vec3.of(self.lifted(b.com).tolist()),
@@ -153,6 +139,31 @@ class SymbolTree(NumericTree):
         I = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]  # noqa: E741 - the book's name
         return self.lift(_decimal(own.mass)), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(I).tolist())
 
-    def lifted(self, entries: Nested) -> np.ndarray:
+    def lifted(self, entries: Any) -> np.ndarray:
         """Nested lists of constants as an array of symbols."""
-        return _lifted(entries, self.lift)
+        return np.asarray(np.frompyfunc(self.lift, 1, 1)(array(entries)))
+
+
+def trace_recursions(geometry: Geometry) -> Recursions:
+    """Run the algorithms once on symbols.
+
+    Returns:
+        energies ``K`` and ``U``; mass matrix ``M``; inverse dynamics ``tau``, the same without acceleration (``bias``) and without
+        any motion (``G``); ``coriolis`` matrix.
+    """
+    graph = Graph()
+    tree = SymbolTree(geometry, exact_leaves(graph))
+    n = geometry.model.nv
+    q, v, a = ([graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a"))
+    none: list[Scalar] = [0.0] * n
+    traced = {
+        "M": composite_rigid_body(tree, q).rows,
+        "tau": newton_euler(tree, q, v, a).tau,
+        "bias": newton_euler(tree, q, v, none).tau,
+        "G": newton_euler(tree, q, none, none).tau,
+        "coriolis": coriolis_matrix(tree, q, v).rows,
+        "K": kinetic_energy(tree, q, v),
+        "U": potential_energy(tree, q),
+    }
+    order = ("K", "U", "M", "bias", "G", "coriolis", "tau")
+    return {name: [graph.lift(x) for x in flat(traced[name])] for name in order}

@@ -8,7 +8,7 @@ equal if and only if they reduce to the same one.  So equality is decided, not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +42,8 @@ class TrigRing:
     Attributes:
         q, v, a: generators.
         angles: the angles, in the order of their joints; ``angle_of`` gives each body's, or ``None``.
+        first_angle: number of the generator that is the first angle's sine; all sines and cosines follow.
+        cosine_squares: as :func:`without_squares` takes them.
     """
 
     def __init__(self, geometry: Geometry, max_terms: int) -> None:
@@ -54,8 +56,8 @@ class TrigRing:
         keys: list[tuple[int, Fraction, Fraction]] = []
         self.angle_of: list[int | None] = []
         for b in geometry.bodies:
-            if b.kind in (JointType.REVOLUTE, JointType.PLANAR):
-                key = (b.q + (2 if b.kind is JointType.PLANAR else 0), b.multiplier, b.offset)
+            if b.type in (JointType.REVOLUTE, JointType.PLANAR):
+                key = (b.q_index + (2 if b.type is JointType.PLANAR else 0), b.multiplier, b.offset)
                 if key not in keys:
                     keys.append(key)
                 self.angle_of.append(keys.index(key))
@@ -77,11 +79,12 @@ class TrigRing:
         self.angles = [
             Angle(k, *key, generators[first + 2 * k], generators[first + 2 * k + 1]) for k, key in enumerate(keys)
         ]
-        # positions in exponent tuples: squares to be replaced, and what by
-        self._root_at = [(p, 2), (p + 1, 3)]
-        self._sine_at = [first + 2 * k for k in range(m)]
         self.first_angle = first
         self.zero, self.one = self.ring.zero, self.ring.one
+        # positions in exponent tuples: squares to be replaced, and what by
+        self._squares = {first + 2 * angle.number: self.one - angle.c**2 for angle in self.angles}
+        self._squares |= {p: self.one * 2, p + 1: self.one * 3}
+        self.cosine_squares = {first + 2 * angle.number + 1: self.one - angle.s**2 for angle in self.angles}
 
     # -- arithmetic ----------------------------------------------------------------------------------------------
 
@@ -132,31 +135,7 @@ class TrigRing:
 
     def reduce(self, x: Poly) -> Poly:
         """The one polynomial with no squared sine and no squared root that equals ``x``."""
-        places = [*self._sine_at, *(k for k, _ in self._root_at)]
-        if not any(monomial[k] > 1 for monomial in x for k in places):
-            return x
-        done: dict[tuple[int, ...], Any] = {}
-        todo = list(x.items())
-        radicand = dict(self._root_at)
-        while todo:
-            monomial, coefficient = todo.pop()
-            k = next((k for k in places if monomial[k] > 1), None)
-            if k is None:
-                total = done.get(monomial, 0) + coefficient
-                if total:
-                    done[monomial] = total
-                else:
-                    done.pop(monomial, None)
-                continue
-            less = list(monomial)
-            less[k] -= 2
-            if k in radicand:
-                todo.append((tuple(less), coefficient * radicand[k]))
-            else:
-                todo.append((tuple(less), coefficient))
-                less[k + 1] += 2
-                todo.append((tuple(less), -coefficient))
-        return self.ring.from_dict(done)
+        return without_squares(x, self._squares)
 
     def by_q(self, x: Poly, j: int) -> Poly:
         """∂x/∂q_j."""
@@ -213,3 +192,16 @@ class TrigRing:
         if node.op == "mul":
             return self.mul(x, y)
         return x + y if node.op == "add" else x - y
+
+
+def without_squares(x: Poly, squares: Mapping[int, Poly]) -> Poly:
+    """``x`` with the squares of some generators, by number, replaced by what they equal."""
+    for k, value in squares.items():
+        if any(monomial[k] > 1 for monomial in x):
+            parts: dict[int, dict[tuple[int, ...], Any]] = {}
+            for monomial, coefficient in x.items():
+                half, rest = divmod(monomial[k], 2)
+                key = (*monomial[:k], rest, *monomial[k + 1 :])
+                parts.setdefault(half, {})[key] = coefficient
+            x = sum((x.ring.from_dict(part) * value**half for half, part in parts.items()), x.ring.zero)
+    return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,9 +11,8 @@ from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.equations.formulas import Step
 from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.recursive import Recursions
 from robot_dynamics_ros.equations.simplify import Symbols
-from robot_dynamics_ros.equations.symbol_tree import SymbolTree, exact_leaves
+from robot_dynamics_ros.equations.symbol_tree import Recursions, SymbolTree, exact_leaves
 from robot_dynamics_ros.spatial import Scalar
 
 if TYPE_CHECKING:
@@ -58,12 +58,8 @@ def write_steps(
     import sympy
 
     order = reachable(outputs)
-    uses: dict[int, int] = {}
-    for node in order:
-        for operand in node.operands:
-            uses[operand.id] = uses.get(operand.id, 0) + 1
-    for node in outputs:
-        uses[node.id] = uses.get(node.id, 0) + 1
+    uses = Counter(x.id for node in order for x in node.operands)
+    uses.update(x.id for x in outputs)
     steps: list[Step] = []
     value: dict[int, sympy.Expr] = {}
     taken = {str(x) for row in letters.values() for x in row} | set(names)

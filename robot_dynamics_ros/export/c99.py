@@ -5,8 +5,7 @@ from __future__ import annotations
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.export.functions import Argument, Request, Traced
-from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
-from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.export.plan import Plan, argument_lines, head_lines
 from robot_dynamics_ros.export.step import Advance, Call, Composed
 
 

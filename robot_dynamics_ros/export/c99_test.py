@@ -107,11 +107,11 @@ def _function(plan: Plan, request: Request, real: str, call: Callable[..., list[
     return [*out, "}", ""]
 
 
-def c_cmake(plan: Plan) -> str:
-    """A CMake file for the library and the test program."""
+def cmake(plan: Plan, *, eigen: bool) -> str:
+    """A CMake file for the library and the test program, and those of the Eigen header, where Eigen is installed."""
     p = plan.prefix
-    return f"""cmake_minimum_required(VERSION 3.10)
-project({p} C)
+    c = f"""cmake_minimum_required(VERSION 3.10)
+project({p} C{" CXX" if eigen else ""})
 
 set(CMAKE_C_STANDARD 99)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -131,3 +131,17 @@ add_executable({p}_test {p}_test.c)
 target_link_libraries({p}_test PRIVATE {p})
 add_test(NAME {p}_test COMMAND {p}_test)
 """
+    header = f"""
+find_package(Eigen3 QUIET NO_MODULE)
+if(Eigen3_FOUND)
+  add_library({p}_eigen INTERFACE)
+  target_compile_features({p}_eigen INTERFACE cxx_std_14)
+  target_link_libraries({p}_eigen INTERFACE {p} Eigen3::Eigen)
+  add_executable({p}_eigen_test {p}_eigen_test.cpp)
+  target_link_libraries({p}_eigen_test PRIVATE {p}_eigen)
+  add_test(NAME {p}_eigen_test COMMAND {p}_eigen_test)
+else()
+  message(STATUS "Eigen3 is not installed: {p}.hpp is not tested")
+endif()
+"""
+    return c + header if eigen else c

@@ -7,8 +7,7 @@ from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment
 from robot_dynamics_ros.export.functions import Argument, Request
-from robot_dynamics_ros.export.layout_text import argument_lines, head_lines
-from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.export.plan import Plan, argument_lines, head_lines
 
 
 def _matrix(argument: Argument) -> str:
@@ -107,24 +106,3 @@ def eigen_call(plan: Plan, request: Request, given: Sequence[str], got: Sequence
     if len(results) > 1:
         return [f"const auto got = {call};", *(f"{mapped(a, array)} = got.{a.name};" for a, array in results)]
     return [f"{mapped(a, array) if a.shape else f'{array}[0]'} = {call};" for a, array in results] or [f"{call};"]
-
-
-def eigen_cmake(cmake: str, plan: Plan) -> str:
-    """The C library's CMake file with the header's test added, where Eigen is installed."""
-    p = plan.prefix
-    return (
-        cmake.replace(f"project({p} C)", f"project({p} C CXX)")
-        + f"""
-find_package(Eigen3 QUIET NO_MODULE)
-if(Eigen3_FOUND)
-  add_library({p}_eigen INTERFACE)
-  target_compile_features({p}_eigen INTERFACE cxx_std_14)
-  target_link_libraries({p}_eigen INTERFACE {p} Eigen3::Eigen)
-  add_executable({p}_eigen_test {p}_eigen_test.cpp)
-  target_link_libraries({p}_eigen_test PRIVATE {p}_eigen)
-  add_test(NAME {p}_eigen_test COMMAND {p}_eigen_test)
-else()
-  message(STATUS "Eigen3 is not installed: {p}.hpp is not tested")
-endif()
-"""
-    )

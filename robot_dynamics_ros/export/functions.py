@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -30,33 +30,15 @@ class Argument:
     shape: Shape
     meaning: str
 
+    @classmethod
+    def of(cls, name: str, shape: Sequence[str | int], meaning: str, numbers: Mapping[str, int]) -> Argument:
+        """With words of the shape replaced by numbers."""
+        return cls(name, tuple(numbers[x] if isinstance(x, str) else x for x in shape), meaning)
+
     @property
     def size(self) -> int:
         """Number of entries."""
         return prod(self.shape)
-
-
-@dataclass(frozen=True)
-class FunctionKind:
-    """One kind of function: an entry of the table, and how it is exported."""
-
-    entry: Function
-    export: Export
-
-    @property
-    def on_link(self) -> bool:
-        """Whether it is about one link."""
-        return "link" in self.entry.options
-
-    @property
-    def inputs(self) -> list[str]:
-        """Names of its inputs; points are the origins of links, the base does not move."""
-        return [word for word, _ in self.entry.inputs if word in MEANINGS]
-
-    @property
-    def kept(self) -> list[int]:
-        """Numbers of the outputs that are exported."""
-        return [k for k, (word, _) in enumerate(self.entry.outputs) if word in self.export.outputs]
 
 
 MEANINGS = {
@@ -67,12 +49,12 @@ MEANINGS = {
     "external": "wrench [moment; force] on each loaded link, about its origin, in its axes",
 }
 
-FUNCTIONS: dict[str, FunctionKind] = {
-    export.name or name: FunctionKind(entry, export) for name, entry in TABLE.items() for export in entry.exports
+FUNCTIONS: dict[str, tuple[Function, Export]] = {
+    export.name or name: (entry, export) for name, entry in TABLE.items() for export in entry.exports
 }
-"""Everything that is traced, by name; ``step`` and the motors' functions are written around ``forward_dynamics``."""
+"""Everything that is traced, by name: entry of the table, and how it is exported; ``step`` and the motors' functions are written around ``forward_dynamics``."""
 
-DEFAULT = (*(name for name, kind in FUNCTIONS.items() if kind.export.default), "step")
+DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default), "step")
 """What is exported if nothing is named."""
 
 
@@ -123,49 +105,36 @@ class Traced:
 
 
 def requests_for(
-    model: RobotModel,
-    names: tuple[str, ...],
-    links: tuple[str, ...],
-    external: tuple[str, ...],
-    words: Mapping[str, str],
+    model: RobotModel, names: Iterable[str], links: Iterable[str], external: Sequence[str], words: Mapping[str, str]
 ) -> list[Request]:
-    """Requests for functions by name, those about links once for every link.
-
-    Args:
-        words: link → identifier, where the automatic one will not do.
-
-    Raises:
-        UnknownNameError: no such function or link.
-    """
+    """Requests for functions by name, those about links once for every link; ``words``: link → identifier."""
     requests: list[Request] = []
     for name in names:
         if name not in FUNCTIONS:
             raise UnknownNameError("function", name, (*FUNCTIONS, "step"), where="functions")
-        kind = FUNCTIONS[name]
-        for link in links if kind.on_link else ("",):
-            requests.append(_request(model, name, kind, link, external, words))
+        entry, export = FUNCTIONS[name]
+        # points are the origins of links, the base does not move
+        given = [w for w, _ in entry.inputs if w in MEANINGS and (w != "external" or external)]
+        for link in links if "link" in entry.options else ("",):
+            options: dict[str, Any] = dict(export.options)
+            if "external" in given:
+                options["loaded"] = tuple(model.link_index(x) for x in external)
+            if link:
+                options |= {"link": model.link_index(link), "frame": "world"}
+            numbers, shapes = {**sizes(model, options), "nx": len(external)}, dict(entry.outputs)
+
+            requests.append(
+                Request(
+                    f"{name}_{words.get(link) or identifier_of(link)}" if link else name,
+                    name,
+                    f"{export.said}  Link: {link}." if link else export.said,
+                    tuple(Argument.of(w, SHAPES[w], MEANINGS[w], numbers) for w in given),
+                    tuple(Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items()),
+                    tuple(sorted(options.items())),
+                    link,
+                )
+            )
     return requests
-
-
-def _request(
-    model: RobotModel, name: str, kind: FunctionKind, link: str, external: tuple[str, ...], words: Mapping[str, str]
-) -> Request:
-    options: dict[str, Any] = dict(kind.export.options)
-    if external and "external" in kind.inputs:
-        options["loaded"] = tuple(model.link_index(x) for x in external)
-    if link:
-        options |= {"link": model.link_index(link), "frame": "world"}
-    numbers = {**sizes(model, options), "nx": len(external)}
-
-    def shape(words_: Sequence[str | int]) -> Shape:
-        return tuple(numbers[w] if isinstance(w, str) else w for w in words_)
-
-    inputs = tuple(Argument(w, shape(SHAPES[w]), MEANINGS[w]) for w in kind.inputs if w != "external" or external)
-    shapes = dict(kind.entry.outputs)
-    outputs = tuple(Argument(w, shape(shapes[w]), meaning) for w, meaning in kind.export.outputs.items())
-    word = f"_{words.get(link) or identifier_of(link)}" if link else ""
-    description = f"{kind.export.said}  Link: {link}." if link else kind.export.said
-    return Request(f"{name}{word}", name, description, inputs, outputs, tuple(sorted(options.items())), link)
 
 
 def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]) -> list[Scalar]:
@@ -182,23 +151,16 @@ def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Sca
 
 def run_on(request: Request, tree: NumericTree, inputs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
     """Run the request's algorithm on a robot; see :data:`Run`."""
-    kind = FUNCTIONS[request.kind]
+    entry, export = FUNCTIONS[request.kind]
     options = dict(request.options)
     if loaded := options.pop("loaded", ()):
         inputs = {**inputs, "external": _on_bodies(tree, loaded, inputs["external"])}
-    results = kind.entry.run(tree, options, {"point": [0.0, 0.0, 0.0], **inputs})
-    return [results[k] for k in kind.kept]
+    results = entry.run(tree, options, {"point": [0.0, 0.0, 0.0], **inputs})
+    return [flat for (word, _), flat in zip(entry.outputs, results, strict=True) if word in export.outputs]
 
 
 def trace_request(request: Request, run: Run, graph: Graph) -> Traced:
-    """Record the operations of a request.
-
-    Args:
-        run: what computes it.
-
-    Raises:
-        ArgumentError: the function divides by something that is zero for every configuration of this robot.
-    """
+    """Record the operations of a request, which ``run`` computes."""
     inputs = {a.name: [graph.leaf((a.name, k)) for k in range(a.size)] for a in request.inputs}
     try:
         results = run(inputs)

@@ -1,59 +1,29 @@
-"""The functions to be emitted, checked and traced, independent of the language."""
+"""The functions to be emitted, traced, independent of the language; and checks of what is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TypedDict
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import estimated_operations
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
-from robot_dynamics_ros.equations.parameters import Definition, Symbols
+from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import FUNCTIONS, Request, Traced, requests_for, run_on, trace_request
-from robot_dynamics_ros.export.step import Composed, Joints, Motor, composed_step, parts_of_step
+from robot_dynamics_ros.export.functions import FUNCTIONS, Argument, Request, Traced
+from robot_dynamics_ros.export.step import Composed, Joints
 from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
 
-FRICTIONS = ("none", "viscous", "smooth")
-INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
-MAX_OPERATIONS = 100_000
-
-
-class ExportOptions(TypedDict, total=False):
-    """Keywords of :func:`~robot_dynamics_ros.export.package.export_code`, which describes them, for all languages."""
-
-    prefix: str | None
-    links: Iterable[str] | None
-    symbols: Symbols
-    external: Iterable[str]
-    motors: Mapping[str, DCMotor] | None
-    integrator: str
-    friction: str
-    smooth_velocity: float
-    rename: Mapping[str, str] | None
-    max_operations: int
-
-
-DEFAULTS = ExportOptions(
-    prefix=None,
-    links=None,
-    symbols=None,
-    external=(),
-    motors=None,
-    integrator="rk4",
-    friction="viscous",
-    smooth_velocity=1e-3,
-    rename=None,
-    max_operations=MAX_OPERATIONS,
-)
+CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
+_COORDINATES = {
+    JointType.PLANAR: "q: x, y (m), angle (rad); v: their rates",
+    JointType.FLOATING: "q: x, y, z (m), unit quaternion x, y, z, w; v: angular, then linear velocity in the body's axes",
+    JointType.PRISMATIC: "m, m/s, N",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +34,6 @@ class Plan:
         model: the robot, rotors of given motors included.
         prefix: in front of every name that is emitted.
         traced: functions, in order.
-        parameters: run-time parameters, in order; empty if every number is built in.
         joint_words: (name, identifier) of all joints with coordinates.
         stepping: functions for the step alone, in order.
         composed: the step and the rates of the state, if they are emitted.
@@ -76,7 +45,6 @@ class Plan:
     model: RobotModel
     prefix: str
     traced: tuple[Traced, ...]
-    parameters: tuple[Definition, ...]
     joint_words: tuple[tuple[str, str], ...]
     stepping: tuple[Traced, ...]
     composed: tuple[Composed, ...]
@@ -84,9 +52,10 @@ class Plan:
     external: tuple[str, ...]
     geometry: Geometry
 
-    def tree(self, graph: Graph) -> NumericTree:
-        """The tree that functions are traced on, its parameters leaves of ``graph``."""
-        return tree_of(self.geometry, graph)
+    @property
+    def parameters(self) -> list[Definition]:
+        """Run-time parameters, in order; empty if every number is built in."""
+        return self.geometry.definitions
 
     @property
     def requests(self) -> list[Request]:
@@ -94,65 +63,34 @@ class Plan:
         return [t.request for t in self.traced] + [c.request for c in self.composed]
 
 
-def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions) -> Plan:
-    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code` for the options.
+def head_lines(plan: Plan) -> list[str]:
+    """Lines at the top of an emitted file, for its reader: conventions, and where each joint's coordinates are."""
+    model, lines = plan.model, list[str]()
+    for name in model.joint_names:
+        q, v, kind = model.q_slice(name), model.v_slice(name), model.joint(name).type
+        places = (
+            f"q[{q.start}], v[{v.start}]" if kind.nv == 1 else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
+        )
+        lines.append(f"{places}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})")
+    for name in model.moving_joint_names:
+        if name not in model.joint_names and (mimic := model.joint(name).mimic) is not None:
+            lines.append(f"{name} follows {mimic.joint}: {mimic.multiplier:g} times its position plus {mimic.offset:g}")
+    g = ", ".join(f"{x:g}" for x in model.gravity)
+    return [
+        f"Rigid-body dynamics of the robot {model.name}.",
+        "",
+        f"SI units, radians.  Gravity ({g}) m/s2 in the world frame.  Root link: {model.root_link}.",
+        "Matrices are stored by rows.  Spatial vectors are [angular; linear] and [moment; force].",
+        "Rotor inertia is part of the mass matrix; joint friction acts in the simulation step alone.",
+        "",
+        "Coordinates:",
+        *(f"  {line}" for line in lines),
+    ]
 
-    Raises:
-        TypeError: an option that does not exist.
-    """
-    for name in given.keys() - DEFAULTS.keys():
-        raise TypeError(f"export_code() got an unexpected keyword argument {name!r}")
-    options: ExportOptions = {**DEFAULTS, **given}
-    integrator, friction, motors = options["integrator"], options["friction"], options["motors"]
-    names = list(dict.fromkeys(functions))
-    step = "step" in names
-    if step:
-        names.remove("step")
-        if "forward_dynamics" not in names:
-            names.insert(0, "forward_dynamics")
-    if integrator not in INTEGRATORS:
-        raise UnknownNameError("integrator", integrator, INTEGRATORS)
-    if friction not in FRICTIONS:
-        raise UnknownNameError("friction", friction, FRICTIONS)
-    if not options["smooth_velocity"] > 0.0:
-        raise ArgumentError("must be positive", where="smooth_velocity", got=options["smooth_velocity"])
-    prefix = _prefix(model, options["prefix"])
-    words = dict(options["rename"] or {})
-    _check_rename(model, words)
-    if motors:
-        model = add_rotors(model, motors)
-    geometry = Geometry(model, options["symbols"])
-    joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
-    loaded, links = tuple(dict.fromkeys(options["external"])), options["links"]
-    chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
-    for link in chosen:
-        model.link_index(link)
-    requests = requests_for(model, tuple(names), chosen, loaded, words)
-    _check_names(prefix, joint_words, requests, step)
-    _check_size(model, [r.kind for r in requests], options["max_operations"])
 
-    graph = Graph()
-    tree = tree_of(geometry, graph)
-    zero = [0.0] * model.nv
-    joints = Joints(
-        zero if friction == "none" else model.damping.tolist(),
-        model.friction.tolist() if friction == "smooth" else zero,
-        options["smooth_velocity"],
-        tuple(Motor(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
-        tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
-    )
-    return Plan(
-        model=model,
-        prefix=prefix,
-        traced=tuple(trace_request(r, partial(run_on, r, tree), graph) for r in requests),
-        parameters=tuple(geometry.definitions),
-        joint_words=joint_words,
-        stepping=tuple(trace_request(*part, graph) for part in parts_of_step(tree, joints)) if step else (),
-        composed=composed_step(model, joints, loaded, integrator) if step else (),
-        joints=joints,
-        external=loaded,
-        geometry=geometry,
-    )
+def argument_lines(arguments: tuple[Argument, ...]) -> list[str]:
+    """One line an argument: shape and meaning."""
+    return [f"{a.name}: {'x'.join(map(str, a.shape)) or 'one number'}, {a.meaning}" for a in arguments]
 
 
 def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
@@ -160,10 +98,7 @@ def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
     return SymbolTree(geometry, float_leaves(graph)) if geometry.definitions else NumericTree(geometry.model)
 
 
-CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
-
-
-def _prefix(model: RobotModel, prefix: str | None) -> str:
+def checked_prefix(model: RobotModel, prefix: str | None) -> str:
     """The prefix, checked; one made of the robot's name gets out of the way of words that are taken."""
     if prefix is None:
         prefix = identifier_of(model.name).lower()
@@ -190,13 +125,15 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
     return check_identifier(prefix, "prefix")
 
 
-def _check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
+def check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
+    """Refuse words for what the robot does not have."""
     for name in words:
         if name not in model.joint_names and name not in model.link_names:
             raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
 
 
-def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
+def check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
+    """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
     for name, word in joints:
         if not word:
@@ -223,10 +160,10 @@ def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Itera
     check_identifiers(functions)
 
 
-def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
+def check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
+    """Refuse functions that take more operations."""
     for kind in kinds:
-        entry = FUNCTIONS[kind].entry
-        size = estimated_operations(model, entry.name)
+        size = estimated_operations(model, FUNCTIONS[kind][0].name)
         if size > limit:
             raise ModelError(
                 f"{kind} would take about {size} operations written out, more than {limit}",

@@ -11,7 +11,6 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 import numpy as np
 
@@ -35,14 +34,6 @@ class Case:
     loss: float
 
 
-def _state(plan: Plan, draw: random.Random) -> tuple[list[float], list[float]]:
-    """A configuration within ±2 (rad or m) with unit quaternions, and velocities within ±2."""
-    q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
-    return cast("list[float]", plan.joints.normalized(q)), [
-        round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)
-    ]
-
-
 def loss_of_digits(model: RobotModel, q: list[float]) -> float:
     """How many times larger errors are after a division by the mass matrix: its condition over 100, at least 1.
 
@@ -54,10 +45,12 @@ def loss_of_digits(model: RobotModel, q: list[float]) -> float:
 
 def cases_of(plan: Plan, request: Request) -> list[Case]:
     """A few calls of one function."""
-    draw, run = random.Random(request.name), _runs(plan)[request.name]
+    draw, (_, run) = random.Random(request.name), _runs(plan)[request.name]
     cases = []
     for _ in range(COUNT):
-        q, v = _state(plan, draw)
+        q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
+        q = [float(x) for x in plan.joints.normalized(q)]  # type: ignore[arg-type]
+        v = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
         loss = loss_of_digits(plan.model, q)
         # a step is short where efforts would send a light finger past all computing
         given = {"q": q, "v": v, "h": [STEP / loss]}
@@ -71,17 +64,14 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
     return cases
 
 
-def _runs(plan: Plan) -> dict[str, Run]:
-    """Name → what computes a function, of the traced ones and those made of them."""
+def _runs(plan: Plan) -> dict[str, tuple[Request, Run]]:
+    """Functions by name, with what computes each: the traced ones, those of the step, those made of them."""
     tree = NumericTree(plan.model)
-    runs: dict[str, Run] = {t.request.name: partial(run_on, t.request, tree) for t in plan.traced}
-    if plan.composed:
-        parts = parts_of_step(tree, plan.joints)
-        inner = {request.name: (request, run) for request, run in parts}
-        inner |= {t.request.name: (t.request, runs[t.request.name]) for t in plan.traced}
-        for composed in plan.composed:
-            run = partial(_run_composed, composed, dict(inner))
-            inner[composed.request.name], runs[composed.request.name] = (composed.request, run), run
+    parts = parts_of_step(tree, plan.joints) if plan.composed else []
+    runs = {request.name: (request, run) for request, run in parts}
+    runs |= {t.request.name: (t.request, partial(run_on, t.request, tree)) for t in plan.traced}
+    for composed in plan.composed:
+        runs[composed.request.name] = composed.request, partial(_run_composed, composed, dict(runs))
     return runs
 
 

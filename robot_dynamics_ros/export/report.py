@@ -8,8 +8,8 @@ from functools import partial
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
-from robot_dynamics_ros.export.functions import Request, run_on, trace_request
-from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.export.functions import run_on, trace_request
+from robot_dynamics_ros.export.plan import Plan, tree_of
 
 
 @dataclass(frozen=True)
@@ -59,29 +59,16 @@ class _Unshared(Graph):
         return self._new(op, x, None)
 
 
-def _written(plan: Plan, request: Request) -> int:
-    tally = [0]
-    inputs = {a.name: [_Counted(tally) for _ in range(a.size)] for a in request.inputs}
-    run_on(request, NumericTree(plan.model), inputs)
-    return tally[0]
-
-
 def count_all(plan: Plan) -> list[OperationCount]:
     """Counts for all functions of a plan."""
     counts = []
     for t in plan.traced:
-        graph = _Unshared()
-        apart = trace_request(t.request, partial(run_on, t.request, plan.tree(graph)), graph)
-        kinds = count_operations(t.flat())
-        counts.append(
-            OperationCount(
-                t.request.name,
-                _written(plan, t.request),
-                count_operations(apart.flat())["total"],
-                kinds.pop("total"),
-                kinds,
-            )
-        )
+        tally, graph = [0], _Unshared()
+        inputs = {a.name: [_Counted(tally) for _ in range(a.size)] for a in t.request.inputs}
+        run_on(t.request, NumericTree(plan.model), inputs)
+        apart = trace_request(t.request, partial(run_on, t.request, tree_of(plan.geometry, graph)), graph)
+        folded, kinds = count_operations(apart.flat())["total"], count_operations(t.flat())
+        counts.append(OperationCount(t.request.name, tally[0], folded, kinds.pop("total"), kinds))
     return counts
 
 
@@ -92,11 +79,9 @@ def report_text(counts: Iterable[OperationCount]) -> str:
     rows = [
         [c.name, str(c.written), str(c.folded), str(c.shared), *(str(c.kinds.get(k, 0)) for k in order)] for c in counts
     ]
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
-        "  ".join(
-            cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
         for row in [head, ["-" * w for w in widths], *rows]
     ]
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -49,15 +49,6 @@ class Composed:
     statements: tuple[Call | Advance, ...]
 
 
-@dataclass(frozen=True)
-class Motor:
-    """A motor and the entry of v that it drives."""
-
-    joint: str
-    index: int
-    constants: DCMotor
-
-
 @dataclass(frozen=True, eq=False)
 class Joints:
     """Friction and motors at the joints, and which of them float.
@@ -65,14 +56,14 @@ class Joints:
     Attributes:
         viscous, dry: (nv) N m s/rad or N s/m, and N m or N.
         width: rad/s or m/s, over which dry friction is smoothed.
-        motors: in joint order; a joint's command is then a voltage.
+        motors: joint, its entry in v, and the motor, in joint order; the command is then a voltage.
         floating: first numbers in q of floating joints.
     """
 
     viscous: Sequence[float]
     dry: Sequence[float]
     width: float
-    motors: tuple[Motor, ...]
+    motors: tuple[tuple[str, int, DCMotor], ...]
     floating: tuple[int, ...]
 
     def normalized(self, q: Numbers) -> list[Scalar]:
@@ -93,8 +84,7 @@ class Joints:
         """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and efforts or voltages."""
         tau: list[Any] = list(command)
         rates: list[Any] = []
-        for current, driven in zip(i, self.motors, strict=True):
-            k, motor = driven.index, driven.constants
+        for current, (_, k, motor) in zip(i, self.motors, strict=True):
             voltage, ke = _clamped(command[k], motor.max_voltage), motor.emf * motor.gear_ratio
             if motor.inductance:
                 rates.append(
@@ -146,9 +136,9 @@ def composed_step(
         integrator: a method of :data:`TABLEAUS`, or ``"semi_implicit_euler"``: v first, then q with the new v.
     """
     motors, floating = joints.motors, bool(joints.floating)
-    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(motor.joint for motor in motors)}, A")
+    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A")
     q, v = Argument("q", (model.nq,), MEANINGS["q"]), Argument("v", (model.nv,), MEANINGS["v"])
-    voltages = ", ".join(f"command[{motor.index}] of {motor.joint}" for motor in motors)
+    voltages = ", ".join(f"command[{k}] of {joint}" for joint, k, _ in motors)
     said = "efforts, N m or N" + (f"; voltages, V, at joints with a motor: {voltages}" if motors else "")
     wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
     state = (q, v, *([i] if motors else []))

@@ -5,59 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.frameworks.traced import Request, flat_size, required, traced
+from robot_dynamics_ros.frameworks.traced import Request, required, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-
-@runtime_checkable
-class Shaped(Protocol):
-    """Arrays of all libraries have a shape, numbers have none."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
+Tensor: TypeAlias = Any
+"""An array of any library; it has a shape, which numbers have not."""
 
 
-class Tensor(Shaped, Protocol):
-    """An array of any library."""
-
-    @property
-    def dtype(self) -> object: ...
-    @property
-    def device(self) -> object: ...
-
-
-Value: TypeAlias = Tensor | float
-Results: TypeAlias = Tensor | tuple[Tensor, ...]
-Evaluate: TypeAlias = Callable[..., tuple[Value, ...]]
-
-
-def make_function(model: RobotModel, request: Request) -> Callable[..., Results]:
+def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor | tuple[Tensor, ...]]:
     """A function of arrays of one library, with batch dimensions in front."""
     trace = traced(model, request, where="array")
     words = [f"x{k}" for k in range(len(request.inputs))]
     source = python_source("evaluate", words, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
     code = compile(source, f"<{request.name} of {model.name}>", "exec")
-    bound: dict[ModuleType, Evaluate] = {}
+    bound: dict[ModuleType, Callable[..., tuple[Tensor, ...]]] = {}
 
-    def function(*arguments: Tensor | float) -> Results:
+    def function(*arguments: Tensor | float) -> Tensor | tuple[Tensor, ...]:
         xp = _namespace(arguments, request.name)
         if xp not in bound:
             bound[xp] = _bind(code, xp)
-        like = next(x for x in arguments if isinstance(x, Shaped))
-        arrays = [x if isinstance(x, Shaped) else _full(xp, x, like) for x in arguments]
+        like = next(x for x in arguments if _is_array(x))
+        arrays: list[Tensor] = [x if _is_array(x) else _full(xp, x, like) for x in arguments]
         shapes = [shape for _, shape in request.inputs]
         leads = [tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)]
         batch = _broadcast(leads, request.name)
         columns = []
         for x, lead, shape in zip(arrays, leads, shapes, strict=True):
-            flat = xp.broadcast_to(xp.reshape(x, (*lead, flat_size(shape))), (*batch, flat_size(shape)))
-            columns.append([flat[..., k] for k in range(flat_size(shape))])
+            flat = xp.broadcast_to(xp.reshape(x, (*lead, math.prod(shape))), (*batch, math.prod(shape)))
+            columns.append([flat[..., k] for k in range(math.prod(shape))])
         values = bound[xp](*columns)
         results, first = [], 0
         for (_, shape), flat_outputs in zip(request.outputs, trace.outputs, strict=True):
@@ -94,19 +75,19 @@ def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
     return libraries[0]
 
 
-def _bind(code: CodeType, xp: ModuleType) -> Evaluate:
+def _bind(code: CodeType, xp: ModuleType) -> Callable[..., tuple[Tensor, ...]]:
     """The traced function on one library's operations; constants stay Python numbers."""
 
-    def on_arrays(word: str) -> Callable[[Value], Value]:
+    def on_arrays(word: str) -> Callable[[Tensor | float], Tensor | float]:
         array, number = getattr(xp, word), getattr(math, word)
-        return lambda x: array(x) if isinstance(x, Shaped) else number(x)
+        return lambda x: array(x) if _is_array(x) else number(x)
 
-    def extremum(word: str) -> Callable[[Value, Value], Value]:
+    def extremum(word: str) -> Callable[[Tensor | float, Tensor | float], Tensor]:
         run = getattr(xp, word)
 
-        def of(x: Value, y: Value) -> Value:
-            like = next(v for v in (x, y) if isinstance(v, Shaped))
-            return run(*(v if isinstance(v, Shaped) else _full(xp, v, like) for v in (x, y)))
+        def of(x: Tensor | float, y: Tensor | float) -> Tensor:
+            like = next(v for v in (x, y) if _is_array(v))
+            return run(*(v if _is_array(v) else _full(xp, v, like) for v in (x, y)))
 
         return of
 
@@ -116,12 +97,16 @@ def _bind(code: CodeType, xp: ModuleType) -> Evaluate:
     return space["evaluate"]
 
 
+def _is_array(x: object) -> bool:
+    return hasattr(x, "shape")
+
+
 def _full(xp: ModuleType, values: float | list[float], like: Tensor) -> Tensor:
     return xp.asarray(values, dtype=like.dtype, device=like.device)
 
 
-def _wide(xp: ModuleType, x: Value, batch: tuple[int, ...], like: Tensor) -> Tensor:
-    return xp.broadcast_to(x if isinstance(x, Shaped) else _full(xp, x, like), batch)
+def _wide(xp: ModuleType, x: Tensor | float, batch: tuple[int, ...], like: Tensor) -> Tensor:
+    return xp.broadcast_to(x if _is_array(x) else _full(xp, x, like), batch)
 
 
 def _stack(xp: ModuleType, parts: list[Tensor]) -> Tensor:

@@ -1,7 +1,8 @@
-"""A robot's functions by name, for a framework: what :func:`jax_functions` and :func:`array_functions` return."""
+"""A robot's functions by name, in JAX, PyTorch and libraries of the array-API standard."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -9,7 +10,8 @@ from typing import Any, TypeAlias
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
 from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.frameworks.traced import Request, make_request
+from robot_dynamics_ros.frameworks import array_forms
+from robot_dynamics_ros.frameworks.traced import Request, make_request, required
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 DEFAULTS = {"point": (0.0, 0.0, 0.0)}
@@ -48,12 +50,12 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
         return len(TABLE)
 
     def __getitem__(self, name: str) -> FrameworkFunction:
-        bound = self._bound.get(name)
-        if bound is None:
+        if name not in self._bound:
             if name not in TABLE:
                 raise UnknownNameError("function", name, TABLE, where=self._framework)
-            bound = self._bound[name] = _Named(self, name)
-        return bound
+            function = self._bound[name] = functools.partial(self._call, name)
+            functools.update_wrapper(function, TABLE[name].algorithm, ("__name__", "__doc__"), ())
+        return self._bound[name]
 
     def __getattr__(self, name: str) -> FrameworkFunction:
         if name.startswith("_"):
@@ -69,24 +71,12 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
     def made(self, request: Request) -> FrameworkFunction:
         """The function for one request, of arrays alone."""
         with self._lock:
-            function = self._made.get(request)
-            if function is None:
-                function = self._made[request] = self._make(self.model, request)
-            return function
+            if request not in self._made:
+                self._made[request] = self._make(self.model, request)
+            return self._made[request]
 
-
-class _Named:
-    """One function, before its options are known."""
-
-    def __init__(self, of: FrameworkFunctions, name: str) -> None:
-        self._of, self.__name__ = of, name
-        self.__doc__ = TABLE[name].algorithm.__doc__
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__} of {self._of!r}>"
-
-    def __call__(self, *arguments: object, **keywords: object) -> Any:
-        name, framework = self.__name__, self._of._framework
+    def _call(self, name: str, /, *arguments: object, **keywords: object) -> Any:
+        framework = self._framework
         words = [word for word, _ in TABLE[name].inputs]
         where = f"{framework}: {name}"
         if len(arguments) > len(words):
@@ -105,7 +95,7 @@ class _Named:
                 values_by_name[word] = keywords.pop(word)
         values_by_name = {word: value for word, value in values_by_name.items() if value is not None}
         present = [word for word in values_by_name if word in OPTIONAL]
-        request = make_request(self._of.model, name, keywords, present, where=framework)
+        request = make_request(self.model, name, keywords, present, where=framework)
         if unknown := [word for word in values_by_name if word not in dict(request.inputs)]:
             raise ArgumentError(
                 f"the input {unknown[0]!r} is not used with these options",
@@ -128,4 +118,33 @@ class _Named:
                     remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
                 )
             values.append(value)
-        return self._of.made(request)(*values)
+        return self.made(request)(*values)
+
+
+def jax_functions(model: RobotModel) -> FrameworkFunctions:
+    """All functions of the registry on JAX arrays: pure, so ``jit``, ``vmap``, ``grad``, ``jacfwd``, ``scan`` apply.
+
+    They compute in the type of their arguments: float32, or float64 where JAX's option ``jax_enable_x64`` is on.  They contain
+    no callbacks, so they run where JAX runs.  Numbers are not checked: NaN goes through, and a quaternion must be of
+    unit length.  See :class:`FrameworkFunctions` for how they are called.
+
+    Small functions are written out for the robot.  For large robots the dynamics are scans over the levels of the tree,
+    so that compiling takes as long for fifty joints as for ten.
+
+    Raises:
+        BackendError: JAX is not installed.
+    """
+    required("jax", "jax")
+    from robot_dynamics_ros.frameworks.jax_forms import make_function
+
+    return FrameworkFunctions(model, "jax", make_function)
+
+
+def array_functions(model: RobotModel) -> FrameworkFunctions:
+    """All functions of the registry on PyTorch tensors, or on arrays of any library of the array-API standard.
+
+    The library is that of the arguments; results are of its type, on the same device, in the arguments' precision, and
+    can be differentiated where the library can (PyTorch's autograd).  Every operation works on a whole batch, so
+    batches should be large.  See :class:`FrameworkFunctions`.
+    """
+    return FrameworkFunctions(model, "array", array_forms.make_function)

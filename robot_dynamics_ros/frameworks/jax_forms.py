@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +17,8 @@ from robot_dynamics_ros.dynamics.engine.loops import supported
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import signature
 from robot_dynamics_ros.frameworks.jax_levels import levels_function
-from robot_dynamics_ros.frameworks.jax_scalars import join, operations
-from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, evaluate, flat_size, traced
+from robot_dynamics_ros.frameworks.jax_scalars import join, run_on_arrays
+from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 STRAIGHT = 4_000
@@ -70,7 +70,7 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
         leads = [x.shape[: x.ndim - len(s)] for x, s in zip(arrays, shapes, strict=True)]
         batch = jnp.broadcast_shapes(*leads)
         rows = [
-            jnp.broadcast_to(x.reshape(*lead, flat_size(s)), (*batch, flat_size(s)))
+            jnp.broadcast_to(x.reshape(*lead, math.prod(s)), (*batch, math.prod(s)))
             for x, lead, s in zip(arrays, leads, shapes, strict=True)
         ]
         results = [y.reshape(*batch, *shape) for y, (_, shape) in zip(flat(*rows), request.outputs, strict=True)]
@@ -98,7 +98,7 @@ def _straight(model: RobotModel, request: Request) -> Flat:
 
     def flat(*inputs: Array) -> list[Array]:
         dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
-        values = evaluate(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], operations(dtype))
+        values = run_on_arrays(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], dtype)
         values = [jnp.broadcast_to(x, batch) for x in values]
         results, first = [], 0
         for size in sizes:
@@ -163,15 +163,14 @@ def _plain(model: RobotModel, request: Request, name: str, *, short: bool = Fals
 
 def _per_state(function: Callable[..., Array]) -> Flat:
     """A function of one state on flat batches."""
-    return functools.partial(_batched, function)
 
+    def flat(*inputs: Array) -> Sequence[Array]:
+        batch, run = inputs[0].shape[:-1], function
+        for _ in batch:
+            run = jax.vmap(run)
+        return [y.reshape(*batch, -1) for y in run(*inputs)]
 
-def _batched(function: Callable[..., Array], *inputs: Array) -> Sequence[Array]:
-    batch = inputs[0].shape[:-1]
-    run = function
-    for _ in batch:
-        run = jax.vmap(run)
-    return [y.reshape(*batch, -1) for y in run(*inputs)]
+    return flat
 
 
 def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:

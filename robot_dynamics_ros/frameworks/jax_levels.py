@@ -25,8 +25,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
 )
 from robot_dynamics_ros.dynamics.engine.loops import record_loops
 from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.frameworks.jax_scalars import join, operations
-from robot_dynamics_ros.frameworks.traced import evaluate
+from robot_dynamics_ros.frameworks.jax_scalars import join, run_on_arrays
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 PARENT, Q, V, CLASS, ROW = 0, 1, 2, 3, 5
@@ -107,7 +106,6 @@ class _Run:
         self.inputs = list(inputs)
         self.dtype = self.inputs[0].dtype
         self.batch = tuple(self.inputs[0].shape[:-1])
-        self.do = operations(self.dtype)
         self.n, self.first_output = program.n, len(self.inputs)
         self.arguments = [*self.inputs, *(jnp.zeros((*self.batch, size), self.dtype) for size in sizes)]
         self.banks: list[Array] = []
@@ -120,15 +118,12 @@ class _Run:
     # -- sections ----------------------------------------------------------------------------------------------------
 
     def straight(self, block: Block) -> None:
-        values = evaluate([s.value for s in block.stores], self._leaf_of_root, self.do)
+        values = run_on_arrays([s.value for s in block.stores], lambda key: self.root[key[0][1]], self.dtype)
         for store, value in zip(block.stores, values, strict=True):
             kind, k, owner = store.location
             if kind != "record" or owner != "root":
                 raise NotImplementedError(store.location)
             self.root[k] = jnp.broadcast_to(jnp.asarray(value, self.dtype), self.batch)
-
-    def _leaf_of_root(self, key: Key) -> Array:
-        return self.root[key[0][1]]
 
     def degrees(self, section: DegreeLoop) -> None:
         def leaf(key: Key) -> Array:
@@ -140,7 +135,7 @@ class _Run:
             )
 
         stores = section.block.stores
-        for store, value in zip(stores, evaluate([s.value for s in stores], leaf, self.do), strict=True):
+        for store, value in zip(stores, run_on_arrays([s.value for s in stores], leaf, self.dtype), strict=True):
             self.arguments[store.location[1]] = value
 
     def bodies(self, section: BodyLoop) -> None:
@@ -307,7 +302,7 @@ class _Loop:
         results: dict[Location, Array] = {}
         for c in kinds:
             stores = self.stores[c]
-            values = evaluate([s.value for s in stores], leaf, run.do)
+            values = run_on_arrays([s.value for s in stores], leaf, run.dtype)
             for store, value in zip(stores, values, strict=True):
                 if len(kinds) > 1:
                     value = jnp.where(here["class"] == c, value, results.get(store.location, 0.0))

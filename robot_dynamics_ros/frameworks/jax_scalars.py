@@ -6,29 +6,24 @@ loop of the former; it evaluates the operands of the latter apart from each othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from numpy.typing import DTypeLike
 
-from robot_dynamics_ros.frameworks.traced import Operations
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key
+from robot_dynamics_ros.frameworks.traced import evaluate
 
 GROUP = 16
 """Results that are joined by one selection: each operand costs one more comparison for each result."""
 
 
-def operations(dtype: DTypeLike) -> Operations[Array]:
-    """Operations on arrays of one type, broadcast against constants."""
-    return Operations(
-        const=lambda value: np.asarray(value, dtype)[()],
-        unary={"neg": jnp.negative, "sin": jnp.sin, "cos": jnp.cos, "sqrt": jnp.sqrt},
-        binary={
-            "add": jnp.add, "sub": jnp.subtract, "mul": jnp.multiply, "div": jnp.divide,
-            "min": jnp.minimum, "max": jnp.maximum,
-        },
-    )  # fmt: skip
+def run_on_arrays(outputs: Sequence[Expr], leaf: Callable[[Key], Any], dtype: DTypeLike) -> list[Array]:
+    """Traced expressions on arrays of one type, broadcast against constants; ``leaf``: the value of a leaf's key."""
+    return evaluate(outputs, leaf, jnp, lambda value: np.asarray(value, dtype)[()])
 
 
 def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> Array:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import prod
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
@@ -16,7 +16,6 @@ from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-V = TypeVar("V")
 LARGEST = 400_000
 """Estimated operations beyond which a function is not written out."""
 
@@ -145,35 +144,29 @@ def _trace(model: RobotModel, request: Request, where: str) -> Trace:
         ) from None
 
 
-@dataclass(frozen=True)
-class Operations(Generic[V]):
-    """A framework's functions for each kind of operation."""
-
-    const: Callable[[float], V]
-    unary: Mapping[str, Callable[[V], V]]
-    binary: Mapping[str, Callable[[V, V], V]]
-
-
-def evaluate(outputs: Sequence[Expr], leaf: Callable[[Key], V], do: Operations[V]) -> list[V]:
+def evaluate(outputs: Sequence[Expr], leaf: Callable[[Key], Any], xp: Any, const: Callable[[float], Any]) -> list[Any]:
     """Run traced expressions on a framework's values.
 
     Args:
         leaf: the value of a leaf's key.
+        xp: the framework's sin, cos, sqrt, minimum, maximum; its values add, subtract, multiply, divide by themselves.
+        const: the value of a constant.
     """
-    values: dict[int, V] = {}
+    values: dict[int, Any] = {}
     for node in reachable(outputs):
-        if node.op == "const":
-            value = do.const(node.a)
-        elif node.op == "leaf":
-            value = leaf(node.a)
-        elif node.b is None:
-            value = do.unary[node.op](values[node.a.id])
+        if node.op in ("const", "leaf"):
+            values[node.id] = const(node.a) if node.op == "const" else leaf(node.a)
         else:
-            value = do.binary[node.op](values[node.a.id], values[node.b.id])
-        values[node.id] = value
+            run = _ARITHMETIC.get(node.op) or getattr(xp, _NAMES.get(node.op, node.op))
+            values[node.id] = run(*(values[x.id] for x in node.operands))
     return [values[x.id] for x in outputs]
 
 
-def flat_size(shape: tuple[int, ...]) -> int:
-    """Number of entries."""
-    return prod(shape)
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+}
+_NAMES = {"min": "minimum", "max": "maximum"}

@@ -29,8 +29,8 @@ def test_what_is_derived_is_there():
     assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= set(common_functions())
     assert {"joint_wrenches", "linearization_with_friction", "jacobian"} <= set(FUNCTIONS)
     assert set(DEFAULT) - {"step"} <= set(FUNCTIONS)
-    for kind in FUNCTIONS.values():
-        assert {word for word, _ in kind.entry.outputs} >= set(kind.export.outputs)
+    for entry, export in FUNCTIONS.values():
+        assert {word for word, _ in entry.outputs} >= set(export.outputs)
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix"])

@@ -14,7 +14,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.lagrange import christoffel, coriolis_matrix, euler_lagrange
 from robot_dynamics_ros.equations.proof import ProofError, prove
-from robot_dynamics_ros.equations.recursive import trace_recursions
+from robot_dynamics_ros.equations.symbol_tree import trace_recursions
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
 from robot_dynamics_ros.model.description import JointType

@@ -121,7 +121,7 @@ def _euler(R: np.ndarray) -> Euler:
 
 
 class BodyConstants(NamedTuple):
-    """One body of a model, in the frame of its joint's child link: floats, or symbols (arrays of objects).
+    """One body of a model, in the frame of its joint's child link: floats, or symbols and exact numbers (arrays of objects).
 
     Attributes:
         parent: number of the parent body, −1 for the root.
@@ -137,13 +137,13 @@ class BodyConstants(NamedTuple):
     rotation: np.ndarray
     position: np.ndarray
     normal: np.ndarray
-    mass: Scalar
+    mass: Any
     com: np.ndarray
     inertia: np.ndarray
     q_index: int
     v_index: int
-    multiplier: Scalar
-    offset: Scalar
+    multiplier: Any
+    offset: Any
 
 
 class RootConstants(NamedTuple):

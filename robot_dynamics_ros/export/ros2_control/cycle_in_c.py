@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from itertools import product
-from math import isfinite
 
 import numpy as np
 
@@ -34,7 +32,7 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.routines import Memory
@@ -99,15 +97,6 @@ def _kernels(plan: Plan) -> list[str]:
     return lines
 
 
-def _law(kind: type[Law], friction: Friction, way: str) -> Law:
-    """A law with a value for each gain that the package can set."""
-    options: dict[str, object] = {} if way == "none" else {"friction": friction}
-    if way != "none" and "friction_at" in [field.name for field in dataclasses.fields(kind)]:
-        options["friction_at"] = way
-    gains = {field: np.ones(1) for field in LAW_NAMES[kind][1:] if field}
-    return kind(**gains, **options)
-
-
 @functools.lru_cache(maxsize=4)
 def _routines(nv: int, nb: int, prefix: str) -> tuple[CText, ...]:
     return (
@@ -145,18 +134,17 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
 
 def _initial(prefix: str, memory: Memory[CycleMemory] | Memory[ObserverMemory] | Memory[TracksMemory]) -> list[str]:
     """Whatever is not zero, and does not depend on how Python runs the cycle."""
+
+    def constant(x: float) -> str:
+        text = str(x) if isinstance(x, int) else c_number(x, "double")
+        return text.replace("inf", "INFINITY")
+
     lines = [f"const {prefix}_memory {prefix}_initial = {{"]
     for name, _ in memory.layout.slots:
         array = memory[name]
         if array.any() and name not in ("own_law", "robust") and not name.startswith("answer"):
-            lines.append(f"    .{name} = {{{', '.join(map(_constant, array.ravel().tolist()))}}},")
+            lines.append(f"    .{name} = {{{', '.join(map(constant, array.ravel().tolist()))}}},")
     return [*lines, "};", ""]
-
-
-def _constant(x: float) -> str:
-    if isinstance(x, int) or isfinite(x):
-        return str(x) if isinstance(x, int) else c_number(x, "double")
-    return "INFINITY" if x > 0.0 else "-INFINITY"
 
 
 def _payload(prefix: str) -> list[str]:
@@ -230,14 +218,8 @@ def cycle_header(plan: Plan, package: str) -> str:
 
 
 def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
-    """The functions.
-
-    Args:
-        package: the folder of the headers.
-        friction: what the laws compensate.
-    """
+    """The functions; ``friction``: what the laws compensate."""
     texts = _routines(plan.model.nv, plan.model.nb, plan.prefix)
-    halves, rows = _laws(plan, friction)
     return "\n".join(
         [
             f'#include "{package}/{plan.prefix}_cycle.h"',
@@ -248,21 +230,44 @@ def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
             *(f"{text.definitions}\n" for text in texts),
             *_memories(plan, friction),
             *_payload(plan.prefix),
-            *halves,
-            *_use_law(plan, rows),
+            *_laws(plan, friction),
         ]
     )
 
 
-def _use_law(plan: Plan, rows: Sequence[str]) -> list[str]:
-    """The function that puts a law into the memory, and the table it takes it from."""
+def _laws(plan: Plan, friction: Friction) -> list[str]:
+    """The two halves of each law, a table of what it asks for, and the function that puts one into the memory."""
     prefix, n = plan.prefix, plan.model.nv
-    arrays = ", ".join(f"const double *{name}" for name in law_input_shapes(n))
-    flags = ("uses_gravity", "uses_inertia", "uses_motion", "uses_motion_of_reference", "tracks", "inverts")
+    inputs = list(law_input_shapes(n))
+    parameters = ", ".join([f"const {prefix}_robot *robot", *(f"const double *{x}" for x in inputs), "double *out"])
+    asked = ("gravity", "inertia", "motion", "motion_of_reference")
+    flags = (*(f"uses_{x}" for x in asked), "tracks", "inverts")
+    functions, rows = [], []
+    for kind, way in product(LAW_NAMES, FRICTION):
+        word, *gains = LAW_NAMES[kind]
+        options: dict[str, object] = {field: np.ones(1) for field in gains if field}
+        if way != "none":
+            places = {field.name for field in dataclasses.fields(kind)} & {"friction_at"}
+            options |= {"friction": friction, **dict.fromkeys(places, way)}
+        law = kind(**options)
+        traced = trace_law(law, n)
+        assert traced is not None, word
+        row = []
+        for half, flat in (("before", traced.asked), ("after", traced.efforts)):
+            row.append("0" if flat is None else f"{prefix}_{word}_{way}_{half}")
+            if flat is not None:
+                used = {inputs[node.a[0]] for node in reachable(flat) if node.op == "leaf"}
+                body = [f"(void){x};" for x in ("robot", *inputs) if x not in used]
+                body += c_function_body([("out", flat)], lambda key: f"{inputs[key[0]]}[{key[1]}]", "double")
+                functions += [f"static void {row[-1]}({parameters})", "{", *(f"    {line}" for line in body), "}", ""]
+        row.append("{" + ", ".join(str(law.gain_names.index(x) if x else -1) for x in gains) + "}")
+        row += [str(int(x in traced.used)) for x in asked] + [str(int(kind.tracks)), str(int(kind.inverts_dynamics))]
+        rows.append("{" + ", ".join(row) + "}")
     return [
+        *functions,
         "static const struct { /* a law: its halves, the rows of its gains p, i, d, -1: it has none, and what it asks for */",
-        f"    void (*before)(const {prefix}_robot *robot, {arrays}, double *out);",
-        f"    void (*after)(const {prefix}_robot *robot, {arrays}, double *out);",
+        f"    void (*before)({parameters});",
+        f"    void (*after)({parameters});",
         "    int rows[3];",
         f"    int {', '.join(flags)};",
         f"}} laws[{len(LAW_NAMES)}][{len(FRICTION)}] = {{",
@@ -285,34 +290,3 @@ def _use_law(plan: Plan, rows: Sequence[str]) -> list[str]:
         "}",
         "",
     ]
-
-
-def _laws(plan: Plan, friction: Friction) -> tuple[list[str], list[str]]:
-    """Functions, and rows of the table."""
-    functions: list[str] = []
-    rows = []
-    for kind, way in product(LAW_NAMES, FRICTION):
-        word, *gains = LAW_NAMES[kind]
-        law = _law(kind, friction, way)
-        traced = trace_law(law, plan.model.nv)
-        assert traced is not None, word
-        names = []
-        for half, flat in (("before", traced.asked), ("after", traced.efforts)):
-            names.append("0" if flat is None else f"{plan.prefix}_{word}_{way}_{half}")
-            if flat is not None:
-                functions += _half(plan, names[-1], flat)
-        used = [str(int(x in traced.used)) for x in ("gravity", "inertia", "motion", "motion_of_reference")]
-        places = [str(law.gain_names.index(x) if x else -1) for x in gains]
-        flags = [str(int(x)) for x in (kind.tracks, kind.inverts_dynamics)]
-        rows.append("{" + ", ".join([*names, "{" + ", ".join(places) + "}", *used, *flags]) + "}")
-    return functions, rows
-
-
-def _half(plan: Plan, name: str, flat: Sequence[Expr]) -> list[str]:
-    inputs = list(law_input_shapes(plan.model.nv))
-    used = {inputs[node.a[0]] for node in reachable(flat) if node.op == "leaf"}
-    body = c_function_body([("out", flat)], lambda key: f"{inputs[key[0]]}[{key[1]}]", "double")
-    unused = [f"(void){x};" for x in ("robot", *inputs) if x not in used]
-    arrays = ", ".join(f"const double *{x}" for x in inputs)
-    head = f"static void {name}(const {plan.prefix}_robot *robot, {arrays}, double *out)"
-    return [head, "{", *(f"    {line}" for line in (*unused, *body)), "}", ""]

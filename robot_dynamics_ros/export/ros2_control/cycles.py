@@ -39,8 +39,6 @@ from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_FIELDS = ("positions", "velocities", "accelerations", "effort")
-
 
 def _numbers(values: ArrayLike) -> str:
     return " ".join(f"{x:.17g}" for x in np.ravel(values))
@@ -123,74 +121,75 @@ class CycleLog:
         """Write down law, gains, payload and tolerances after they were changed."""
         self._write_settings("change")
 
+    def _note(self, word: str, *values: ArrayLike) -> None:
+        self.lines.append(" ".join([word, *(_numbers(x) for x in values)]).rstrip())
+
     def activate(self, t: int, q: Array, v: Array) -> None:
         """See :meth:`JointController.activate`."""
         self.controller.activate(t, q, v)
-        self.lines.append(f"activate {t} {_numbers(q)} {_numbers(v)}")
+        self._note("activate", t, q, v)
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """See :meth:`JointController.update`."""
         command = self.controller.update(t, q, v, effort)
-        efforts = "" if effort is None else _numbers(effort)
-        self.lines.append(f"state {t} {_numbers(q)} {_numbers(v)} {efforts}".rstrip())
+        self._note("state", t, q, v, () if effort is None else effort)
         self._expect()
         return command
 
     def watch(self, t: int) -> None:
         """See :meth:`JointController.watch`."""
         self.controller.watch(t)
-        self.lines.append(f"watch {t}")
+        self._note("watch", t)
         self._expect()
 
     def _expect(self) -> None:
         c = self.controller
         external = c.observer.effort if c.observer is not None else np.zeros(c.model.nv)
-        rows = (c.command, c.effort, c.wrenches, external, c.reference)
-        self.lines.append(f"expect {list(Mode).index(c.mode)} {' '.join(_numbers(row) for row in rows)}")
+        self._note("expect", list(Mode).index(c.mode), c.command, c.effort, c.wrenches, external, *c.reference)
 
     def hold(self, now: int) -> None:
         """See :meth:`JointController.hold`."""
         self.controller.hold(now)
-        self.lines.append(f"hold {now}")
+        self._note("hold", now)
 
     def wrench(self, link: str, wrench: Sequence[float], now: int) -> None:
         """See :meth:`JointController.set_external_wrench`."""
         self.controller.set_external_wrench(link, wrench, now)
-        self.lines.append(f"wrench {now} {self._external.index(link)} {_numbers(wrench)}")
+        self._note("wrench", now, self._external.index(link), wrench)
 
     def trajectory(
         self, joints: Sequence[str], points: Sequence[TrajectoryPoint], now: int, stamp: int = 0
     ) -> Goal | None:
         """Offer a trajectory; ``None`` if it is refused."""
-        self.lines.append(f"trajectory {now} {len(self._goals)} {stamp} {self._points(joints, points)}")
+        self._note_points("trajectory", now, len(self._goals), stamp, joints, points)
         try:
             allow = self.controller.options.allow_nonzero_velocity_at_trajectory_end
             trajectory = Trajectory.from_points(joints, points, stamp=stamp, allow_nonzero_end_velocity=allow)
             goal = self.controller.accept_trajectory(trajectory, now)
         except TrajectoryRejected as error:
-            self.lines.append(f"refused {int(error.code)}")
+            self._note("refused", int(error.code))
             return None
         self._goals.append(goal)
         return goal
 
-    def point(self, joints: Sequence[str], point: TrajectoryPoint, now: int) -> bool:
-        """Stream a set-point; whether it was accepted."""
-        self.lines.append(f"point {now} 0 0 {self._points(joints, [point])}")
+    def point(self, joints: Sequence[str], point: TrajectoryPoint, now: int) -> None:
+        """Stream a set-point."""
+        self._note_points("point", now, 0, 0, joints, [point])
         try:
             self.controller.accept_point(joints, point, now)
         except TrajectoryRejected as error:
-            self.lines.append(f"refused {int(error.code)}")
-            return False
-        return True
+            self._note("refused", int(error.code))
 
-    def _points(self, joints: Sequence[str], points: Sequence[TrajectoryPoint]) -> str:
-        numbers = [len(joints), *map(self.controller.model.joint_names.index, joints), len(points)]
-        rows = [
-            f"{point.time_from_start} "
-            + " ".join(f"{len(values)} {_numbers(values)}".strip() for values in (getattr(point, x) for x in _FIELDS))
-            for point in points
-        ]
-        return " ".join([*map(str, numbers), *rows])
+    def _note_points(
+        self, word: str, now: int, number: int, stamp: int, joints: Sequence[str], points: Sequence[TrajectoryPoint]
+    ) -> None:
+        columns = [self.controller.model.joint_names.index(name) for name in joints]
+        values: list[ArrayLike] = [now, number, stamp, len(joints), columns, len(points)]
+        for x in points:
+            values.append(x.time_from_start)
+            for field in (x.positions, x.velocities, x.accelerations, x.effort):
+                values += [len(field), field] if len(field) else [0]
+        self._note(word, *values)
 
 
 def _home(model: RobotModel) -> Array:

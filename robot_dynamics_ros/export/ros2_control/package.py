@@ -8,28 +8,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from robot_dynamics_ros.control.cycle.wrench_pass import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.export.c99 import c_header, c_source
-from robot_dynamics_ros.export.c99_test import c_test
-from robot_dynamics_ros.export.package import ExportedCode
-from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan, make_plan
+from robot_dynamics_ros.export.package import MAX_OPERATIONS, ExportedCode, export_code
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import cycle_header, cycle_source
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
-from robot_dynamics_ros.export.ros2_control.robot_header import (
-    KERNELS,
-    body_symbols,
-    leaf_bodies,
-    links_on,
-    robot_header,
-)
-from robot_dynamics_ros.export.ros2_control.settings import settings_header
-from robot_dynamics_ros.export.ros2_control.words import words_header
+from robot_dynamics_ros.export.ros2_control.robot_header import body_symbols, leaf_bodies, links_on, robot_header
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 TEMPLATES = Path(__file__).parent / "templates"
 SOLVER = "inverse_dynamics_solver"
+FUNCTIONS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "bias_forces",
+    "gravity_forces",
+    "mass_matrix",
+    "generalized_momentum",
+    "joint_wrenches",
+)
+"""The robot's functions that the controller calls."""
 
 
 def export_controller(
@@ -79,61 +79,51 @@ def export_controller(
         raise ArgumentError("is empty", where="external", remedy="Name at least one link, or leave it out.")
     for link in loaded:
         model.link_index(link)
-    plan = make_plan(
+    kernels = export_code(
         model,
-        KERNELS,
-        {
-            "prefix": prefix,
-            "symbols": body_symbols(model, bodies),
-            "external": loaded,
-            "friction": "none",
-            "rename": rename,
-            "max_operations": max_operations,
-        },
+        FUNCTIONS,
+        prefix=prefix,
+        symbols=body_symbols(model, bodies),
+        external=loaded,
+        rename=rename,
+        max_operations=max_operations,
     )
     friction = friction if friction is not None else Friction.of(model)
-    return ExportedCode(_files(plan, friction, bodies, solver=inverse_dynamics_solver), plan)
+    return ExportedCode(_files(kernels, friction, bodies, solver=inverse_dynamics_solver), kernels.plan)
 
 
-def _files(plan: Plan, friction: Friction, bodies: Sequence[int], *, solver: bool) -> dict[str, str]:
+def _files(kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, solver: bool) -> dict[str, str]:
     """Path → text, generated and from templates."""
-    model = plan.model
-    package = f"{plan.prefix}_controller"
+    plan, model, prefix = kernels.plan, kernels.plan.model, kernels.plan.prefix
+    package = f"{prefix}_controller"
     words = {
         "package": package,
-        "prefix": plan.prefix,
-        "PREFIX": plan.prefix.upper(),
+        "prefix": prefix,
+        "PREFIX": prefix.upper(),
         "robot": escape(model.name),
         "joints": json.dumps(list(model.joint_names), ensure_ascii=False),
         "joint": model.joint_names[0],
         "payload_links": ", ".join(links_on(model, bodies)),
         "external_links": ", ".join(plan.external),
+        "differentiated": str(DIFFERENTIATED),
         "solver_depend": f"  <depend>{SOLVER}</depend>\n" if solver else "",
     }
-    include = f'#include "{plan.prefix}.h"', f'#include "{package}/{plan.prefix}.h"'
+    own = {name: text.replace(f'"{prefix}.h"', f'"{package}/{prefix}.h"') for name, text in kernels.files.items()}
     files = {
-        f"include/{package}/{plan.prefix}.h": c_header(plan, "double"),
-        f"src/{plan.prefix}.c": c_source(plan, "double").replace(*include),
-        f"test/{plan.prefix}_test.c": c_test(plan, "double").replace(*include),
-        f"include/{package}/{plan.prefix}_cycle.h": cycle_header(plan, package),
-        f"src/{plan.prefix}_cycle.c": cycle_source(plan, package, friction),
-        f"include/{package}/parameters.hpp": settings_header(package, plan.prefix),
-        f"include/{package}/words.hpp": words_header(package),
+        f"include/{package}/{prefix}.h": own[f"{prefix}.h"],
+        f"src/{prefix}.c": own[f"{prefix}.c"],
+        f"test/{prefix}_test.c": own[f"{prefix}_test.c"],
+        f"include/{package}/{prefix}_cycle.h": cycle_header(plan, package),
+        f"src/{prefix}_cycle.c": cycle_source(plan, package, friction),
         f"include/{package}/robot.hpp": robot_header(plan, package, bodies),
         "test/recorded_cycles.txt": example_cycles(model, friction, plan.external, links_on(model, bodies)[-1]),
     }
     for path in sorted(TEMPLATES.rglob("*")):
         if path.is_file() and (solver or path.stem != SOLVER):
-            name = path.relative_to(TEMPLATES).as_posix()
-            if name.startswith("include/"):
-                name = f"include/{package}/{name[len('include/') :]}"
-            files[name] = fill(path.read_text(encoding="utf-8"), words)
+            name = path.relative_to(TEMPLATES).as_posix().replace("include/", f"include/{package}/")
+            # an unknown word between two @ is an error in this package
+            files[name] = re.sub(r"@(\w+)@", lambda match: words[match[1]], path.read_text(encoding="utf-8"))
     return dict(sorted(files.items()))
-
-
-def fill(template: str, words: Mapping[str, str]) -> str:
-    """The template with every ``@word@`` replaced; an unknown word is an error in this package."""
-    return re.sub(r"@(\w+)@", lambda match: words[match[1]], template)
 
 
 def _tips(model: RobotModel) -> list[str]:

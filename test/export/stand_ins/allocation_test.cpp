@@ -30,10 +30,10 @@ void operator delete(void * p, std::size_t) noexcept { std::free(p); }
 int main()
 {
   Settings settings;
-  settings.acceleration = Acceleration::differentiated;
-  settings.collision.fill(1e-3);
+  settings.cycle.wrench_source[0] = static_cast<Time>(index_of(WRENCH_SOURCES, "differentiated"));
+  std::fill_n(settings.collision.threshold, N, 1e-3);
   settings.collision_reaction = Reaction::hold;
-  settings.effort_rate.fill(100.0);
+  std::fill_n(settings.cycle.effort_rate, N, 100.0);
   Core core(settings);
   const std::vector<std::string> names(joint_names.begin(), joint_names.end());
   std::vector<std::unique_ptr<Motion>> motions;

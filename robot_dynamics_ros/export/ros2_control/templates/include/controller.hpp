@@ -159,7 +159,7 @@ public:
     requests_.take(*core_, t);
     const Settings & settings = core_->settings();
     const bool wrenches_due = cycles_++ % std::max<Time>(1, settings.wrench_divisor) == 0;
-    core_->cycle.want_wrenches[0] = wrenches_due || settings.acceleration == Acceleration::differentiated;
+    core_->cycle.want_wrenches[0] = wrenches_due || core_->differentiates();
     const Vector * const efforts = use_effort_state_ ? &state_[2] : nullptr;
     const bool done = readable && core_->update(t, state_[0], state_[1], efforts, read_references());
     if (!done) {
@@ -285,9 +285,10 @@ private:
       RCLCPP_ERROR(get_node()->get_logger(), "parameters are not used: %s", problem.c_str());
       return;
     }
-    settings_.take(wanted);
-    parameters_changed_ = !push([settings = settings_, numbers = carrying(settings_.payload)](Core & core, Time) {
-      core.change(settings, numbers);
+    Changeable & changed = settings_;
+    changed = wanted;
+    parameters_changed_ = !push([changed, numbers = carrying(changed.payload)](Core & core, Time) {
+      core.change(changed, numbers);
     });
   }
 

@@ -43,12 +43,10 @@ class Core : public Shown
 {
 public:
   explicit Core(const Settings & settings)
-  : reference(settings), settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters, {}}
+  : Shown{settings.cycle, settings.collision, {}}, observer(settings.observer), reference(settings.tracks),
+    settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters, {}}
   {
     cycle.context = &robot_;
-    load(settings, cycle);
-    load(settings, collision);
-    copy(settings.commanded, cycle.commanded);
     @prefix@_cycle_narrow_limits(
       &cycle, settings.effort_limit.data(), settings.effort_scale, settings.velocity_scale, settings.position_margin);
     @prefix@_cycle_scale_rejection(&cycle, settings.rotor_share, settings.rejected_effort);
@@ -57,10 +55,8 @@ public:
     point_.degree = {5};
     point_.fields.resize(4 * N);
     for (std::size_t i = 0; i < N; ++i) {
-      point_.column[i] = settings.commanded[i] ? static_cast<Time>(i) : -1;
+      point_.column[i] = cycle.commanded[i] != 0 ? static_cast<Time>(i) : -1;
     }
-    observer.rubs[0] = settings.friction != FrictionAt::none;
-    std::fill_n(observer.gain, N, settings.observer_gain);
     load_law();
   }
 
@@ -130,7 +126,7 @@ public:
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
     }
     const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
-    if (settings_.observer_gain > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
+    if (observer.gain[0] > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
       observe(efforts != nullptr ? efforts : cycle.previous);
     }
     @prefix@_cycle_compute_wrenches(&cycle, efforts, efforts != nullptr);
@@ -152,11 +148,11 @@ public:
 
   /// Other law, gains, payload or tolerances; the effort does not jump. `wanted` must have no `problem_with`.
   /// @param loaded the robot's numbers for its payload, from `carrying`.
-  void change(const Settings & wanted, const Parameters & loaded)
+  void change(const Changeable & wanted, const Parameters & loaded)
   {
-    const Settings before = settings_;
+    const Changeable before = settings_;
     const auto tracked = cycle.tracks[0];
-    settings_.take(wanted);
+    static_cast<Changeable &>(settings_) = wanted;
     load_law();
     if (wanted.law != before.law) {
       @prefix@_cycle_change_law(&cycle, tracked);
@@ -213,9 +209,10 @@ public:
   }
 
   bool follows() const { return mode() != Mode::inactive && mode() != Mode::safe && cycle.tracks[0] != 0; }
+  bool differentiates() const { return cycle.wrench_source[0] == @differentiated@; }  ///< which takes every cycle
   const Settings & settings() const { return settings_; }
 
-  @prefix@_observer_memory observer = @prefix@_observer_initial;  ///< `effort`: estimated, that the model does not explain
+  @prefix@_observer_memory observer;  ///< `effort`: estimated, that the model does not explain
   Reference reference;
 
 private:
@@ -335,7 +332,7 @@ private:
     @prefix@_cycle_collide(&cycle);
     end_goals();
     if (settings_.collision_reaction == Reaction::gravity) {
-      Settings giving_way = settings_;
+      Changeable giving_way = settings_;
       giving_way.law = Law::gravity_compensation;
       giving_way.d.fill(0.0);
       change(giving_way, robot_.numbers);

@@ -35,14 +35,6 @@ struct Point
   std::array<std::vector<double>, 4> fields;  ///< positions, velocities, accelerations, effort
 };
 
-/// Settings for the routines, nothing followed yet.
-inline Tracks tracks_of(const Settings & settings)
-{
-  Tracks tracks = @prefix@_tracks_initial;
-  load(settings, tracks);
-  return tracks;
-}
-
 /// A checked trajectory of k joints through m points.
 struct Motion
 {
@@ -107,12 +99,12 @@ struct Motion
     column.fill(-1);
     for (std::size_t j = 0; j < names.size(); ++j) {
       const std::size_t i = index_of(joint_names, names[j]);
-      check(i < N && settings.commanded[i], names[j], "is none of the controller's");
+      check(i < N && settings.cycle.commanded[i] != 0, names[j], "is none of the controller's");
       check(column[i] < 0, names[j], "is named twice");
       column[i] = static_cast<Time>(j);
     }
     for (std::size_t i = 0; i < N; ++i) {
-      const bool complete = settings.allow_partial || !settings.commanded[i] || column[i] >= 0;
+      const bool complete = settings.allow_partial || settings.cycle.commanded[i] == 0 || column[i] >= 0;
       check(complete, joint_names[i], "is missing: name all joints, or set allow_partial_joints_goal");
     }
   }
@@ -162,7 +154,7 @@ inline std::unique_ptr<Motion> make_motion(
                             "' still moves at the last point: end at rest, or set allow_nonzero_velocity_at_trajectory_end");
   }
   motion->find_columns(names, settings);
-  Tracks tracks = tracks_of(settings);
+  Tracks tracks = settings.tracks;
   motion->describe(tracks, 0);
   motion->check(tracks, now);
   motion->segments.resize(2 * motion->fields.size());

@@ -97,7 +97,7 @@ public:
     reference_.publish(stamp);
     error_.publish(stamp);
     state_.publish(stamp);
-    if (core.settings().observer_gain > 0.0) {
+    if (core.observer.gain[0] > 0.0) {
       external_efforts_.publish(stamp);
     }
   }

@@ -43,7 +43,7 @@ inline std::string text_of(const Event & event)
 class Reference
 {
 public:
-  explicit Reference(const Settings & settings) : memory(tracks_of(settings)) {}
+  explicit Reference(const Tracks & start) : memory(start) {}
 
   /// Follow a motion from its stamp on. @returns the reason not to, 0: it is followed.
   Time adopt(const Motion * motion, Time now)

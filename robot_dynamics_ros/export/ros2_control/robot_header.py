@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED
-from robot_dynamics_ros.control.mode import Mode
+from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.options import CHOICES
-from robot_dynamics_ros.control.reference.reasons import STATUSES, Reason
-from robot_dynamics_ros.control.reference.result import ResultCode
+from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
 from robot_dynamics_ros.export.plan import Plan

@@ -218,10 +218,10 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
     while True:
         part = min(remaining, most)
 
-        def piece(begin: int, end: int, thread: int, steps: int = part) -> int:
+        def piece(begin: int, end: int, thread: int, steps: int = part) -> bool:
             memory, move = steppers[thread]
             move(memory, begin, end, steps, q, v, efforts, *paths)
-            return -1
+            return True
 
         run_pieces(piece, count, len(steppers), max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN))
         remaining -= part

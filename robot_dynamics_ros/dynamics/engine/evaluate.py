@@ -51,17 +51,15 @@ class Engine(abc.ABC):
         """One state: arrays of exactly the signature's shapes, contiguous."""
 
     def checks(self, count: int) -> bool:
-        """Whether :meth:`block` can check so many states while it computes them."""
+        """Whether :meth:`block` can itself refuse what is not finite among so many states."""
         return False
 
     @abc.abstractmethod
-    def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
-    ) -> bool:
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous.
 
         Args:
-            finite, unit: stop at inputs that are not finite, at quaternions that are not of unit length.
+            finite: stop at inputs that are not finite, where :meth:`checks` says so.
 
         Returns:
             False if it stopped: outputs then hold some states' results.
@@ -160,17 +158,14 @@ class Evaluator:
         elif count == 0:
             self._check(inputs, finite)
         else:
-            checked = self.engine.checks(count)
-            if not checked:
-                self._check(inputs, finite)
             blocks = [
                 _rows(x, lead, batch, count, size) for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
             ]
             results = [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
-            unit = bool(self._quaternions)
-            if not self.engine.block(blocks, results, finite=finite and checked, unit=unit and checked):
+            checked = finite and self.engine.checks(count)
+            self._check(inputs, finite and not checked)
+            if not self.engine.block(blocks, results, checked):
                 self._check(inputs, finite)
-                self.engine.block(blocks, results)  # a quaternion on the very limit
         if m == 1:
             return outputs[0]
         return None if out else tuple(outputs)
@@ -227,9 +222,7 @@ class PythonEngine(Engine):
             out.reshape(-1)[:] = results[first : first + out.size]
             first += out.size
 
-    def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
-    ) -> bool:
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
             results = self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])

@@ -8,7 +8,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, masked_declarations
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
@@ -31,7 +30,7 @@ SIDE_BY_SIDE = 4
 
 
 def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width: int) -> str:
-    """LLVM assembly with ``@single``, ``@batch``, ``@piece`` and the Python entry, which find the program's tables and working
+    """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
     memory, by four further pointers: integers, constants, rotor inertias, workspace.
 
     Args:
@@ -50,7 +49,6 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width:
         "  ret void",
         "}",
         batch_function(arguments, extra=4),
-        piece_function(arguments, "batch", extra=4),
         python_wrapper(arguments, disjoint=True, extra=4),
         "!0 = !{}",
     ]

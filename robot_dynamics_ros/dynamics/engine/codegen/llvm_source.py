@@ -182,9 +182,13 @@ class Emitter:
             size = self.put(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} {x})")
             good = self.put(f"fcmp ole {self.type} {size}, {self.splat(TRIG_LIMIT)}")
             total = good if not total else self.put(f"and {flag} {total}, {good}")
+        return self.all_true(total)
+
+    def all_true(self, flags: str) -> str:
+        """An i1: the flags of all lanes are set."""
         if self.width == 1:
-            return total
-        mask = self.put(f"bitcast {flag} {total} to i{self.width}")
+            return flags
+        mask = self.put(f"bitcast <{self.width} x i1> {flags} to i{self.width}")
         return self.put(f"icmp eq i{self.width} {mask}, -1")
 
     def sine_cosine(self, x: str) -> tuple[str, str]:
@@ -218,18 +222,18 @@ class Emitter:
     def trigonometry(
         self, angles: Sequence[Expr], nodes: Sequence[Expr], labels: Sequence[str], width: int = 1
     ) -> None:
-        """Sines and cosines among ``nodes`` of plain angles, of one state: inline, or by the C library where one is too large.
+        """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one is too large.
 
         Args:
             labels: of three blocks: near, far, ready; the last is left open.
-            width: angles that are computed side by side.
+            width: of one state: angles that are computed side by side.
         """
         near, far, ready = labels
         if not angles:
             return
         names = [self.text(x) for x in angles]
         groups = [names[k : k + width] for k in range(0, len(names), width)]
-        emitters = [Emitter(width if len(group) > 1 else 1, f"{near}_{k}_") for k, group in enumerate(groups)]
+        emitters = [self if len(x) == 1 else Emitter(width, f"{near}_{k}_") for k, x in enumerate(groups)]
         for e in emitters:
             e.lines = self.lines
         packed = [e.packed(group) for e, group in zip(emitters, groups, strict=True)]
@@ -238,29 +242,29 @@ class Emitter:
             flags = [self.put(f"and i1 {flags[0]}, {flags[1]}"), *flags[2:]]
         self.lines.append(f"  br i1 {flags[0]}, label %{near}, label %{far}\n{near}:")
         pairs = [(e, e.sine_cosine(x), len(group)) for e, x, group in zip(emitters, packed, groups, strict=True)]
-        small = [[e.lane(value, k) for value in pair] for e, pair, count in pairs for k in range(count)]
+        small = [
+            [value if e is self else e.put(f"extractelement {e.type} {value}, i32 {k}") for value in pair]
+            for e, pair, count in pairs
+            for k in range(count)
+        ]
         self.lines.append(f"  br label %{ready}\n{far}:")
-        large = [[self.put(f"call double @{op}(double {x})") for op in ("sin", "cos")] for x in names]
+        large = [[self._library(op, x) for op in ("sin", "cos")] for x in names]
         self.lines.append(f"  br label %{ready}\n{ready}:")
         trig = trig_nodes(nodes, angles)
         for x, inline, library in zip(angles, small, large, strict=True):
             for op, a, b in zip(("sin", "cos"), inline, library, strict=True):
                 if op in trig[x.id]:
-                    self.names[trig[x.id][op].id] = self.put(f"phi double [ {a}, %{near} ], [ {b}, %{far} ]")
+                    self.names[trig[x.id][op].id] = self.put(f"phi {self.type} [ {a}, %{near} ], [ {b}, %{far} ]")
 
     def packed(self, values: Sequence[str]) -> str:
-        """Doubles side by side, the last one again in lanes that are left; one double as it is."""
-        if self.width == 1:
+        """Doubles side by side, the last one again in lanes that are left; a value that fills them as it is."""
+        if len(values) == 1:
             return values[0]
         result = "undef"
         for lane in range(self.width):
             value = values[min(lane, len(values) - 1)]
             result = self.put(f"insertelement {self.type} {result}, double {value}, i32 {lane}")
         return result
-
-    def lane(self, value: str, k: int) -> str:
-        """One of the doubles of a value."""
-        return value if self.width == 1 else self.put(f"extractelement {self.type} {value}, i32 {k}")
 
     def _signed(self, value: str, k: str, shift: int) -> str:
         """``value`` negated in the quadrants where bit 1 of k + shift is set."""

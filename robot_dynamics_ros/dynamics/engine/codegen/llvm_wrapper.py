@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
 PYTHON_WRAPPER = "python_wrapper"
 
@@ -26,9 +27,6 @@ C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 WRAPPER_TABLE = ("array_type", "descr", "slow", "none", "finite")
 """First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python callable, None, and whether
 numbers that are not finite are refused.  Pointers that the kernel takes besides the arrays follow."""
-
-STRAIGHT = 128
-"""Inputs of up to so many numbers are checked for NaN in a straight line, longer ones in a loop."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +122,7 @@ class _Wrapper(Writer):
         self.line("ret ptr %answer")
         head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
         body = self.function(f"ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind")
-        return "\n".join(
-            [
-                head + body,
-                _DECLARATIONS,
-                *([zero_times_sum("zero_times_sum")] if any(a.size > STRAIGHT for a in self.inputs) else []),
-            ]
-        )
+        return f"{head}{body}\n{_DECLARATIONS}"
 
     @staticmethod
     def dimensions(a: ArrayArgument) -> str:
@@ -162,8 +154,12 @@ class _Wrapper(Writer):
         checks = []
         for p, a in zip(data, self.inputs, strict=True):
             for start in a.quaternions:
-                first = self.put(f"getelementptr double, ptr {p}, i64 {start}")
-                checks.append(unit_length(self.put, first))
+                off = "-1.0"
+                for k in range(start, start + 4):
+                    x = self.field(p, 8 * k, "double")
+                    off = self.put(f"fadd double {off}, {self.put(f'fmul double {x}, {x}')}")
+                checks.append(self.put(f"fcmp oge double {off}, {double(-QUATERNION_TOLERANCE)}"))
+                checks.append(self.put(f"fcmp ole double {off}, {double(QUATERNION_TOLERANCE)}"))
         if checks:
             self.require(checks, "unit")
 
@@ -174,9 +170,6 @@ class _Wrapper(Writer):
         self.start("look")
         terms = []
         for p, a in zip(data, self.inputs, strict=True):
-            if a.size > STRAIGHT:
-                terms.append(self.put(f"call double @zero_times_sum(ptr {p}, i64 {a.size})"))
-                continue
             wide = a.size // 4 * 4
             parts = [
                 self.put(f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8")

@@ -251,9 +251,16 @@ class NativeLibrary:
             )
         return address
 
-    def batch(self, arrays: int, name: str = "batch") -> Callable[..., None]:
+    def batch(self, arrays: int) -> Callable[..., None]:
         """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * arrays)
+        return self._function("batch", None, [ctypes.c_void_p] * arrays)
+
+    def wide(self, arrays: int) -> Callable[..., bool]:
+        """The same for whole groups of states side by side: ``wide(begin, end, *addresses, finite)`` is false if it refused one."""
+        return self._function("wide", ctypes.c_bool, [*[ctypes.c_void_p] * arrays, ctypes.c_bool])
+
+    def _function(self, name: str, returns: Any, further: Sequence[Any]) -> Callable[..., Any]:
+        kind = ctypes.CFUNCTYPE(returns, ctypes.c_int64, ctypes.c_int64, *further)
         function = kind(self.address(name))
         function._library = self  # type: ignore[attr-defined]
         return function

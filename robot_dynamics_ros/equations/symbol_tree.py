@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, Layout, NumericTree, RootConstants
+from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, Layout, NumericTree
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
 from robot_dynamics_ros.equations.parameters import clean_inertia, clean_vector
@@ -70,16 +70,9 @@ def _layout(geometry: Geometry, lift: Lift) -> Layout:
         for i, b in enumerate(geometry.bodies)
     ]
     mass = lift(geometry.root_mass)
-    root = RootConstants(
-        array(geometry.gravity),
-        array(geometry.base_rotation),
-        array(geometry.base_position),
-        array(geometry.armature),
-        mass,
-        array(geometry.root_com) * mass,
-        np.zeros((3, 3)),
-    )
-    return Layout(bodies, root)
+    base = array(geometry.base_rotation), array(geometry.base_position)
+    root = mass, array(geometry.root_com) * mass, np.zeros((3, 3))
+    return Layout(bodies, array(geometry.gravity), base, array(geometry.armature), root)
 
 
 def _lifted(entries: Nested, lift: Lift) -> np.ndarray:

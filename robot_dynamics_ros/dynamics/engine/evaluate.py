@@ -37,11 +37,7 @@ Flat: TypeAlias = Callable[..., Sequence[Scalar]]
 
 
 class Engine(abc.ABC):
-    """Runs a function on one state or on a block of states.
-
-    Attributes:
-        backend: its name.
-    """
+    """Runs a function on one state or on a block of states, by the backend of that name."""
 
     def __init__(self, backend: str) -> None:
         self.backend = backend
@@ -56,14 +52,8 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
-        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous.
-
-        Args:
-            finite: stop at inputs that are not finite, where :meth:`checks` says so.
-
-        Returns:
-            False if it stopped: outputs then hold some states' results.
-        """
+        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous; False if it stopped at inputs that shall
+        be ``finite`` and are not, where :meth:`checks` says so."""
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A callable equal to the evaluator with this choice, as fast as the engine can."""
@@ -71,12 +61,7 @@ class Engine(abc.ABC):
 
 
 class Evaluator:
-    """A function bound to a model; call it with inputs, or with inputs and outputs.
-
-    Attributes:
-        signature: names and shapes.
-        backend: the engine's backend.
-    """
+    """A function bound to a model; call it with inputs, or with inputs and outputs."""
 
     def __init__(self, model: RobotModel, name: str, options: Options, engine: Engine) -> None:
         self.signature: Signature = signature(model, name, options)
@@ -88,6 +73,11 @@ class Evaluator:
         self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
         self._quaternions = quaternion_starts(model)
         self._model = model
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The same as fast as the engine can."""
+        return self.engine.wrapper(self)
 
     def __repr__(self) -> str:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
@@ -111,18 +101,11 @@ class Evaluator:
         return functools.partial(self, finite=True) if finite else self
 
     def __call__(self, *arguments: Argument, finite: bool = False) -> Any:
-        """Evaluate.
+        """The output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they were given.
 
         Args:
             arguments: the inputs, then nothing or all the outputs.
             finite: refuse inputs that are not finite; else they pass through.
-
-        Returns:
-            the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
-            were given.
-
-        Raises:
-            ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
         """
         n, m = self._n_in, self._n_out
         if len(arguments) == n + m == n + 1 and arguments[n] is None:

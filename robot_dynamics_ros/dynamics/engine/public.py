@@ -7,7 +7,7 @@ import types
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.dynamics.engine.backends import public_wrapper
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Argument, Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.model.published import check_model
@@ -64,7 +64,8 @@ class Public:
         except (KeyError, TypeError):  # the latter: not hashable, so no name
             held, wrapper = None, None
         if wrapper is None:
-            wrapper = public_wrapper(model, self._name, self.options_of(model, chosen))
+            evaluate = evaluator(model, self._name, self.options_of(model, chosen))
+            wrapper = evaluate.engine.wrapper(evaluate, finite=True)
         if not isinstance(wrapper, types.BuiltinFunctionType):
             return self._keep(model, chosen, wrapper)
         with self._lock:

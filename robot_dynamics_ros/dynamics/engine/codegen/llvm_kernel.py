@@ -46,7 +46,11 @@ def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[E
 
 
 def _states(
-    name: str, e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], angles_at_once: int = 1
+    name: str,
+    e: Emitter,
+    arguments: Sequence[ArrayArgument],
+    outputs: Sequence[Sequence[Expr]],
+    angles_at_once: int = 1,
 ) -> str:
     """``void @name(pointers)``: one state; or, if the emitter is wide, ``i1 @name(pointers, i1 finite)``: as many states as it is wide,
     one after the other in memory; false, and nothing is written, if they shall be finite and are not."""

@@ -250,11 +250,11 @@ class Emitter:
         self.lines.append(f"  br label %{ready}\n{far}:")
         large = [[self._library(op, x) for op in ("sin", "cos")] for x in names]
         self.lines.append(f"  br label %{ready}\n{ready}:")
-        trig = trig_nodes(nodes, angles)
+        trig = {(node.op, node.a.id): node.id for node in nodes if node.op in ("sin", "cos")}
         for x, inline, library in zip(angles, small, large, strict=True):
             for op, a, b in zip(("sin", "cos"), inline, library, strict=True):
-                if op in trig[x.id]:
-                    self.names[trig[x.id][op].id] = self.put(f"phi {self.type} [ {a}, %{near} ], [ {b}, %{far} ]")
+                if (op, x.id) in trig:
+                    self.names[trig[op, x.id]] = self.put(f"phi {self.type} [ {a}, %{near} ], [ {b}, %{far} ]")
 
     def packed(self, values: Sequence[str]) -> str:
         """Doubles side by side, the last one again in lanes that are left; a value that fills them as it is."""
@@ -286,12 +286,3 @@ def angles_of(outputs: Sequence[Expr]) -> list[Expr]:
             nodes_of[node.a.id] = node.a
     plain = [x for x in nodes_of.values() if all(n.op not in ("sin", "cos") for n in reachable([x]))]
     return sorted(plain, key=lambda n: n.id)
-
-
-def trig_nodes(nodes: Sequence[Expr], angles: Sequence[Expr]) -> dict[int, dict[str, Expr]]:
-    """For each angle's id, its sine and cosine nodes among ``nodes``."""
-    nodes_of: dict[int, dict[str, Expr]] = {x.id: {} for x in angles}
-    for node in nodes:
-        if node.op in ("sin", "cos") and node.a.id in nodes_of:
-            nodes_of[node.a.id][node.op] = node
-    return nodes_of

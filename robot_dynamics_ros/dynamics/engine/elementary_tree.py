@@ -123,13 +123,8 @@ def _euler(R: np.ndarray) -> Euler:
 class BodyConstants(NamedTuple):
     """One body of a model, in the frame of its joint's child link: floats, or symbols (arrays of objects).
 
-    Attributes:
-        parent: number of the parent body, −1 for the root.
-        type: of its joint.
-        rotation, position: placement of the joint frame in the parent body's frame.
-        normal: rotation whose third row is the joint's axis.
-        mass, com, inertia: mass properties, the inertia about the centre of mass.
-        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
+    ``rotation`` and ``position`` place the joint frame in the parent's frame, the third row of the rotation ``normal`` is the joint's
+    axis, ``inertia`` is about the centre of mass.  q of the joint = multiplier · q[q_index] + offset.
     """
 
     parent: int
@@ -147,15 +142,10 @@ class BodyConstants(NamedTuple):
 
 
 class ElementaryBody(NamedTuple):
-    """One body of the elementary tree.
+    """One body of the elementary tree, in its internal frame: placed in the parent's, inertia about the frame's origin.
 
-    Attributes:
-        parent: its parent, −1 for the root; smaller than its own number.
-        rotation, position: placement of its joint in the parent body's frame (internal frames).
-        mass, first_moment, inertia: in its internal frame, the inertia about the frame's origin.
-        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
-        normal: (3, 3) rotation from the child link's frame to the internal frame.
-        euler: ``rotation``, where it is numbers, as rotations about z, x, z, see :func:`_euler`.
+    Parents (−1: the root) have smaller numbers.  ``normal`` is the (3, 3) rotation from the child link's frame to the internal one,
+    ``euler`` that of the joint, where it is numbers, as rotations about z, x, z.
     """
 
     parent: int

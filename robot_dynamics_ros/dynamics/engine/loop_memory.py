@@ -24,9 +24,7 @@ class Degree(NamedTuple):
 class LoopRecord:
     """The loops of an algorithm that were recorded, and loads and stores of the block that is being recorded.
 
-    Args:
-        free: whether the robot has free joints, whose columns hold six motions.
-        gathered: numbers of the fields to which children add; ``None`` if not known yet.
+    Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
     """
 
     def __init__(self, free: bool, gathered: set[int] | None) -> None:

@@ -69,11 +69,8 @@ def body_constants(tree: NumericTree, k: int) -> list[float]:
 def classify(
     constants: np.ndarray, kinds: list[Kind], rows: list[bool], alike: bool = False
 ) -> tuple[list[_Class], list[int]]:
-    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares.
-
-    Args:
-        alike: as few classes as there can be, whatever the constants.
-    """
+    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares; ``alike``: into as few
+    classes as there can be, whatever the constants."""
 
     def pattern(row: np.ndarray, fine: bool) -> tuple[float | None, ...]:
         return tuple(float(x) if fine and x in (0.0, 1.0, -1.0) else None for x in row)
@@ -172,9 +169,8 @@ class _Factors:
 class LoopTree(LoopRecord):
     """Records an algorithm; see the module.
 
-    Args:
-        outputs: array, counted as the algorithm makes them → number of the argument that it is.
-        arguments: number of inputs and outputs; further arrays are working memory.
+    ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of ``arguments``; further arrays are
+    working memory.
     """
 
     def __init__(
@@ -329,10 +325,7 @@ def supported(model: RobotModel, name: str, options: Options) -> bool:
 def record_loops(
     model: RobotModel, name: str, options: Options = (), alike: bool = False
 ) -> tuple[Signature, LoopProgram]:
-    """Record a function of the table as loops.
-
-    Args:
-        alike: with as few classes of bodies as there can be, for machines that run all classes on every body.
+    """Record a function of the table as loops; ``alike`` for machines that run all classes of bodies on every body.
 
     Recorded twice: the first time tells which arrays are results, and which fields gather from children and so cannot keep
     the patterns with which they were first stored.

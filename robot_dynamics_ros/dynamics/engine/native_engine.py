@@ -131,13 +131,7 @@ class NativeEngine(Engine):
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
-        objects are laid out otherwise.
-
-        The wrapper's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
-
-        Args:
-            finite: see :meth:`Evaluator.__call__`.
-        """
+        objects are laid out otherwise.  All callers share its working memory: it runs under the interpreter lock from end to end."""
         slow = evaluator.bound(finite=finite)
         if not wrappers_supported():
             return slow

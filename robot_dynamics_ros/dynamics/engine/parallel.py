@@ -44,16 +44,9 @@ def set_threads(count: int | None) -> None:
 
 
 def run_pieces(run: Callable[[int, int, int], bool], count: int, several: int, most: int) -> bool:
-    """Have ``several`` threads compute ``count`` states, piece by piece.
+    """Have ``several`` threads compute ``count`` states, at most ``most`` at a time; between two pieces the keyboard is looked at.
 
-    No state is computed one way by one thread and another way by two, see :data:`GRAIN`.
-
-    Args:
-        run: ``run(begin, end, thread)`` returns false if it refused these states.
-        most: states of a piece at most; between two pieces the keyboard is looked at.
-
-    Returns:
-        whether it refused none.
+    ``run(begin, end, thread)`` is false if it refused these states; returns whether it refused none.
     """
     if several > 1:
         grain = GRAIN if count > GRAIN * several else 1

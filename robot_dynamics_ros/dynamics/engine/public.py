@@ -28,12 +28,6 @@ class Public:
     As soon as a model has compiled call wrappers ``run`` is a compiled router, which finds them without a step of Python.
     They are kept as long as their models live.  Take ``run`` first and call it then: Python 3.11 takes 0.1 µs for an attribute
     that is called where it stands.
-
-    Args:
-        name, options: the function.
-
-    Attributes:
-        run: raises ArgumentError if the model is none, an input does not fit or is not finite.
     """
 
     __slots__ = ("_lock", "_name", "_options", "_router", "_wrappers", "run")
@@ -96,11 +90,7 @@ class Public:
 
 
 class PublicOfLink(Public):
-    """One function of the registry for every model and link: ``run(model, link, *inputs)``, or with the output last.
-
-    Raises, when run:
-        UnknownNameError: the model has no such link.
-    """
+    """One function of the registry for every model and link: ``run(model, link, *inputs)``, or with the output last."""
 
     __slots__ = ()
     keys = 2

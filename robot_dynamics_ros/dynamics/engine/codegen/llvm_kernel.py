@@ -21,10 +21,7 @@ def pointers(arguments: Sequence[ArrayArgument]) -> str:
 def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
     """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the call wrapper.
 
-    Leaves are keyed (input number, flat index).  Output arrays are the arguments marked so, in order.
-
-    Args:
-        width: doubles that a vector register holds.
+    Leaves are keyed (input number, flat index).  A vector register holds ``width`` doubles.
     """
     return "\n".join([callee_module(arguments, outputs, width), python_wrapper(arguments)])
 
@@ -125,11 +122,8 @@ def _rows(w: Writer, arguments: Sequence[ArrayArgument], state: str) -> str:
 
 
 def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
-    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays, one after the other.
-
-    Args:
-        extra: number of further pointers, handed on as they are.
-    """
+    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays, one after the other; ``extra`` further
+    pointers are handed on as they are."""
     w, further = Writer(), "".join(f", ptr %extra{k}" for k in range(extra))
     w.loop("%begin", "%end", 1, lambda j: w.line(f"call void @single({_rows(w, arguments, j)}{further})"))
     w.line("ret void")

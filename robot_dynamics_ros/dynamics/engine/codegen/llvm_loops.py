@@ -30,11 +30,7 @@ SIDE_BY_SIDE = 4
 
 def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width: int) -> str:
     """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
-    memory, by four further pointers: integers, constants, rotor inertias, workspace.
-
-    Args:
-        width: doubles that a vector register holds.
-    """
+    memory by four further pointers: integers, constants, rotor inertias, workspace."""
     writer = LoopWriter(program, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [

@@ -63,11 +63,9 @@ def masked_declarations(width: int) -> str:
 
 
 class Emitter:
-    """Writes the body of one function, one instruction a line.
+    """Writes the body of one function, one instruction a line, on ``width`` doubles side by side.
 
-    Args:
-        width: states side by side; 1 for plain doubles.
-        prefix: what the names of values start with, so that several emitters can write into one function.
+    Names of values start with ``prefix``, so that several emitters can write into one function.
     """
 
     def __init__(self, width: int = 1, prefix: str = "t") -> None:
@@ -222,12 +220,8 @@ class Emitter:
     def trigonometry(
         self, angles: Sequence[Expr], nodes: Sequence[Expr], labels: Sequence[str], width: int = 1
     ) -> None:
-        """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one is too large.
-
-        Args:
-            labels: of three blocks: near, far, ready; the last is left open.
-            width: of one state: angles that are computed side by side.
-        """
+        """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one is too large.  The block of the last
+        label is left open; of one state ``width`` angles go side by side."""
         near, far, ready = labels
         if not angles:
             return

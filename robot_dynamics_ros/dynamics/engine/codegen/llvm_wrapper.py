@@ -31,13 +31,7 @@ numbers that are not finite are refused.  Pointers that the kernel takes besides
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """One array that a kernel takes.
-
-    Attributes:
-        shape: exact shape.
-        output: whether the kernel writes to it.
-        quaternions: flat indices where unit quaternions (x, y, z, w) begin.
-    """
+    """One array that a kernel takes or writes to, and the flat indices where unit quaternions (x, y, z, w) begin."""
 
     shape: tuple[int, ...]
     output: bool = False
@@ -52,11 +46,8 @@ def python_wrapper(arguments: Sequence[ArrayArgument], disjoint: bool = False, e
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing, or one ``None``.
 
     Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable, quaternions of unit
-    length) go to the kernel as they are; everything else goes to the Python callable.
-
-    Args:
-        disjoint: also require that no output overlaps an input.
-        extra: number of further pointers for the kernel, kept at the end of the table.
+    length; ``disjoint``: no output overlaps an input) go to the kernel as they are; everything else goes to the Python callable.
+    ``extra`` further pointers for the kernel are at the end of the table.
     """
     return _Wrapper(arguments, disjoint, extra).text()
 

@@ -102,7 +102,7 @@ class Function:
     takes_options: bool = False
 
     def call(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> Any:
-        """What the algorithm returns on a tree; of the flat inputs by name those left out or empty are not given."""
+        """The result of the algorithm on a tree; of the flat inputs by name those left out or empty are not given."""
         arguments: list[object] = []
         for word, _ in self.inputs:
             value = values.get(word, ())

@@ -215,7 +215,7 @@ def _warn_once(text: str) -> None:
 
 
 def _engine(of: _Made, name: str, options: Options) -> Engine:
-    """What computes a function; where the compiler does not work and no backend was asked for, that is said once in the log."""
+    """The engine of a function; where the compiler does not work and no backend was asked for, that is said once in the log."""
     model = of.twin
     backend = _suited(model, name, options, of.backend)
     if backend in ("native", "loops"):

@@ -348,6 +348,7 @@ def record_loops(
 def _program(tree: LoopTree) -> LoopProgram:
     lay = tree.layout
     sections = [s for s in tree.sections if not (isinstance(s, Block) and not s.stores)]
+    _drop_unread(sections)
     root = round_up(lay.n)
     ints = np.zeros((lay.n, len(INT_FIELDS)), dtype=np.int64)
     for k, b in enumerate(lay.bodies):
@@ -418,3 +419,31 @@ def _unite_blocks(sections: list[Section]) -> None:
                     for degrees, stores in groups
                 )
                 section.blocks[c] = known.setdefault(form, block)
+
+
+def _drop_unread(sections: list[Section]) -> None:
+    """Remove stores to records that nothing loads."""
+    while True:
+        read: set[tuple[str, int]] = set()
+        for block in _blocks(sections):
+            values = [s.value for s in block.stores] + [s.value for loop in block.loops for s in loop.stores]
+            for node in reachable(values):
+                if node.op == "leaf" and node.a[0][0] == "record":
+                    read.add(node.a[0][:2])
+        dropped = False
+        for block in _blocks(sections):
+            keep = [s for s in block.stores if s.location[0] != "record" or s.location[:2] in read]
+            dropped |= len(keep) < len(block.stores)
+            block.stores = keep
+        if not dropped:
+            return
+
+
+def _blocks(sections: list[Section]) -> Iterator[Block]:
+    for s in sections:
+        if isinstance(s, BodyLoop):
+            yield from s.blocks.values()
+        elif isinstance(s, PairLoop):
+            yield Block(s.stores)
+        elif not isinstance(s, Linear):
+            yield s.block if isinstance(s, DegreeLoop) else s

@@ -34,13 +34,7 @@ def call(
     options: Options = (),
     more: tuple[ArrayLike, ...] = (),
 ) -> Any:
-    """Evaluate a function of the registry.
-
-    Args:
-        inputs: those before external wrenches and the base's motion; ``more``: those after.
-        external, base, out: as the public functions take them.
-        options: further options of the function.
-    """
+    """Evaluate a function of the registry; ``inputs`` stand before external wrenches and the base's motion, ``more`` after them."""
     check_model(model)
     if isinstance(inputs[0], (str, Mapping)):
         inputs = (configuration_of(model, inputs[0]), *inputs[1:])

@@ -111,14 +111,8 @@ def rollout(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One rollout of N states, which advance in place.
-
-    Attributes:
-        q, v: (N, nq), (N, nv).
-        efforts: (N, steps or 1, nv); varying: whether there are some for each step.
-        friction, stops, implicit: see :class:`~robot_dynamics_ros.dynamics.rollout_steps.RolloutMemory`.
-        paths: (N, steps + 1, nq) and (N, steps + 1, nv), or ``None``.
-    """
+    """One rollout of N states, which advance in place: (N, nq) and (N, nv), under (N, steps or 1, nv) efforts, ``varying`` if some for
+    each step; of paths (N, steps + 1, nq) and (N, steps + 1, nv)."""
 
     model: RobotModel
     method: str
@@ -218,10 +212,10 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
     while True:
         part = min(remaining, most)
 
-        def piece(begin: int, end: int, thread: int, steps: int = part) -> int:
+        def piece(begin: int, end: int, thread: int, steps: int = part) -> bool:
             memory, move = steppers[thread]
             move(memory, begin, end, steps, q, v, efforts, *paths)
-            return -1
+            return True
 
         run_pieces(piece, count, len(steppers), max(GRAIN, SLICE // max(1, part) // GRAIN * GRAIN))
         remaining -= part

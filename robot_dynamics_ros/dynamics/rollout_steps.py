@@ -88,12 +88,8 @@ def advance(
     path_q: Vector,
     path_v: Vector,
 ) -> None:
-    """States begin to end of (N, nq) and (N, nv) arrays, in place.
-
-    Args:
-        tau: (N, steps, nv) efforts, or (N, 1, nv) with ``p.stride`` 0.
-        path_q, path_v: (N, steps + 1, nq) and (N, steps + 1, nv), written to if ``p.recorded`` is 1.
-    """
+    """States begin to end of (N, nq) and (N, nv) arrays, in place, under (N, steps, nv) efforts, or (N, 1, nv) with ``p.stride`` 0;
+    paths (N, steps + 1, nq) and (N, steps + 1, nv) are written to if ``p.recorded`` is 1."""
     for s in range(begin, end):
         for i in range(p.nq):
             p.q[i] = q[p.nq * s + i]

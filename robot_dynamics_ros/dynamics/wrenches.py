@@ -275,12 +275,7 @@ def wrench_balance(
 
 
 def balanced_link(model: RobotModel, link: str, expressed_in: FrameLike) -> tuple[int, FrameLike]:
-    """Number of a link whose balance is asked for, and whose axes, ``"child"`` and ``"parent"`` by the link's name.
-
-    Raises:
-        ArgumentError: the root link.
-        UnknownNameError: no such link.
-    """
+    """Number of a link whose balance is asked for, and whose axes, ``"child"`` and ``"parent"`` by the link's name."""
     number = model.link_index(link)
     if number == 0:
         raise ArgumentError(

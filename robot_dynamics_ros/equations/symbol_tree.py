@@ -18,7 +18,7 @@ from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
-from robot_dynamics_ros.dynamics.engine.elementary_tree import Layout, NumericTree, RootConstants
+from robot_dynamics_ros.dynamics.engine.elementary_tree import Layout, NumericTree
 from robot_dynamics_ros.equations.geometry import Geometry, array
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
 from robot_dynamics_ros.equations.parameters import body_links, clean_inertia, clean_vector
@@ -71,10 +71,10 @@ def _layout(geometry: Geometry, lift: Lift) -> Layout:
         )
         for b in geometry.bodies
     ]
-    placement = lifted(geometry.base_rotation), lifted(geometry.base_position)
-    mass, gravity = lift(geometry.root_mass), lifted(geometry.gravity)
-    com, armature = lifted(geometry.root_com), lifted(geometry.armature)
-    return Layout(bodies, RootConstants(gravity, *placement, armature, mass, com * mass, np.zeros((3, 3))))
+    mass = lift(geometry.root_mass)
+    base = lifted(geometry.base_rotation), lifted(geometry.base_position)
+    root = mass, lifted(geometry.root_com) * mass, np.zeros((3, 3))
+    return Layout(bodies, lifted(geometry.gravity), base, lifted(geometry.armature), root)
 
 
 def _decimal(x: float) -> Fraction:

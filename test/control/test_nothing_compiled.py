@@ -27,7 +27,7 @@ def take_over_all(controller):
 def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
     arm = rd.load_robot("six_axis")
     made = []
-    make = backends._make
+    make = backends._engine
 
     def counted(model, name, *rest, **options):
         made.append((threading.current_thread(), name))
@@ -38,7 +38,7 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
             made.append((threading.current_thread(), "a law"))
             super().__init__()
 
-    monkeypatch.setattr(backends, "_make", counted)
+    monkeypatch.setattr(backends, "_engine", counted)
     monkeypatch.setattr(law_code, "Graph", CountedGraph)
     controller = rd.JointController(
         arm,

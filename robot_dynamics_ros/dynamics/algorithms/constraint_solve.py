@@ -65,15 +65,7 @@ class ReactionSolver(Generic[S]):
     def solve(
         self, acceleration: Sequence[Scalar], effort: Sequence[Scalar] | None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """λ and a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``.
-
-        Args:
-            acceleration: (nc,) one number a row.
-            effort: (nv,) f; ``None`` for none.
-
-        Returns:
-            (nc,) λ and (nv,) a.
-        """
+        """(nc,) λ and (nv,) a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``, for the ``effort`` f."""
         # 4. z = L⁻ᵀ f,  b = acceleration − Yᵀ D⁻¹ z: what the reactions have to add
         z = [0.0] * len(self.D_inverse) if effort is None else solve_upper(self.L, effort)
         weighted = self._weighted(z)
@@ -130,14 +122,7 @@ def constrained_acceleration(
     *,
     options: Options,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """q̈ and λ under efforts τ and wrenches from the surroundings.
-
-    Args:
-        stabilization: (p, d) of Baumgarte's stabilization, 1/s² and 1/s; zeros for none.
-        options: ``constraints``.
-
-    Returns:
-        (q̈, λ).
+    """q̈ and λ under efforts τ and wrenches from the surroundings, with (p, d) of Baumgarte's stabilization, 1/s² and 1/s.
 
     Source: Featherstone (2008), sections 3.2 and 8.5; Carpentier, Budhiraja and Mansard (2021) for the damping.
     """
@@ -161,11 +146,8 @@ def constrained_acceleration(
 def projections(
     tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """One step of Newton back to φ = 0, and the velocity that the constraints allow nearest to ``v`` (metric M).
-
-    Returns:
-        (dq, v′, impulse): dq in velocity coordinates; v′ = v + M⁻¹ Kᵀ impulse.
-    """
+    """One step dq of Newton back to φ = 0, in velocity coordinates; the velocity v′ = v + M⁻¹ Kᵀ impulse that the constraints allow
+    nearest to ``v`` (metric M); the impulse."""
     rows = constraint_rows(tree, q, v, options["constraints"])
     solver = ReactionSolver(tree, q, rows)
     _, dq = solver.solve([-row.residual for row in rows], None)

@@ -31,12 +31,7 @@ def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, o
 
     dynamic = joint + D'Alembert + Euler + centrifugal + Coriolis + gravity + distal + external
 
-    Args:
-        wrenches: of the state.
-        own: placement of the link.
-
-    Returns:
-        the wrenches :data:`PARTS`, in the observer's axes.
+    Returns the wrenches :data:`PARTS`, in the observer's axes; ``own`` is the placement of the link.
     """
     m, c, about_com = tree.link_inertia(link)
     seen = seen_from(observer, own, c)

@@ -53,10 +53,7 @@ class FrameChoice:
     """The frames that the options and inputs of a call name.
 
     A frame is chosen by a link's number, −1 for the world; an option ``own_…`` says that the frame is placed on that
-    link by an input of the function.
-
-    Args:
-        v, a: ``None`` for rest.
+    link by an input of the function.  Without ``v`` and ``a`` the robot is at rest.
     """
 
     def __init__(

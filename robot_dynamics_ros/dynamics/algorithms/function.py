@@ -102,15 +102,7 @@ class Function:
     takes_options: bool = False
 
     def call(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> Any:
-        """Run the algorithm.
-
-        Args:
-            tree: what to run on.
-            values: flat inputs by name; those left out or empty are not given.
-
-        Returns:
-            what the algorithm returns.
-        """
+        """The result of the algorithm on a tree; of the flat inputs by name those left out or empty are not given."""
         arguments: list[object] = []
         for word, _ in self.inputs:
             value = values.get(word, ())

@@ -34,11 +34,7 @@ class NewtonEuler(Generic[S]):
 
 
 def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> NewtonEuler[S]:
-    """The algorithm of the table above.
-
-    Args:
-        external: forces on bodies in body frames.
-    """
+    """The algorithm of the table above; ``external``: forces on bodies in body frames."""
     f = tree.field(Force)
     f[tree.root] = Force.zero()
     motion = ForwardKinematics(tree, q, v, a)

@@ -21,13 +21,9 @@ from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Scalar, Transf
 
 
 class JointWrenches:
-    """Inverse dynamics, and from it the force through any joint.
+    """Inverse dynamics, and from it the force through any joint, under (nl, 6) wrenches on all links, in their frames.
 
-    Args:
-        link_external: flat (nl, 6) wrenches on all links, in their frames; empty for none.
-
-    Attributes:
-        external: by link number, the external force on it in the frame of its body.
+    ``external``: by link number, the external force on it in the frame of its body.
     """
 
     def __init__(

@@ -15,13 +15,9 @@ from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 def as_input(
     values: ArrayLike, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True
 ) -> np.ndarray:
-    """``values`` as a C-contiguous float64 array of shape (..., *shape).
+    """``values`` as a float64 array of shape (..., *shape), C-contiguous unless strided ones shall stay as they are.
 
     Lists, integers and strided arrays are converted; what would lose something is refused.
-
-    Args:
-        finite: refuse NaN and infinities.
-        contiguous: false to leave strided arrays as they are.
     """
     if type(values) is not np.ndarray or values.dtype != np.float64:
         try:

@@ -35,7 +35,7 @@ class _Made:
 
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
-        self.functions: dict[tuple[str, Options], tuple[Evaluator, Kernel]] = {}
+        self.functions: dict[tuple[str, Options], Evaluator] = {}
         self.lock = threading.RLock()
         name, where = model.backend, "backend"
         if name == "auto":
@@ -126,7 +126,18 @@ def _checked(name: str, where: str) -> str:
 
 def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
     """The function ``name`` for this model, made on first use and kept with the model."""
-    return _function(model, name, options)[0]
+    functions = _of(model)
+    key = (name, options)
+    function = functions.functions.get(key)
+    if function is None:
+        if name not in TABLE:
+            raise UnknownNameError("function", name, TABLE)
+        with functions.lock:
+            function = functions.functions.get(key)
+            if function is None:
+                engine = _engine(functions, name, options)
+                function = functions.functions[key] = Evaluator(functions.twin, name, options, engine)
+    return function
 
 
 def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
@@ -161,13 +172,7 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     Raises:
         UnknownNameError: no such function.
     """
-    return _function(model, name, tuple(sorted(options.items())))[1]
-
-
-def public_wrapper(model: RobotModel, name: str, options: Options) -> Kernel:
-    """As :func:`kernel`, with inputs that are not finite refused."""
-    evaluate, _ = _function(model, name, options)
-    return evaluate.engine.wrapper(evaluate, finite=True)
+    return evaluator(model, name, tuple(sorted(options.items()))).kernel
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
@@ -190,7 +195,7 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
 
     def work() -> None:
         for name in chosen:
-            _function(model, name, ())
+            evaluator(model, name)
 
     if not background:
         work()
@@ -198,40 +203,6 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
     thread = threading.Thread(target=work, name="robot_dynamics_prepare", daemon=True)
     thread.start()
     return thread
-
-
-def _function(model: RobotModel, name: str, options: Options) -> tuple[Evaluator, Kernel]:
-    functions = _of(model)
-    key = (name, options)
-    function = functions.functions.get(key)
-    if function is None:
-        if name not in TABLE:
-            raise UnknownNameError("function", name, TABLE)
-        with functions.lock:
-            function = functions.functions.get(key)
-            if function is None:
-                function = functions.functions[key] = _make(functions, name, options)
-    return function
-
-
-def _native(functions: _Made, name: str, options: Options, backend: str) -> Engine | None:
-    """A compiled engine; ``None``, said once in the log, where the compiler does not work and no backend was asked for."""
-    try:
-        from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
-
-        return NativeEngine(functions.twin, name, options, loops=backend == "loops")
-    except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        if functions.insisted:
-            raise BackendError(
-                f"the compiler does not work on this machine: {error}",
-                where="backend",
-                got=backend,
-                remedy=f"Install another llvmlite, {'.'.join(map(str, OLDEST_LLVMLITE))} or later, or use the backend 'numpy'.",
-            ) from error
-        text = f"{type(error).__name__}: {error}"
-        _failures.append(text)
-        _warn_once(f"no machine code ({text}); using the slower numpy backend")
-        return None
 
 
 _failures: list[str] = []
@@ -243,16 +214,27 @@ def _warn_once(text: str) -> None:
     logging.getLogger(__name__).warning(text)
 
 
-def _make(of: _Made, name: str, options: Options) -> tuple[Evaluator, Kernel]:
+def _engine(of: _Made, name: str, options: Options) -> Engine:
+    """The engine of a function; where the compiler does not work and no backend was asked for, that is said once in the log."""
     model = of.twin
     backend = _suited(model, name, options, of.backend)
-    engine = _native(of, name, options, backend) if backend in ("native", "loops") else None
-    if engine is None:
-        if backend in ("native", "loops"):
-            backend = _without_compiler(estimated_operations(model, name))
-        engine = (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
-    evaluator = Evaluator(model, name, options, engine)
-    return evaluator, engine.wrapper(evaluator)
+    if backend in ("native", "loops"):
+        try:
+            from robot_dynamics_ros.dynamics.engine.native_engine import NativeEngine
+
+            return NativeEngine(model, name, options, loops=backend == "loops")
+        except (ImportError, OSError, RuntimeError, AttributeError) as error:
+            if of.insisted:
+                raise BackendError(
+                    f"the compiler does not work on this machine: {error}",
+                    where="backend",
+                    got=backend,
+                    remedy=f"Install another llvmlite, {'.'.join(map(str, OLDEST_LLVMLITE))} or later, or use the backend 'numpy'.",
+                ) from error
+            _failures.append(f"{type(error).__name__}: {error}")
+            _warn_once(f"no machine code ({_failures[-1]}); using the slower numpy backend")
+        backend = _without_compiler(estimated_operations(model, name))
+    return (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
 
 
 UNROLL_NATIVE, UNROLL_SOURCE = 40_000, 400_000

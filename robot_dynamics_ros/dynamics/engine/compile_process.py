@@ -35,11 +35,8 @@ if sys.stdin.buffer.peek(1):
 
 
 def start() -> None:
-    """Start the process where one can be of use.
-
-    Starting one may hold this process up for some milliseconds, so do it before time matters.  Until it is asked for
-    something it has loaded nothing.
-    """
+    """Start the process where one can be of use, before time matters: it may hold this one up for some milliseconds.  Until it is asked
+    for something it has loaded nothing."""
     if cache_directory() is not None:
         with _lock, contextlib.suppress(OSError):
             _started()
@@ -59,13 +56,9 @@ def _started() -> subprocess.Popen[bytes]:
 
 
 def compile_elsewhere(model: RobotModel, functions: Iterable[tuple[str, Options]]) -> bool:
-    """Have functions of a robot compiled by another process; returns when they are in the cache.
+    """Have functions of a robot (names and options) compiled by another process; returns whether they are in the cache now.
 
-    Args:
-        functions: names and options, as :func:`~robot_dynamics_ros.dynamics.engine.backends.prepared` gives them.
-
-    Returns:
-        whether they are; if not (no cache, no second process), this process compiles them itself when they are used.
+    If not (no cache, no second process), this process compiles them itself when they are used.
     """
     if cache_directory() is None or not backend_status(model).compiled:
         return False

@@ -123,13 +123,8 @@ def _euler(R: np.ndarray) -> Euler:
 class BodyConstants(NamedTuple):
     """One body of a model, in the frame of its joint's child link: floats, or symbols and exact numbers (arrays of objects).
 
-    Attributes:
-        parent: number of the parent body, −1 for the root.
-        type: of its joint.
-        rotation, position: placement of the joint frame in the parent body's frame.
-        normal: rotation whose third row is the joint's axis.
-        mass, com, inertia: mass properties, the inertia about the centre of mass.
-        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
+    ``rotation`` and ``position`` place the joint frame in the parent's frame, the third row of the rotation ``normal`` is the joint's
+    axis, ``inertia`` is about the centre of mass.  q of the joint = multiplier · q[q_index] + offset.
     """
 
     parent: int
@@ -146,31 +141,11 @@ class BodyConstants(NamedTuple):
     offset: Any
 
 
-class RootConstants(NamedTuple):
-    """Constants of no single body: gravity and base placement in the world, rotor inertias, the root's mass properties.
-
-    ``first_moment`` is m c, ``inertia`` about the origin, both in the root link's frame.
-    """
-
-    gravity: np.ndarray
-    rotation: np.ndarray
-    position: np.ndarray
-    armature: np.ndarray
-    mass: Scalar
-    first_moment: np.ndarray
-    inertia: np.ndarray
-
-
 class ElementaryBody(NamedTuple):
-    """One body of the elementary tree.
+    """One body of the elementary tree, in its internal frame: placed in the parent's, inertia about the frame's origin.
 
-    Attributes:
-        parent: its parent, −1 for the root; smaller than its own number.
-        rotation, position: placement of its joint in the parent body's frame (internal frames).
-        mass, first_moment, inertia: in its internal frame, the inertia about the frame's origin.
-        q_index, v_index, multiplier, offset: coordinates; q of the joint = multiplier · q[q_index] + offset.
-        normal: (3, 3) rotation from the child link's frame to the internal frame.
-        euler: ``rotation``, where it is numbers, as rotations about z, x, z, see :func:`_euler`.
+    Parents (−1: the root) have smaller numbers.  ``normal`` is the (3, 3) rotation from the child link's frame to the internal one,
+    ``euler`` that of the joint, where it is numbers, as rotations about z, x, z.
     """
 
     parent: int
@@ -194,9 +169,18 @@ class Layout:
     Attributes:
         bodies: the elementary bodies.
         body: elementary body of each body of the model.
+        gravity, base_rotation, base_position: in the world; armature: rotor inertias.
+        root: mass, first moment m c, and inertia about the origin of the root link, in its frame.
     """
 
-    def __init__(self, bodies: Iterable[BodyConstants], root: RootConstants) -> None:
+    def __init__(
+        self,
+        bodies: Iterable[BodyConstants],
+        gravity: np.ndarray,
+        base: tuple[np.ndarray, np.ndarray],
+        armature: np.ndarray,
+        root: tuple[Scalar, np.ndarray, np.ndarray],
+    ) -> None:
         self.bodies: list[ElementaryBody] = []
         self.body: list[int] = []
         eye, zero = np.eye(3), np.zeros(3)
@@ -223,10 +207,9 @@ class Layout:
             own = ElementaryBody(parent, kind, R, r, b.mass, c * b.mass, I, q, v, b.multiplier, b.offset, N)
             self.body.append(self._add(own))
         self.n = len(self.bodies)
-        self.nv = len(root.armature)
-        self.gravity, self.base_position, self.armature = root.gravity, root.position, root.armature
-        self.base_rotation = _snapped(root.rotation)
-        self.root = (root.mass, root.first_moment, root.inertia)
+        self.nv = len(armature)
+        self.gravity, self.armature, self.root = gravity, armature, root
+        self.base_rotation, self.base_position = _snapped(base[0]), base[1]
 
     def _add(self, b: ElementaryBody) -> int:
         R = _snapped(b.rotation)
@@ -305,15 +288,10 @@ def layout_of(model: RobotModel) -> Layout:
     root = model.root_inertia
     return Layout(
         _body_constants(model),
-        RootConstants(
-            np.array(model.gravity),
-            model.base.rotation,
-            np.array(model.base.position),
-            np.array(model.armature),
-            root.mass,
-            root.mass * root.com,
-            root.about_origin(),
-        ),
+        np.array(model.gravity),
+        (model.base.rotation, np.array(model.base.position)),
+        np.array(model.armature),
+        (root.mass, root.mass * root.com, root.about_origin()),
     )
 
 
@@ -332,12 +310,13 @@ class Body:
         columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in the column.
     """
 
-    __slots__ = ("columns", "constants", "inertia", "joint", "kind", "number", "parent", "tree")
+    __slots__ = ("columns", "constants", "euler", "inertia", "joint", "kind", "normal", "number", "parent", "tree")
 
     def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
         self.tree, self.number, self.parent = tree, number, parent
         self.constants = own = tree.layout.bodies[number]
-        self.kind = own.kind
+        self.kind, self.euler = own.kind, own.euler
+        self.normal = Mat3.of(own.normal.tolist())
         h, I = Vec3.of(own.first_moment.tolist()), Mat3.of(own.inertia.tolist())  # noqa: E741 - the book's names
         self.inertia = RigidInertia(own.mass, h, I)
         k = own.multiplier
@@ -369,11 +348,10 @@ class Body:
 
     def placed(self, p: Vec3, x: Scalar) -> Transform:
         """The transform to a body at ``p``, rotated by the joint if it rotates."""
-        angles = self.constants.euler
-        if angles is None:  # the exact angles of constant rotations in symbols have no closed form
+        if self.euler is None:  # the exact angles of constant rotations in symbols have no closed form
             R = self.joint[0]
             return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
-        (ca, sa), (cb, sb), (angle, cc, sc) = angles
+        (ca, sa), (cb, sb), (angle, cc, sc) = self.euler
         first, second = PlaneRotation(False, ca, sa), PlaneRotation(True, cb, sb)
         if self.kind is Kind.PRISMATIC:
             last = PlaneRotation(False, cc, sc)
@@ -395,13 +373,11 @@ class Body:
 
     def from_link(self, f: Force) -> Force:
         """A force in the child link's axes, in this body's."""
-        N = Mat3.of(self.constants.normal.tolist())
-        return Force(N.mul(f.ang), N.mul(f.lin))
+        return Force(self.normal.mul(f.ang), self.normal.mul(f.lin))
 
     def to_link(self, f: SpatialVector) -> SpatialVector:
         """A force or motion of this body, in its child link's axes."""
-        N = Mat3.of(self.constants.normal.tolist())
-        return type(f)(N.tmul(f.ang), N.tmul(f.lin))
+        return type(f)(self.normal.tmul(f.ang), self.normal.tmul(f.lin))
 
 
 class _Forces(dict[Hashable, Force]):

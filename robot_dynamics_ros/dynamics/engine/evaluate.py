@@ -37,11 +37,7 @@ Flat: TypeAlias = Callable[..., Sequence[Scalar]]
 
 
 class Engine(abc.ABC):
-    """Runs a function on one state or on a block of states.
-
-    Attributes:
-        backend: its name.
-    """
+    """Runs a function on one state or on a block of states, by the backend of that name."""
 
     def __init__(self, backend: str) -> None:
         self.backend = backend
@@ -51,21 +47,13 @@ class Engine(abc.ABC):
         """One state: arrays of exactly the signature's shapes, contiguous."""
 
     def checks(self, count: int) -> bool:
-        """Whether :meth:`block` can check so many states while it computes them."""
+        """Whether :meth:`block` can itself refuse what is not finite among so many states."""
         return False
 
     @abc.abstractmethod
-    def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
-    ) -> bool:
-        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous.
-
-        Args:
-            finite, unit: stop at inputs that are not finite, at quaternions that are not of unit length.
-
-        Returns:
-            False if it stopped: outputs then hold some states' results.
-        """
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
+        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous; False if it stopped at inputs that shall
+        be ``finite`` and are not, where :meth:`checks` says so."""
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A callable equal to the evaluator with this choice, as fast as the engine can."""
@@ -73,12 +61,7 @@ class Engine(abc.ABC):
 
 
 class Evaluator:
-    """A function bound to a model; call it with inputs, or with inputs and outputs.
-
-    Attributes:
-        signature: names and shapes.
-        backend: the engine's backend.
-    """
+    """A function bound to a model; call it with inputs, or with inputs and outputs."""
 
     def __init__(self, model: RobotModel, name: str, options: Options, engine: Engine) -> None:
         self.signature: Signature = signature(model, name, options)
@@ -90,6 +73,11 @@ class Evaluator:
         self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
         self._quaternions = quaternion_starts(model)
         self._model = model
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The same as fast as the engine can."""
+        return self.engine.wrapper(self)
 
     def __repr__(self) -> str:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
@@ -113,18 +101,11 @@ class Evaluator:
         return functools.partial(self, finite=True) if finite else self
 
     def __call__(self, *arguments: Argument, finite: bool = False) -> Any:
-        """Evaluate.
+        """The output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they were given.
 
         Args:
             arguments: the inputs, then nothing or all the outputs.
             finite: refuse inputs that are not finite; else they pass through.
-
-        Returns:
-            the output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they
-            were given.
-
-        Raises:
-            ArgumentError: wrong number, shape, type of arguments, or a quaternion that is not of unit length.
         """
         n, m = self._n_in, self._n_out
         if len(arguments) == n + m == n + 1 and arguments[n] is None:
@@ -160,17 +141,14 @@ class Evaluator:
         elif count == 0:
             self._check(inputs, finite)
         else:
-            checked = self.engine.checks(count)
-            if not checked:
-                self._check(inputs, finite)
             blocks = [
                 _rows(x, lead, batch, count, size) for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
             ]
             results = [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
-            unit = bool(self._quaternions)
-            if not self.engine.block(blocks, results, finite=finite and checked, unit=unit and checked):
+            checked = finite and self.engine.checks(count)
+            self._check(inputs, finite and not checked)
+            if not self.engine.block(blocks, results, checked):
                 self._check(inputs, finite)
-                self.engine.block(blocks, results)  # a quaternion on the very limit
         if m == 1:
             return outputs[0]
         return None if out else tuple(outputs)
@@ -227,9 +205,7 @@ class PythonEngine(Engine):
             out.reshape(-1)[:] = results[first : first + out.size]
             first += out.size
 
-    def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
-    ) -> bool:
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
             results = self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
@@ -24,9 +24,7 @@ class Degree(NamedTuple):
 class LoopRecord:
     """The loops of an algorithm that were recorded, and loads and stores of the block that is being recorded.
 
-    Args:
-        free: whether the robot has free joints, whose columns hold six motions.
-        gathered: numbers of the fields to which children add; ``None`` if not known yet.
+    Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
     """
 
     def __init__(self, free: bool, gathered: set[int] | None) -> None:
@@ -80,17 +78,8 @@ class LoopRecord:
         self.block.stores.append(Store(location, value))
 
 
-class Place(Protocol):
-    """A body, or what stands for its parent or the root: ``who`` of a location."""
-
-    @property
-    def who(self) -> str: ...
-    @property
-    def degrees(self) -> int: ...
-
-
 class LoopField(Generic[T]):
-    """Working memory for one value a body: loads and stores at ``i``, its parent and the root."""
+    """Working memory for one value a body: loads and stores at ``i``, its parent and the root, by their ``who``."""
 
     def __init__(self, tree: LoopRecord, number: int, kind: Any) -> None:
         self.tree, self.number, self.kind = tree, number, kind
@@ -109,7 +98,7 @@ class LoopField(Generic[T]):
             value = list(parts) if self.kind is list else self.kind.of(parts)
         return cast("T", value)
 
-    def __getitem__(self, body: Place) -> T:
+    def __getitem__(self, body: Any) -> T:
         tree, who = self.tree, body.who
         if self.by_column:
             size = 6 * body.degrees
@@ -145,7 +134,7 @@ class LoopField(Generic[T]):
                 return -tree.load(self._location(m, "i"))
         return None
 
-    def __setitem__(self, body: Place, value: T) -> None:
+    def __setitem__(self, body: Any, value: T) -> None:
         tree, who = self.tree, body.who
         lifted = [tree.graph.lift(x) for x in flat(value)]
         if self.kind is list and who == "i":
@@ -172,13 +161,6 @@ class LoopVector:
 
     def __setitem__(self, dof: Degree, value: Scalar) -> None:
         self.tree.store(self._location(dof), self.tree.graph.lift(value))
-
-
-class LoopRows:
-    """Six numbers for each joint with coordinates: an output."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
 
 
 class LoopSquare:

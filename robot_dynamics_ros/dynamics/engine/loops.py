@@ -9,12 +9,13 @@ an unrolled one.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, SpatialVector, T
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Operand, form_of, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     INT_FIELDS,
@@ -23,7 +24,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
     BodyLoop,
     DegreeLoop,
     Linear,
-    Location,
     LoopProgram,
     PairLoop,
     Section,
@@ -36,14 +36,13 @@ from robot_dynamics_ros.dynamics.engine.loop_memory import (
     LoopField,
     LoopMatrix,
     LoopRecord,
-    LoopRows,
     LoopSquare,
     LoopVector,
 )
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3, rotation_about_z
+from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Vec3
 
 APART = -2
 """Number of the class of all bodies in loops in which none needs another; a free joint's is smaller."""
@@ -70,11 +69,8 @@ def body_constants(tree: NumericTree, k: int) -> list[float]:
 def classify(
     constants: np.ndarray, kinds: list[Kind], rows: list[bool], alike: bool = False
 ) -> tuple[list[_Class], list[int]]:
-    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares.
-
-    Args:
-        alike: as few classes as there can be, whatever the constants.
-    """
+    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares; ``alike``: into as few
+    classes as there can be, whatever the constants."""
 
     def pattern(row: np.ndarray, fine: bool) -> tuple[float | None, ...]:
         return tuple(float(x) if fine and x in (0.0, 1.0, -1.0) else None for x in row)
@@ -113,34 +109,12 @@ class LoopBody(Body):
         values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
-        self._turn(values[24:33])
+        self.normal, self.euler = Mat3.of([values[24:27], values[27:30], values[30:33]]), None
         columns: Any = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
         self.columns = columns
 
-    def _turn(self, values: list[Operand]) -> None:
-        self.tree.normal = Mat3.of([values[0:3], values[3:6], values[6:9]])
-
     def coordinates(self, q: LoopVector) -> list[Scalar]:  # type: ignore[override]
         return [self.tree.load(("arg", q.number, "q", c, "i")) for c in range(7 if self.kind is Kind.FREE else 1)]
-
-    def placed(self, p: Vec3, x: Scalar) -> Transform:
-        R0 = self.joint[0]
-        return Transform((R0 if self.kind is Kind.PRISMATIC else R0.matmul(rotation_about_z(x))).T, p)
-
-    def from_link(self, f: Force) -> Force:
-        N = self.tree.normal
-        return Force(N.mul(f.ang), N.mul(f.lin))
-
-    def to_link(self, f: SpatialVector) -> SpatialVector:
-        N = self.tree.normal
-        return type(f)(N.tmul(f.ang), N.tmul(f.lin))
-
-
-class _Zeros:
-    """An input of zeros."""
-
-    def __getitem__(self, dof: Degree) -> float:
-        return 0.0
 
 
 class _Key(NamedTuple):
@@ -195,9 +169,8 @@ class _Factors:
 class LoopTree(LoopRecord):
     """Records an algorithm; see the module.
 
-    Args:
-        outputs: array, counted as the algorithm makes them → number of the argument that it is.
-        arguments: number of inputs and outputs; further arrays are working memory.
+    ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of ``arguments``; further arrays are
+    working memory.
     """
 
     def __init__(
@@ -219,7 +192,6 @@ class LoopTree(LoopRecord):
             self.rows[lay.body[model.body_index(name)]] = k
         self.classes, self.class_of = classify(self.constants, kinds, [r >= 0 for r in self.rows], alike)
         self.field_count = 0
-        self.normal = Mat3.identity()
         self.outputs, self.arguments, self.made = outputs, arguments, 0
         self.cleared: list[tuple[int, int]] = []
         self.scratch: dict[int, int] = {}
@@ -302,8 +274,8 @@ class LoopTree(LoopRecord):
     def vector(self) -> LoopVector:
         return LoopVector(self, self._array(1))
 
-    def zeros(self) -> _Zeros:
-        return _Zeros()
+    def zeros(self) -> dict[Degree, float]:
+        return defaultdict(float)
 
     def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
         """The form that suits large trees."""
@@ -333,7 +305,7 @@ class LoopTree(LoopRecord):
         """External forces by body, loaded where they are used from the argument with a row for each body."""
         return _RowForces(self, rows.number)
 
-    def per_joint(self, f: LoopField[Force]) -> LoopRows:
+    def per_joint(self, f: LoopField[Force]) -> LoopVector:
         """Write the forces of all joints that have coordinates to an output."""
         self.made += 1
         number = self.outputs.get(self.made, self.arguments + self.made)
@@ -341,7 +313,7 @@ class LoopTree(LoopRecord):
             if self.classes[self.current].has_row:
                 for c, x in enumerate(i.to_link(f[i]).parts()):
                     self.store(("row", number, c), self.graph.lift(x))
-        return LoopRows(number)
+        return LoopVector(self, number)
 
 
 def supported(model: RobotModel, name: str, options: Options) -> bool:
@@ -353,10 +325,7 @@ def supported(model: RobotModel, name: str, options: Options) -> bool:
 def record_loops(
     model: RobotModel, name: str, options: Options = (), alike: bool = False
 ) -> tuple[Signature, LoopProgram]:
-    """Record a function of the table as loops.
-
-    Args:
-        alike: with as few classes of bodies as there can be, for machines that run all classes on every body.
+    """Record a function of the table as loops; ``alike`` for machines that run all classes of bodies on every body.
 
     Recorded twice: the first time tells which arrays are results, and which fields gather from children and so cannot keep
     the patterns with which they were first stored.
@@ -394,13 +363,12 @@ def _program(tree: LoopTree) -> LoopProgram:
     free = {c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE}
     sections = _along_rows(sections, free, ints)
     _unite_blocks(sections)
-    places = _places(sections)
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
     program = LoopProgram(
-        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, places, 0, ints, params, lay.armature, tuple(free)
+        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, tuple(free)
     )
-    program.workspace = (max(places.values(), default=-1) + 1) * program.stride
+    program.workspace = tree.entries * program.stride
     for number, doubles in tree.scratch.items():
         program.scratch[number] = program.workspace
         program.workspace += round_up(doubles)
@@ -451,31 +419,6 @@ def _unite_blocks(sections: list[Section]) -> None:
                     for degrees, stores in groups
                 )
                 section.blocks[c] = known.setdefault(form, block)
-
-
-def _places(sections: list[Section]) -> dict[int, int]:
-    """A place in memory for each entry of the bodies, from the first section that stores it to the last that reads it."""
-    last: dict[int, int] = {}
-    for number, section in enumerate(sections):
-        for location in _locations(section):
-            last[location[1]] = number
-    places: dict[int, int] = {}
-    unused: list[int] = []
-    for number, section in enumerate(sections):
-        here = dict.fromkeys(location[1] for location in _locations(section))
-        for k in here:
-            if k not in places:
-                places[k] = unused.pop() if unused else len(set(places.values()))
-        unused += [places[k] for k in here if last[k] == number]
-    return places
-
-
-def _locations(section: Section) -> Iterator[Location]:
-    """Entries of bodies that a section stores or reads."""
-    for block in _blocks([section]):
-        stores = [*block.stores, *(s for loop in block.loops for s in loop.stores)]
-        leaves = (node.a[0] for node in reachable([s.value for s in stores]) if node.op == "leaf")
-        yield from (x for x in [*(s.location for s in stores), *leaves] if x[0] == "record")
 
 
 def _drop_unread(sections: list[Section]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import functools
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,8 @@ import numpy as np
 from robot_dynamics_ros.arrays import aligned_zeros
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import REFUSE_NOT_FINITE, REFUSE_NOT_UNIT
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
-    NativeLibrary,
     cached_library,
     compile_module,
     target_key,
@@ -32,11 +29,9 @@ from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_PIECE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-"""See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces`."""
 WIDE_FROM = 64
 """Batches of so many states are computed side by side."""
-UNINTERRUPTED = 1 << 27
+PART = 1 << 27
 """Bytes of a batch that are computed without a look at the keyboard: a fraction of a second."""
 
 
@@ -67,14 +62,13 @@ class NativeEngine(Engine):
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
         self._bytes = 8 * sum(a.size for a in self._arguments)
         self._loops = loops
-        self._one_by_one = 0 if loops else self._library.address("batch")
-        self._wide: NativeLibrary | None = None
+        self._wide: Callable[..., bool] | None = None
         self._straight: NativeEngine | None = None
         self._wide_lock = threading.Lock()
         self._traced_from = model, name, options
 
-    def _wide_piece(self) -> int:
-        """Address of the function for many states side by side, compiled when the first large batch comes."""
+    def _side_by_side(self) -> Callable[..., bool]:
+        """The function for many states side by side, compiled when the first large batch comes."""
 
         def make() -> bytes:
             outputs = trace(*self._traced_from).outputs
@@ -82,8 +76,9 @@ class NativeEngine(Engine):
 
         with self._wide_lock:
             if self._wide is None:
-                self._wide = cached_library(cache_key(*self._traced_from, "wide"), make)
-            return self._wide.address("piece")
+                library = cached_library(cache_key(*self._traced_from, "wide"), make)
+                self._wide = library.wide(len(self._arguments))
+            return self._wide
 
     def _unrolled(self) -> NativeEngine | None:
         """For many states side by side where the robot is small enough for straight lines, though one state is faster as loops."""
@@ -99,41 +94,36 @@ class NativeEngine(Engine):
         """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
         return [*self._tables, aligned_zeros(self._workspace)] if self._workspace else []
 
-    def _run(self, begin: int, end: int, addresses: Sequence[int]) -> None:
-        further = self._further()
-        self._batch(begin, end, *addresses, *[x.ctypes.data for x in further])
-
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        self._run(0, 1, [x.ctypes.data for x in (*inputs, *outputs)])
+        further = self._further()
+        self._batch(0, 1, *[x.ctypes.data for x in (*inputs, *outputs, *further)])
 
     def checks(self, count: int) -> bool:
-        return self._loops or count >= WIDE_FROM
+        return not self._loops and count >= WIDE_FROM
 
-    def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, finite: bool = False, unit: bool = False
-    ) -> bool:
+    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         count = len(outputs[0])
         if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
-            return unrolled.block(inputs, outputs, finite=finite, unit=unit)
-        if not self.checks(count):
-            dense = [*map(np.ascontiguousarray, inputs), *outputs]  # alive until the code has run
-            self._run(0, count, [x.ctypes.data for x in dense])
-            return True
+            return unrolled.block(inputs, outputs, finite)
+        wide = self._side_by_side() if self.checks(count) else None
         several = threads() if count * self._bytes > PARALLEL_BYTES else 1
-        piece = self._library.address("piece") if self._loops else self._wide_piece()
-        words = [finite * REFUSE_NOT_FINITE | unit * REFUSE_NOT_UNIT, self._one_by_one, 8 * self._workspace]
-        for x in (*inputs, *outputs):
-            words += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 8]
-        further = [*self._tables, aligned_zeros(several * self._workspace)] if self._loops else []
-        words += [x.ctypes.data for x in further]
-        most = max(GRAIN, UNINTERRUPTED // self._bytes // GRAIN * GRAIN)
-        context, function = np.array(words, np.int64), _PIECE(piece)
-        address, arrays = context.ctypes.data, (*inputs, *outputs, *further, context)
+        memories = [self._further() for _ in range(several)]
+        arrays = [*map(np.ascontiguousarray, inputs), *outputs]  # alive until the code has run
+        addresses = [x.ctypes.data for x in arrays]
+        further = [[x.ctypes.data for x in memory] for memory in memories]
 
-        def run(begin: int, end: int, thread: int, _kept: object = arrays) -> int:
-            return function(begin, end, thread, address)
+        def run(begin: int, end: int, thread: int) -> bool:
+            if wide is None:
+                self._batch(begin, end, *addresses, *further[thread])
+                return True
+            width = vector_width()
+            rest = end - (end - begin) % width
+            last = max(end - width, 0)  # a whole group again: some of its states are computed twice
+            return wide(begin, rest, *addresses, finite) and (
+                rest == end or wide(last, last + width, *addresses, finite)
+            )
 
-        return run_pieces(run, count, several, most)
+        return run_pieces(run, count, several, max(GRAIN, PART // self._bytes // GRAIN * GRAIN))
 
     def callee(self) -> tuple[int, list[np.ndarray]]:
         """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
@@ -141,13 +131,7 @@ class NativeEngine(Engine):
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
-        objects are laid out otherwise.
-
-        The wrapper's working memory is shared by all its callers: it runs under the interpreter lock from end to end.
-
-        Args:
-            finite: see :meth:`Evaluator.__call__`.
-        """
+        objects are laid out otherwise.  All callers share its working memory: it runs under the interpreter lock from end to end."""
         slow = evaluator.bound(finite=finite)
         if not wrappers_supported():
             return slow

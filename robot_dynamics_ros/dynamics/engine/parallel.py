@@ -16,8 +16,8 @@ PARALLEL_BYTES = 1 << 21
 """Batches whose arrays are smaller than this take some 300 µs, in which a second thread gains nothing: it has to wake first."""
 GRAIN = 64
 """Pieces start at multiples of so many states: of any vector's width, and no two threads write to one cache line."""
-PIECES = 32
-"""The smallest pieces are this part of a thread's share: a thread that the system stops holds up its piece only."""
+PIECES = 8
+"""Pieces of a thread's share, at least: a thread that the system stops holds up its piece only."""
 MOST = 256
 """Threads, at most."""
 
@@ -43,26 +43,20 @@ def set_threads(count: int | None) -> None:
     _threads = count
 
 
-def run_pieces(run: Callable[[int, int, int], int], count: int, several: int, most: int) -> bool:
-    """Have ``several`` threads compute ``count`` states, piece by piece.
+def run_pieces(run: Callable[[int, int, int], bool], count: int, several: int, most: int) -> bool:
+    """Have ``several`` threads compute ``count`` states, at most ``most`` at a time; between two pieces the keyboard is looked at.
 
-    No state is computed one way by one thread and another way by two, see :data:`GRAIN`.
-
-    Args:
-        run: ``run(begin, end, thread)`` returns −1, or the first state of a group that it refused; it keeps what it works on alive.
-        most: states of a piece at most; between two pieces the keyboard is looked at.
-
-    Returns:
-        whether it refused none.
+    ``run(begin, end, thread)`` is false if it refused these states; returns whether it refused none.
     """
-    if several == 1:
-        return all(run(begin, min(begin + most, count), 0) < 0 for begin in range(0, count, most))
-    pieces = iter(_pieces(count, several, most))
+    if several > 1:
+        grain = GRAIN if count > GRAIN * several else 1
+        most = min(most, max(grain, count // (several * PIECES) // grain * grain))
+    pieces = iter(range(0, count, most))
     refused: list[int] = []
 
     def work(thread: int) -> None:
-        for begin, end in pieces:
-            if run(begin, end, thread) >= 0:
+        for begin in pieces:
+            if not run(begin, min(begin + most, count), thread):
                 refused.append(begin)
                 deque(pieces, 0)  # the others find none any more
 
@@ -77,18 +71,6 @@ def run_pieces(run: Callable[[int, int, int], int], count: int, several: int, mo
             if not helper.cancel():
                 helper.result()
     return not refused
-
-
-def _pieces(count: int, several: int, most: int) -> list[tuple[int, int]]:
-    """(begin, end) of pieces that become smaller: few calls, and all threads end at about the same time."""
-    grain = GRAIN if count > GRAIN * several else 1
-    least = max(grain, count // (several * PIECES) // grain * grain)
-    pieces, begin = [], 0
-    while begin < count:
-        end = min(begin + min(most, max(least, (count - begin) // (2 * several) // grain * grain)), count)
-        pieces.append((begin, end))
-        begin = end
-    return pieces
 
 
 @functools.lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ import types
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.dynamics.engine.backends import public_wrapper
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Argument, Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.model.published import check_model
@@ -28,12 +28,6 @@ class Public:
     As soon as a model has compiled call wrappers ``run`` is a compiled router, which finds them without a step of Python.
     They are kept as long as their models live.  Take ``run`` first and call it then: Python 3.11 takes 0.1 µs for an attribute
     that is called where it stands.
-
-    Args:
-        name, options: the function.
-
-    Attributes:
-        run: raises ArgumentError if the model is none, an input does not fit or is not finite.
     """
 
     __slots__ = ("_lock", "_name", "_options", "_router", "_wrappers", "run")
@@ -64,7 +58,8 @@ class Public:
         except (KeyError, TypeError):  # the latter: not hashable, so no name
             held, wrapper = None, None
         if wrapper is None:
-            wrapper = public_wrapper(model, self._name, self.options_of(model, chosen))
+            evaluate = evaluator(model, self._name, self.options_of(model, chosen))
+            wrapper = evaluate.engine.wrapper(evaluate, finite=True)
         if not isinstance(wrapper, types.BuiltinFunctionType):
             return self._keep(model, chosen, wrapper)
         with self._lock:
@@ -95,11 +90,7 @@ class Public:
 
 
 class PublicOfLink(Public):
-    """One function of the registry for every model and link: ``run(model, link, *inputs)``, or with the output last.
-
-    Raises, when run:
-        UnknownNameError: the model has no such link.
-    """
+    """One function of the registry for every model and link: ``run(model, link, *inputs)``, or with the output last."""
 
     __slots__ = ()
     keys = 2

@@ -85,23 +85,14 @@ _lock = threading.Lock()
 
 
 class Memory(Generic[D]):
-    """All that a class declares, in one block: arrays, constants, and the kernels that routines call.
+    """All that a class declares, in one ``block``: arrays, constants, and the kernels that routines call.
 
-    Attributes:
-        block: (size,) all of it.
-        python: the same as the routines see it when Python runs them.
-        layout: where the block has what.
-        declared: the class.
+    ``python`` is the same as the routines see it when Python runs them.
 
     Args:
-        declared: names, shapes, units and meaning.
-        constants: name → value of each constant that the class declares.
         kernels: name → function of a robot, called with its inputs and outputs; or several, of which the first argument of a call
             chooses one.  Those that are left out, or ``None``, are given by :meth:`exchange` before they are called.
         compiled: whether compiled code will use it; needs kernels of a compiling backend.
-
-    Raises:
-        TypeError: a constant or a kernel that the class does not declare, or a constant without value.
     """
 
     def __init__(
@@ -158,11 +149,8 @@ class Memory(Generic[D]):
         return not self._compiled or len(_callee(function)[1]) <= dict(self.layout.kernels)[name].further
 
     def exchange(self, name: str, function: Function) -> bool:
-        """Have routines call another function under this name from now on; its arguments must be the same.
-
-        Returns:
-            False, and nothing is changed, where there is no room for what this one needs besides its arguments.
-        """
+        """Have routines call another function under this name from now on, with the same arguments; false, and nothing is changed,
+        where there is no room for what this one needs besides them."""
         if not self._compiled:
             setattr(self.python, name, _interpreted(function))
             return True
@@ -222,13 +210,8 @@ def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None
 class Routines:
     """Some functions for memories of one layout.
 
-    ``routines[name](memory, …)`` runs one; further arguments are numbers, or contiguous arrays of doubles.
-
-    Args:
-        layout: of the memories.
-        functions: the functions that can be called from outside.
-        entry: the name of one with two parameters, the memory and a vector of ``entry_size``, that is also to be had as
-            :attr:`entry`.
+    ``routines[name](memory, …)`` runs one; further arguments are numbers, or contiguous arrays of doubles.  The one named ``entry``,
+    with two parameters, the memory and a vector of ``entry_size``, is also to be had as :attr:`entry`.
     """
 
     def __init__(

@@ -26,12 +26,7 @@ def symbols(graph: Graph, inputs: Mapping[str, Shape]) -> dict[str, np.ndarray]:
 
 
 class TracedFunction:
-    """Machine code for expressions of :func:`symbols`.
-
-    Args:
-        inputs: name → shape, as they were given to :func:`symbols`.
-        outputs: one list of expressions for each output array.
-    """
+    """Machine code for expressions of :func:`symbols`, a list for each output array."""
 
     def __init__(self, inputs: Mapping[str, Shape], outputs: Sequence[Sequence[Expr]]) -> None:
         arguments = [ArrayArgument(shape) for shape in inputs.values()]

@@ -33,11 +33,7 @@ CPP_KEYWORDS = frozenset(_CPP.split())
 
 
 def c_number(value: float, real: str) -> str:
-    """A constant with as many digits as bring it back exactly.
-
-    Args:
-        real: ``"double"`` or ``"float"``.
-    """
+    """A constant, double or float, with as many digits as bring it back exactly."""
     if real == "float":
         text = str(np.float32(value))
     else:
@@ -60,13 +56,9 @@ def c_comment(text: str) -> str:
 def c_function_body(
     outputs: Sequence[tuple[str, Sequence[Expr]]], leaf: Callable[[Key], str], real: str, returns: bool = False
 ) -> list[str]:
-    """Statements that compute flat output arrays.  All inputs are read before the first output is written.
+    """Statements that compute flat output arrays, (name, expressions) each, or return the only one, which is a scalar.
 
-    Args:
-        outputs: (array name, expressions) pairs.
-        leaf: turns a leaf's key into a C expression, e.g. ``"q[3]"``.
-        real: ``"double"`` or ``"float"``.
-        returns: return the only output, which is a scalar.
+    All inputs are read before the first output is written; ``leaf`` turns a leaf's key into C, e.g. ``"q[3]"``.
     """
     flat = [x for _, values in outputs for x in values]
     order = reachable(flat)

@@ -69,14 +69,9 @@ class Declared:
 
 @dataclass(frozen=True)
 class Field:
-    """One declaration.
+    """One declaration: "constant", "numbers", "integers", "kernel" or "kernels".
 
-    Attributes:
-        kind: "constant", "numbers", "integers", "kernel" or "kernels".
-        shape: of an array: numbers, or expressions of constants.
-        unit: of an array; "" for numbers without unit.
-        meaning: in a few words.
-        arguments: of a kernel: their names; an output begins with "out ".
+    The shape of an array has numbers, or expressions of constants; of a kernel's arguments an output begins with "out ".
     """
 
     kind: str

@@ -9,12 +9,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import LoopProgram,
 
 
 class Writer:
-    """Writes the body of one function.
-
-    Attributes:
-        e: emitter of numbers.
-        label: of the block that is being written.
-    """
+    """Writes the body of one function; ``label`` is that of the block that is being written."""
 
     def __init__(self) -> None:
         self.e = Emitter(1)
@@ -93,12 +88,7 @@ class Writer:
 
 
 class Flow(Writer):
-    """Writes the body of a loop program's function.
-
-    Attributes:
-        p: the program that it is for.
-        rows: emitter of vectors that fill a register.
-    """
+    """Writes the body of a loop program's function; ``rows`` emits vectors that fill a register."""
 
     def __init__(self, program: LoopProgram, width: int) -> None:
         super().__init__()

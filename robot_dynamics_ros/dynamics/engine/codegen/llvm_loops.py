@@ -8,7 +8,6 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_pieces import piece_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, masked_declarations
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
@@ -25,18 +24,13 @@ from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
 )
 
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
-TILE = 8
 SIDE_BY_SIDE = 4
 """Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 
 
 def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width: int) -> str:
-    """LLVM assembly with ``@single``, ``@batch``, ``@piece`` and the Python entry, which find the program's tables and working
-    memory, by four further pointers: integers, constants, rotor inertias, workspace.
-
-    Args:
-        width: doubles that a vector register holds.
-    """
+    """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
+    memory by four further pointers: integers, constants, rotor inertias, workspace."""
     writer = LoopWriter(program, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
     parts = [
@@ -50,7 +44,6 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width:
         "  ret void",
         "}",
         batch_function(arguments, extra=4),
-        piece_function(arguments, "batch", extra=4),
         python_wrapper(arguments, disjoint=True, extra=4),
         "!0 = !{}",
     ]
@@ -144,8 +137,7 @@ class LoopWriter(Flow):
         what = location[0]
         if what == "record":
             _, k, who = location
-            place = self.p.places[k] * self.p.stride
-            return self.at("%work", str(self.p.root) if who == "root" else context[who], 1, place)
+            return self.at("%work", str(self.p.root) if who == "root" else context[who], 1, k * self.p.stride)
         if what == "param":
             return self.at("%params", context["i"], 1, location[1] * self.p.params.shape[1])
         if what == "armature":
@@ -338,36 +330,19 @@ class LoopWriter(Flow):
             self.line(f"store {e.type} {value}, ptr {address}, align 8")
 
     def mirror(self, matrix: str, n: int) -> None:
-        """Copy the lower half to the upper, in tiles that stay in cache."""
+        """Copy the lower half to the upper."""
 
-        def tile_row(a: str) -> None:
-            a_end = self.smaller(self.put(f"add nsw i64 {a}, {TILE}"), n)
+        def row(i: str) -> None:
+            below = self.put(f"mul nsw i64 {i}, {n}")
 
-            def tile_column(b: str) -> None:
-                b_end = self.smaller(self.put(f"add nsw i64 {b}, {TILE}"), n)
+            def column(j: str) -> None:
+                value = self.put(f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, align 8")
+                above = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {j}, {n}')}, {i}")
+                self.line(f"store double {value}, ptr {self.at(matrix, above)}, align 8")
 
-                def column(j: str) -> None:
-                    to = self.put(f"mul nsw i64 {j}, {n}")
+            self.loop("0", i, 1, column)
 
-                    def row(i: str) -> None:
-                        below = self.put(f"mul nsw i64 {i}, {n}")
-                        source = self.at(matrix, self.put(f"add nsw i64 {below}, {j}"))
-                        target = self.at(matrix, self.put(f"add nsw i64 {to}, {i}"))
-                        value = self.put(f"load double, ptr {source}, align 8")
-                        self.line(f"store double {value}, ptr {target}, align 8")
-
-                    later = self.put(f"icmp sgt i64 {j}, {a}")
-                    self.loop(self.put(f"select i1 {later}, i64 {j}, i64 {a}"), a_end, 1, row)
-
-                self.loop(b, b_end, 1, column)
-
-            self.loop("0", self.put(f"add nsw i64 {a}, 1"), TILE, tile_column)
-
-        self.loop("0", str(n), TILE, tile_row)
-
-    def smaller(self, a: str, bound: int) -> str:
-        less = self.put(f"icmp slt i64 {a}, {bound}")
-        return self.put(f"select i1 {less}, i64 {a}, i64 {bound}")
+        self.loop("0", str(n), 1, row)
 
 
 def _depending_on(who: str, nodes: Sequence[Expr]) -> set[int]:

@@ -63,11 +63,9 @@ def masked_declarations(width: int) -> str:
 
 
 class Emitter:
-    """Writes the body of one function, one instruction a line.
+    """Writes the body of one function, one instruction a line, on ``width`` doubles side by side.
 
-    Args:
-        width: states side by side; 1 for plain doubles.
-        prefix: what the names of values start with, so that several emitters can write into one function.
+    Names of values start with ``prefix``, so that several emitters can write into one function.
     """
 
     def __init__(self, width: int = 1, prefix: str = "t") -> None:
@@ -182,9 +180,13 @@ class Emitter:
             size = self.put(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} {x})")
             good = self.put(f"fcmp ole {self.type} {size}, {self.splat(TRIG_LIMIT)}")
             total = good if not total else self.put(f"and {flag} {total}, {good}")
+        return self.all_true(total)
+
+    def all_true(self, flags: str) -> str:
+        """An i1: the flags of all lanes are set."""
         if self.width == 1:
-            return total
-        mask = self.put(f"bitcast {flag} {total} to i{self.width}")
+            return flags
+        mask = self.put(f"bitcast <{self.width} x i1> {flags} to i{self.width}")
         return self.put(f"icmp eq i{self.width} {mask}, -1")
 
     def sine_cosine(self, x: str) -> tuple[str, str]:
@@ -218,18 +220,14 @@ class Emitter:
     def trigonometry(
         self, angles: Sequence[Expr], nodes: Sequence[Expr], labels: Sequence[str], width: int = 1
     ) -> None:
-        """Sines and cosines among ``nodes`` of plain angles, of one state: inline, or by the C library where one is too large.
-
-        Args:
-            labels: of three blocks: near, far, ready; the last is left open.
-            width: angles that are computed side by side.
-        """
+        """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one is too large.  The block of the last
+        label is left open; of one state ``width`` angles go side by side."""
         near, far, ready = labels
         if not angles:
             return
         names = [self.text(x) for x in angles]
         groups = [names[k : k + width] for k in range(0, len(names), width)]
-        emitters = [Emitter(width if len(group) > 1 else 1, f"{near}_{k}_") for k, group in enumerate(groups)]
+        emitters = [self if len(x) == 1 else Emitter(width, f"{near}_{k}_") for k, x in enumerate(groups)]
         for e in emitters:
             e.lines = self.lines
         packed = [e.packed(group) for e, group in zip(emitters, groups, strict=True)]
@@ -238,29 +236,29 @@ class Emitter:
             flags = [self.put(f"and i1 {flags[0]}, {flags[1]}"), *flags[2:]]
         self.lines.append(f"  br i1 {flags[0]}, label %{near}, label %{far}\n{near}:")
         pairs = [(e, e.sine_cosine(x), len(group)) for e, x, group in zip(emitters, packed, groups, strict=True)]
-        small = [[e.lane(value, k) for value in pair] for e, pair, count in pairs for k in range(count)]
+        small = [
+            [value if e is self else e.put(f"extractelement {e.type} {value}, i32 {k}") for value in pair]
+            for e, pair, count in pairs
+            for k in range(count)
+        ]
         self.lines.append(f"  br label %{ready}\n{far}:")
-        large = [[self.put(f"call double @{op}(double {x})") for op in ("sin", "cos")] for x in names]
+        large = [[self._library(op, x) for op in ("sin", "cos")] for x in names]
         self.lines.append(f"  br label %{ready}\n{ready}:")
-        trig = trig_nodes(nodes, angles)
+        trig = {(node.op, node.a.id): node.id for node in nodes if node.op in ("sin", "cos")}
         for x, inline, library in zip(angles, small, large, strict=True):
             for op, a, b in zip(("sin", "cos"), inline, library, strict=True):
-                if op in trig[x.id]:
-                    self.names[trig[x.id][op].id] = self.put(f"phi double [ {a}, %{near} ], [ {b}, %{far} ]")
+                if (op, x.id) in trig:
+                    self.names[trig[op, x.id]] = self.put(f"phi {self.type} [ {a}, %{near} ], [ {b}, %{far} ]")
 
     def packed(self, values: Sequence[str]) -> str:
-        """Doubles side by side, the last one again in lanes that are left; one double as it is."""
-        if self.width == 1:
+        """Doubles side by side, the last one again in lanes that are left; a value that fills them as it is."""
+        if len(values) == 1:
             return values[0]
         result = "undef"
         for lane in range(self.width):
             value = values[min(lane, len(values) - 1)]
             result = self.put(f"insertelement {self.type} {result}, double {value}, i32 {lane}")
         return result
-
-    def lane(self, value: str, k: int) -> str:
-        """One of the doubles of a value."""
-        return value if self.width == 1 else self.put(f"extractelement {self.type} {value}, i32 {k}")
 
     def _signed(self, value: str, k: str, shift: int) -> str:
         """``value`` negated in the quadrants where bit 1 of k + shift is set."""
@@ -282,12 +280,3 @@ def angles_of(outputs: Sequence[Expr]) -> list[Expr]:
             nodes_of[node.a.id] = node.a
     plain = [x for x in nodes_of.values() if all(n.op not in ("sin", "cos") for n in reachable([x]))]
     return sorted(plain, key=lambda n: n.id)
-
-
-def trig_nodes(nodes: Sequence[Expr], angles: Sequence[Expr]) -> dict[int, dict[str, Expr]]:
-    """For each angle's id, its sine and cosine nodes among ``nodes``."""
-    nodes_of: dict[int, dict[str, Expr]] = {x.id: {} for x in angles}
-    for node in nodes:
-        if node.op in ("sin", "cos") and node.a.id in nodes_of:
-            nodes_of[node.a.id][node.op] = node
-    return nodes_of

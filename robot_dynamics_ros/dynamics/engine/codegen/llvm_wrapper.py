@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_checks import unit_length, zero_times_sum
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
 PYTHON_WRAPPER = "python_wrapper"
 
@@ -27,19 +28,10 @@ WRAPPER_TABLE = ("array_type", "descr", "slow", "none", "finite")
 """First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python callable, None, and whether
 numbers that are not finite are refused.  Pointers that the kernel takes besides the arrays follow."""
 
-STRAIGHT = 128
-"""Inputs of up to so many numbers are checked for NaN in a straight line, longer ones in a loop."""
-
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """One array that a kernel takes.
-
-    Attributes:
-        shape: exact shape.
-        output: whether the kernel writes to it.
-        quaternions: flat indices where unit quaternions (x, y, z, w) begin.
-    """
+    """One array that a kernel takes or writes to, and the flat indices where unit quaternions (x, y, z, w) begin."""
 
     shape: tuple[int, ...]
     output: bool = False
@@ -54,11 +46,8 @@ def python_wrapper(arguments: Sequence[ArrayArgument], disjoint: bool = False, e
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing, or one ``None``.
 
     Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable, quaternions of unit
-    length) go to the kernel as they are; everything else goes to the Python callable.
-
-    Args:
-        disjoint: also require that no output overlaps an input.
-        extra: number of further pointers for the kernel, kept at the end of the table.
+    length; ``disjoint``: no output overlaps an input) go to the kernel as they are; everything else goes to the Python callable.
+    ``extra`` further pointers for the kernel are at the end of the table.
     """
     return _Wrapper(arguments, disjoint, extra).text()
 
@@ -124,13 +113,7 @@ class _Wrapper(Writer):
         self.line("ret ptr %answer")
         head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
         body = self.function(f"ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind")
-        return "\n".join(
-            [
-                head + body,
-                _DECLARATIONS,
-                *([zero_times_sum("zero_times_sum")] if any(a.size > STRAIGHT for a in self.inputs) else []),
-            ]
-        )
+        return f"{head}{body}\n{_DECLARATIONS}"
 
     @staticmethod
     def dimensions(a: ArrayArgument) -> str:
@@ -162,8 +145,12 @@ class _Wrapper(Writer):
         checks = []
         for p, a in zip(data, self.inputs, strict=True):
             for start in a.quaternions:
-                first = self.put(f"getelementptr double, ptr {p}, i64 {start}")
-                checks.append(unit_length(self.put, first))
+                off = "-1.0"
+                for k in range(start, start + 4):
+                    x = self.field(p, 8 * k, "double")
+                    off = self.put(f"fadd double {off}, {self.put(f'fmul double {x}, {x}')}")
+                checks.append(self.put(f"fcmp oge double {off}, {double(-QUATERNION_TOLERANCE)}"))
+                checks.append(self.put(f"fcmp ole double {off}, {double(QUATERNION_TOLERANCE)}"))
         if checks:
             self.require(checks, "unit")
 
@@ -174,9 +161,6 @@ class _Wrapper(Writer):
         self.start("look")
         terms = []
         for p, a in zip(data, self.inputs, strict=True):
-            if a.size > STRAIGHT:
-                terms.append(self.put(f"call double @zero_times_sum(ptr {p}, i64 {a.size})"))
-                continue
             wide = a.size // 4 * 4
             parts = [
                 self.put(f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8")

@@ -118,8 +118,7 @@ class LoopProgram:
         cleared: (array, number of doubles) pairs set to zero first.
         scratch: array beyond the arguments → where in working memory it begins.
         symmetric: arguments that hold the lower half of a symmetric matrix, to be mirrored at the end.
-        places: entry → its place in working memory, which it shares with entries that are needed before or after it.
-        workspace: doubles of working memory: places of all bodies and the root, further arrays.
+        workspace: doubles of working memory: entries of all bodies and the root, further arrays.
         ints: (n, 7) integers per body, see ``INT_FIELDS``; the root is body ``root``.
         params: (k, root) constants per body.
         armature: (nv,).
@@ -132,7 +131,6 @@ class LoopProgram:
     cleared: list[tuple[int, int]]
     scratch: dict[int, int]
     symmetric: list[int]
-    places: dict[int, int]
     workspace: int
     ints: np.ndarray
     params: np.ndarray

@@ -125,10 +125,9 @@ def _machine(level: int) -> TargetMachine:
 def compile_module(source: str, *, optimize: bool = False, vectorize: bool = True, schedule: bool = False) -> bytes:
     """Object code of LLVM assembly, for this machine.
 
-    Args:
-        optimize: run LLVM's passes first; of no use for straight lines and for loops that are written out as wide as they shall be.
-        vectorize: the vector passes among them; not worth their time for loops of a few iterations.
-        schedule: let LLVM reorder straight lines, as it always does with ``optimize``; of use for vectors and loops.
+    ``optimize`` runs LLVM's passes first, of no use for straight lines and for loops that are written out as wide as they shall be;
+    ``vectorize`` the vector passes among them, not worth their time for loops of a few iterations.  ``schedule`` lets LLVM reorder
+    straight lines, as it always does with ``optimize``; of use for vectors and loops.
     """
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
@@ -251,9 +250,16 @@ class NativeLibrary:
             )
         return address
 
-    def batch(self, arrays: int, name: str = "batch") -> Callable[..., None]:
+    def batch(self, arrays: int) -> Callable[..., None]:
         """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * arrays)
+        return self._function("batch", None, [ctypes.c_void_p] * arrays)
+
+    def wide(self, arrays: int) -> Callable[..., bool]:
+        """The same for whole groups of states side by side: ``wide(begin, end, *addresses, finite)`` is false if it refused one."""
+        return self._function("wide", ctypes.c_bool, [*[ctypes.c_void_p] * arrays, ctypes.c_bool])
+
+    def _function(self, name: str, returns: Any, further: Sequence[Any]) -> Callable[..., Any]:
+        kind = ctypes.CFUNCTYPE(returns, ctypes.c_int64, ctypes.c_int64, *further)
         function = kind(self.address(name))
         function._library = self  # type: ignore[attr-defined]
         return function
@@ -264,11 +270,7 @@ class NativeLibrary:
         """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 
         The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage collector cannot see through
-        arrays, so such a cycle would stay for ever.
-
-        Args:
-            extra: arrays whose addresses follow in the wrapper's table.
-            finite: leave inputs that are not finite to ``slow``.
+        arrays, so such a cycle would stay for ever.  With ``finite`` it gets inputs that are not finite, too.
         """
         # in the order of WRAPPER_TABLE
         words = [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), int(finite)]
@@ -316,15 +318,8 @@ def _router_library() -> NativeLibrary:
 
 
 class Router:
-    """A builtin that passes calls on to the wrapper for their first argument, or of their first two.
-
-    Args:
-        keys: how many arguments choose the wrapper; they are compared by identity.
-        slow: gets every call for which there is no wrapper.
-
-    Attributes:
-        call: the builtin.
-    """
+    """The builtin ``call``, which passes calls on to the wrapper for their first argument, or their first two (``keys``), compared by
+    identity, or to ``slow`` where there is none."""
 
     def __init__(self, name: str, keys: int, slow: Callable[..., object]) -> None:
         library = _router_library()

@@ -11,10 +11,7 @@ _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int]]:
-    """The nodes that get a name of their own, and for each those whose value is needed for the last time there.
-
-    Node numbers as in :class:`Expr`.
-    """
+    """The nodes that get a name of their own, and for each those whose value is needed for the last time there."""
     uses = dict.fromkeys((node.id for node in order), 0)
     for node in outputs:
         uses[node.id] = 2
@@ -47,10 +44,8 @@ def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], 
     """Source of ``def name(arguments)`` returning the outputs as a tuple.
 
     A value that is used once stands where it is used; the others have local names, which are used again as soon as a value
-    is dead, so that on batches hardly more arrays live than the widest place of the computation needs.
-
-    Args:
-        leaf: turns a leaf's key into an expression, e.g. ``"q[3]"``.
+    is dead, so that on batches hardly more arrays live than the widest place of the computation needs.  ``leaf`` turns a leaf's key
+    into an expression, e.g. ``"q[3]"``.
     """
     order = reachable(outputs)
     named = _dying(order, outputs)

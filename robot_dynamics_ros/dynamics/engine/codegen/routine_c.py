@@ -56,13 +56,7 @@ _RESERVED = C_KEYWORDS | CPP_KEYWORDS | {"int64_t", "uint32_t"}
 
 @dataclass(frozen=True)
 class CText:
-    """Text of routines.
-
-    Attributes:
-        includes: names of the standard headers that both parts need.
-        declarations: the memory's struct and the prototypes of exported functions, for a header.
-        definitions: the functions.
-    """
+    """Text of routines: standard headers; the memory's struct and prototypes of exported functions; the functions."""
 
     includes: tuple[str, ...]
     declarations: str

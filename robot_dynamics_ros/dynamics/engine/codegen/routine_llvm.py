@@ -47,13 +47,7 @@ _PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word"
 
 @dataclass(frozen=True)
 class Slot:
-    """One array of the memory.
-
-    Attributes:
-        offset: of its first number, in numbers.
-        shape: one or two dimensions.
-        integer: whether it holds integers of 64 bits.
-    """
+    """One array of the memory, ``offset`` numbers from its beginning; of doubles, or of integers of 64 bits."""
 
     offset: int
     shape: tuple[int, ...]
@@ -66,12 +60,8 @@ class Slot:
 
 @dataclass(frozen=True)
 class CallSlot:
-    """Compiled functions of one name that routines may call.
-
-    Attributes:
-        offset: where the first one's address is, in numbers; the pointers handed to it after its arguments follow.
-        further: how many those are.
-    """
+    """Compiled functions of one name that routines may call: where the first one's address is, in numbers, and how many ``further``
+    pointers, handed to it after its arguments, follow."""
 
     offset: int
     further: int

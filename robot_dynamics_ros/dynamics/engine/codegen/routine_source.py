@@ -103,13 +103,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Array:
-    """An array.
-
-    Attributes:
-        name: of the memory's array, or of the parameter.
-        own: whether it is the memory's.
-        width: of a matrix: the length of its rows.
-    """
+    """An array, the memory's ``own`` or a parameter; ``width`` is the length of a matrix's rows."""
 
     kind: str
     name: str
@@ -242,17 +236,8 @@ Statement: TypeAlias = Assign | Store | Do | If | While | For | Jump | Return
 
 @dataclass(eq=False)
 class Routine:
-    """One function, read.
-
-    Attributes:
-        name: unique among all of a program.
-        parameters: name → kind, in order; "memory" among the kinds.
-        returns: kind.
-        exported: whether it is called from outside.
-        words: the first paragraph of its docstring.
-        variables: local name → kind, parameters that are numbers not among them.
-        body: its statements.
-    """
+    """One function, read: kinds by parameter ("memory" among them) and by local name, the first paragraph of its docstring, its
+    statements.  Its name is unique in a program; exported ones are called from outside."""
 
     name: str
     parameters: dict[str, str]
@@ -265,13 +250,7 @@ class Routine:
 
 @dataclass(eq=False)
 class Program:
-    """Some functions and all that they call, for one memory.
-
-    Attributes:
-        declared: what the memory holds.
-        constants: name → value.
-        routines: those that are called stand before their callers.
-    """
+    """Some functions and all that they call, for one memory; those that are called stand before their callers."""
 
     declared: type[Declared]
     constants: Mapping[str, Constant]

@@ -33,7 +33,7 @@ def with_typed_pointers(source: str) -> str:
     def plain(text: str) -> str:
         text = _WORD.sub("i8*", text)
         for name, kind in globals_.items():
-            text = text.replace(f"i8* {name}", f"i8* bitcast ({kind}* {name} to i8*)")
+            text = re.sub(rf"i8\* {name}\b", f"i8* bitcast ({kind}* {name} to i8*)", text)
         return text
 
     def pointer(kind: str, name: str) -> str:

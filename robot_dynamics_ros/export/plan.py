@@ -20,7 +20,7 @@ from robot_dynamics_ros.export.step import Composed, Joints, Motor, composed_ste
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS
 
 FRICTIONS = ("none", "viscous", "smooth")
 INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)

@@ -26,8 +26,8 @@ from robot_dynamics_ros.simulation.effects.limits import stop_tables
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_arguments import Wrenches

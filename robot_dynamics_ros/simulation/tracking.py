@@ -24,7 +24,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance)

@@ -51,7 +51,7 @@ class Integrator(Protocol):
         order: order of convergence on smooth problems.
         stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive methods.
 
-    A plant steps those of :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.TIME_STEPPING` by its own routines, friction and stops included.
+    A plant steps those of :data:`~robot_dynamics_ros.simulation.integrators.methods.TIME_STEPPING` by its own routines, friction and stops included.
     """
 
     name: str

@@ -273,7 +273,7 @@ def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
 def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
     """Friction and rotors of motors that turn with two joints."""
     names, axes = Coordinates(model).names, np.eye(model.nv)
-    columns = friction.turns, friction.coulomb[model.nv :], friction.viscous[model.nv :]
+    columns = friction.couple, friction.coulomb[model.nv :], friction.viscous[model.nv :]
     motors = [(turns, dry, viscous, 0.0) for turns, dry, viscous in zip(*columns, strict=True)]
     for i, j, inertia in model.coupled_rotors:
         motors.append((axes[i] + model.coupling[0, i] * axes[j], 0.0, 0.0, inertia / model.coupling[0, i]))

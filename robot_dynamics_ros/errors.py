@@ -116,9 +116,6 @@ def optional_package(name: str, purpose: str, where: str, install: str) -> Modul
         purpose: the beginning of the error's sentence: ``"figures need"``.
         where: named in the error.
         install: what ``pip install`` takes, and a way to do without it, if there is one.
-
-    Raises:
-        BackendError: it is not installed.
     """
     try:
         return import_module(name)

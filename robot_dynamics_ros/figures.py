@@ -51,11 +51,7 @@ _MOST_POINTS = 4000
 
 
 def pyplot() -> ModuleType:
-    """``matplotlib.pyplot``.
-
-    Raises:
-        BackendError: matplotlib is not installed.
-    """
+    """``matplotlib.pyplot``."""
     remedy = "'robot_dynamics_ros[viz]', or leave figures out"
     return optional_package("matplotlib.pyplot", "figures need", "figure", remedy)
 
@@ -121,11 +117,7 @@ def as_html(figure: Figure, words: str) -> str:
 
 
 def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:
-    """Write a figure where a path is given; returns it.
-
-    Raises:
-        ArgumentError: it cannot be written.
-    """
+    """Write a figure where a path is given; returns it."""
     if path is not None:
         try:
             figure.savefig(path, dpi=dpi)

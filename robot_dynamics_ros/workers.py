@@ -34,10 +34,6 @@ def run_tasks(
 
     Returns:
         results in the order of the tasks.
-
-    Raises:
-        BackendError: workers are lost again and again.
-        Exception: what ``work`` raises.
     """
     results: dict[int, _R] = {}
 

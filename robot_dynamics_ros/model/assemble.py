@@ -117,9 +117,6 @@ def _with_regular_inertia(
     Args:
         placement: link → the joint that moves its body, and its pose in the body.
         singular: inertias of the moving bodies → joint → its part in a motion that needs no effort; empty if there is none.
-
-    Raises:
-        ModelError: the inertia of a body is physically impossible, or the mass matrix is singular.
     """
     joint_named = {joint.name: joint for joint in order}
     number = {joint.name: i for i, joint in enumerate(order)}
@@ -171,9 +168,6 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
 
     By virtual work a motor of speed u = v_j + s v_k acts with f(u) on joint j and with s f(u) on joint k, which is
     s² d (u/s) + |s| F_c tanh((u/s) / (w/|s|)) + s² J (u̇/s).
-
-    Raises:
-        ModelError: joints of several degrees of freedom, not next to one another, or with two such motors.
     """
     rows = np.tile([[0.0], [0.0], [1.0], [0.0], [0.0], [0.0]], len(sums["damping"]))
     joints = {joint.name: joint for joint in description.joints}

@@ -159,11 +159,6 @@ def check_bodies(
         bodies: merged mass properties, of the moving bodies first, of the root body last (index −1).
         joints: the joint that moves each body, by name; one less than there are bodies.
         policy: one of :data:`INERTIA_POLICIES`.
-
-    Raises:
-        ModelError: a sum is beyond floating-point numbers, a link's mass is negative, a moving body's moment of inertia
-            is negative, or (policy ``"error"``) one of the ``bodies`` is physically impossible.  Of such a body the links
-            are named that are impossible themselves (all that have inertia, should none be).
     """
     masses = np.array([body.mass for body in bodies])
     tensors = np.array([body.rotational for body in bodies])

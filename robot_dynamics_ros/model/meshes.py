@@ -36,11 +36,7 @@ def need_trimesh() -> ModuleType:
 
 
 def triangles(shape: Shape) -> list[Trimesh]:
-    """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.  One, but for mesh files with several parts.
-
-    Raises:
-        MeshError: the mesh file cannot be read.
-    """
+    """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.  One, but for mesh files with several parts."""
     trimesh = need_trimesh()
     size = shape.size
     if shape.kind == "mesh":
@@ -137,9 +133,6 @@ def read_mesh(path: Path, up_axis: bool = False) -> tuple[Trimesh, ...]:
 
     Args:
         up_axis: turn a COLLADA file so that the up axis which it states is z.
-
-    Raises:
-        MeshError: missing, too large, or nothing that trimesh can read.
     """
     try:
         status = path.stat()

@@ -36,11 +36,7 @@ _ROUND: dict[str, Callable[..., Inertia]] = {
 
 
 def check_missing_inertia(policy: object, density: object) -> None:
-    """Refuse what is no policy.
-
-    Raises:
-        ArgumentError: not ``"keep"`` or ``"from_geometry"``, or no density.
-    """
+    """Refuse what is no policy."""
     if policy not in ("keep", "from_geometry"):
         raise ArgumentError("expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy)
     number = isinstance(density, (int, float)) and not isinstance(density, bool)

@@ -57,10 +57,6 @@ def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescrip
         data: its text.
         path: its file, from which includes and meshes are found; ``""`` if there is none.
         inertia_check: of the description.
-
-    Raises:
-        BackendError: MuJoCo is not installed.
-        UrdfError: MuJoCo refuses the document, or it has something that no :class:`RobotModel` has.
     """
     mujoco, m = compile_mjcf(data, path)
     return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
@@ -71,10 +67,6 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
 
     Args:
         data, path: as for :func:`parse_mjcf`.
-
-    Raises:
-        BackendError: MuJoCo is not installed.
-        UrdfError: MuJoCo refuses the document.
     """
     where = path or "MJCF text"
     mujoco = optional_package("mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF")

@@ -106,7 +106,8 @@ def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
         motors: joint → motor.
 
     Raises:
-        UnknownNameError, ArgumentError: see :func:`check_motors`.
+        UnknownNameError: a motor at a joint that is not there.
+        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
     """
     check_motors(model, motors)
     return _with_rotors(model, {name: m.gear_ratio * m.gear_ratio * m.rotor_inertia for name, m in motors.items()})
@@ -131,12 +132,7 @@ def _with_rotors(model: RobotModel, inertia: Mapping[str, float]) -> RobotModel:
 
 
 def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
-    """The driven joints in joint order.
-
-    Raises:
-        UnknownNameError: a motor at a joint that is not there.
-        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
-    """
+    """The driven joints in joint order."""
     for name in motors:
         if name in model.moving_joint_names and name not in model.joint_names:
             raise ArgumentError(

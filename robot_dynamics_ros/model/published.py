@@ -52,11 +52,7 @@ ARGUMENTS = {
 
 
 def check_model(model: object, where: str = "model") -> None:
-    """Refuse what is no model.
-
-    Raises:
-        ArgumentError: the error says how to load one.
-    """
+    """Refuse what is no model."""
     if not isinstance(model, RobotModel):
         raise ArgumentError(
             f"expected a RobotModel, got {type(model).__name__}",

@@ -62,9 +62,6 @@ def parse_xml(
         source: what to call the document in errors.
         max_bytes: largest size accepted.
         on_skipped: called with (kept ancestors from the root on, tag, line) for each topmost element that is passed over.
-
-    Raises:
-        UrdfError: not XML, another root element, a document type declaration, or too large, deep or long.
     """
     size = len(data)
     if size > max_bytes:

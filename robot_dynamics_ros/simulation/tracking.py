@@ -38,9 +38,6 @@ def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None
         name: one of :data:`LAWS`.
         q: (nq,) where the inertia is taken that scales the gains of laws whose error has its own.
         frequency: natural frequency of the error, damped critically, rad/s; 15 if not given.
-
-    Raises:
-        ArgumentError: there is no such law.
     """
     if name not in LAWS:
         raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=name)
@@ -82,10 +79,6 @@ def follow(
 
     Returns:
         the run, and what the controller met, and how often.
-
-    Raises:
-        ArgumentError: a robot on a floating base, a motion that the controller refuses, or an unknown law.
-        SimulationError: the simulation diverges.
     """
     check_controllable(drawn)
     start = motion.waypoints[0]

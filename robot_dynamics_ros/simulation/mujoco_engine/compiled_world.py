@@ -61,9 +61,6 @@ def compile_world(model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Ar
     """The robot of ``model`` in the world of ``o``, simulated in steps of ``h`` s from ``q``, ``v``.
 
     Links that touch each other at the start never collide; a warning names them.
-
-    Raises:
-        ArgumentError, UnknownNameError: a scene, a shape or a mesh that cannot be used.
     """
     _check_shapes(model, o.shapes)
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)

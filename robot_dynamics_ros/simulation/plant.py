@@ -28,9 +28,8 @@ from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
-from robot_dynamics_ros.simulation.plant_arguments import Wrenches
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
-from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
+from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot, Wrenches
 from robot_dynamics_ros.simulation.system import JointSystem
 
 _CHUNK = 100_000

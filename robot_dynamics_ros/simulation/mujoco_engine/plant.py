@@ -201,7 +201,7 @@ class MujocoPlant(SimulatedRobot):
         q, v = self.map.read(data)
         tau = self.tau
         if self.user_effort is not None:
-            tau = tau + self._arguments.velocity("user_effort", self.user_effort(t, q, v))
+            tau = tau + self._velocity("user_effort", self.user_effort(t, q, v))
         self.map.efforts(q, tau, data.qfrc_applied)
         data.xfrc_applied[:] = 0.0
         if self._friction.curved:

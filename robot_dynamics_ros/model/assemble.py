@@ -41,13 +41,15 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
     placements = [pose_of[j.parent] @ j.origin for j in order]
     master, multiplier, offset = resolve_mimics(order, number)
+    q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
+    v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
 
     description, bodies = _with_regular_inertia(
         description,
         link_order,
         placement,
         lambda merged: (
-            singular_motion(order, parent, placements, merged, master, multiplier, offset)
+            singular_motion(order, parent, placements, merged, (master, multiplier, offset), v_index)
             if doubtful_joints(order, merged) or digits_may_be_lost(merged, placements)
             else {}
         ),
@@ -55,8 +57,6 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
-    q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
-    v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
     effects = [  # and the power of the multiplier of mimic joints
         ("damping", 2, [j.damping for j in order]),
         ("friction", 1, [j.friction for j in order]),

@@ -82,11 +82,7 @@ def unit_of(quantity: str, kind: str) -> tuple[str, float]:
 
 
 def without_noise(table: Array, largest: float | None = None) -> Array:
-    """The numbers with what is below 1e-9 of the largest set to zero: rounding is no signal.
-
-    Args:
-        largest: what they are compared with; the largest of the table if not given.
-    """
+    """The numbers with what is below 1e-9 of the ``largest`` (of the table, if not given) set to zero: rounding is no signal."""
     table = np.asarray(table, dtype=float)
     top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0)) if largest is None else largest
     return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)  # what is not known stays so

@@ -41,16 +41,9 @@ def non_negative(
     signed: bool = False,
     remedy: str = "",
 ) -> Array:
-    """Read-only array of one non-negative number, or of several.
+    """Read-only array of one non-negative number, or of several: ``size`` if given.
 
-    Args:
-        value: a number or a sequence of numbers.
-        where: named in the error.
-        size: how many a sequence must have; ``None``: any number.
-        positive: refuse zero.
-        infinite: accept infinity.
-        signed: accept negative numbers.
-        remedy: what to do, for the error.
+    ``positive`` refuses zero, ``infinite`` accepts infinity, ``signed`` negative numbers; errors name ``where`` and the remedy.
     """
     array = real_array_or_nan(value)
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
@@ -76,12 +69,7 @@ def per_joint(
 
 
 def vector(values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = "") -> Array:
-    """(n,) array of finite numbers.
-
-    Args:
-        joints: names for the error's remedy.
-        remedy: the remedy itself, where the values do not belong to joints.
-    """
+    """(n,) array of finite numbers; errors name the joints, or the remedy where the values do not belong to joints."""
     array = real_array_or_nan(values)
     good = array.shape == (n,) and bool(np.isfinite(array).all())
     expect(good, f"{n} finite numbers", values, where, remedy or f"Give one value for each of {', '.join(joints)}.")

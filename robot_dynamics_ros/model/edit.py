@@ -28,11 +28,7 @@ from robot_dynamics_ros.model.tree import walk
 
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
-    """The robot with some joints fixed.
-
-    Args:
-        positions: name of a joint, mimic joints included → (nq of the joint,) its position.
-    """
+    """The robot with some joints fixed, mimic joints included, each at its (nq of the joint,) position."""
     fixed = {
         joint.name: Joint(
             joint.name,

@@ -44,12 +44,9 @@ def check_missing_inertia(policy: object, density: object) -> None:
 
 
 def with_inertia_from_geometry(description: RobotDescription, density: float) -> tuple[RobotDescription, list[str]]:
-    """The description with mass for every link that has a shape and no ``<inertial>``.
+    """The description with mass for every link that has a shape and no ``<inertial>``, and a sentence for each, given mass or not.
 
     Collision geometry is taken, visual geometry where there is none.
-
-    Returns:
-        the description, and a sentence for each link that was given mass or could not be.
     """
     where = description.path or "URDF text"
     robot = parse_xml(description.source, SCHEMA, source=where, max_bytes=MAX_BYTES)

@@ -23,10 +23,7 @@ from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 
 
 def current_rate(voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float) -> S:
-    """di/dt, A/s, of a motor with inductance; zero where the drive holds the current at its limit.
-
-    On floats, arrays and symbols, and a routine; ``ke``: V s/rad or V s/m at the joint.
-    """
+    """di/dt, A/s, of a motor with inductance, ``ke`` at the joint; zero where the drive holds the current at its limit."""
     rate = (voltage - R * current - ke * speed) / L
     if limit == math.inf:
         return rate

@@ -23,10 +23,7 @@ _LEVELS_UP, _LEVELS_DOWN, _MOST_FOLDERS = 6, 3, 2000
 def path_of_address(text: str, directory: str | os.PathLike[str] | None = None) -> Path:
     """The file of a path or of a ``file://`` or ``package://`` address.
 
-    Args:
-        text: the address.
-        directory: where relative paths start, and around which packages are looked for that the ament index does not have;
-            relative paths stay relative without it.
+    Around ``directory`` packages are looked for that the ament index does not have; relative paths start there, or stay relative.
     """
     if text.startswith("file://"):
         return Path(unquote(urlparse(text).path))

@@ -113,10 +113,8 @@ def singular_motion(
     """Joint velocities that move no inertia, by joint name; empty if M is regular.
 
     Args:
-        order: moving joints, parents first.
-        parent: parent body of each, −1 for the root.
+        order: moving joints, parents first; ``parent``: the body before each, −1 for the root.
         placements: joint frame in the parent body's frame.
-        bodies: merged mass properties, in the body frames.
         mimics: master (−1 for joints with coordinates of their own), multiplier and offset of each.
         v_index: first coordinate of each.
     """

@@ -179,15 +179,10 @@ class StampOrigin:
         self.ns = 0
 
     def follow(self, elapsed_ns: int, pacer: RealTimePacer, steady: Callable[[], int], clock: Callable[[], int]) -> int:
-        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``.
+        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``, the clock of stamps, ns.
 
-        Steps that are still to be made up for have the stamps that they would have had.
-
-        Args:
-            elapsed_ns: simulated time, ns.
-            pacer: knows which steps are still to be made up for.
-            steady: the clock that the pacer is polled with, ns.
-            clock: the clock of the stamps, ns.
+        ``steady`` is the clock that the pacer is polled with.  Steps that are still to be made up for have the stamps that they
+        would have had.
         """
         before = steady()
         stamp = clock() - pacer.lag(before)

@@ -383,12 +383,7 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
 
 
 class Complementarity(Generic[M]):
-    """The problem on its own.
-
-    Args:
-        memory: of a robot.
-        solve: runs :func:`solve_complementarity` on it.
-    """
+    """The problem on its own, in the memory of a robot; ``solve`` runs :func:`solve_complementarity` on it."""
 
     def __init__(self, memory: Memory[M], solve: Callable[[Memory[M]], int]) -> None:
         self.memory, self._solve = memory, solve
@@ -396,15 +391,9 @@ class Complementarity(Generic[M]):
     def solve(
         self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Array
     ) -> tuple[Array, Array, np.ndarray]:
-        """Solve M u = f + x as above; the memory's velocity stays as it is.
+        """u, x and sides, (nv,) each, of M u = f + x as above; the memory's velocity stays as it is.
 
-        Args:
-            M: (nv, nv) symmetric positive definite.
-            f, v, target, lo, hi: (nv,).
-            side: (nv,) guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
-
-        Returns:
-            u, x and sides, (nv,) each.
+        ``side`` is the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
         """
         memory = self.memory
         kept = memory["v"].copy()

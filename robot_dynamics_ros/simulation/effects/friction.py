@@ -102,9 +102,7 @@ class JointFriction:
 class FrictionTable:
     """Friction of the joints, then of the motors that turn with two of them: arrays named as in :class:`FrictionMemory`.
 
-    Attributes:
-        static: F_s.
-        curved: whether any joint has F_s > F_c.
+    ``static`` is F_s; ``curved`` tells whether any joint has F_s > F_c.
     """
 
     def __init__(

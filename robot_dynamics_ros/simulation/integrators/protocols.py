@@ -13,7 +13,6 @@ class MechanicalSystem(Protocol):
     """The system that an integrator steps.
 
     Attributes:
-        nq, nv, nz: lengths of configuration, velocity and further states.
         twists: first numbers in v of floating joints, whose six velocities are a twist [ω; v] in the body's frame.
         locked: numbers in v of joints held at rest.
     """

@@ -39,12 +39,10 @@ SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip tha
 
 @dataclass(frozen=True, eq=False)
 class CompiledWorld:
-    """A model of MuJoCo with the robot in it.
+    """A model of MuJoCo with the robot in it, and its state at the start.
 
     Attributes:
-        m, data: MuJoCo's model, and its state at the start.
         map: where the robot's coordinates are in it.
-        reader: of contacts.
         objects: names of the bodies of the world that can move → their numbers.
         loop_rows: (number of equality constraints,) whether they are closed loops of the robot.
     """

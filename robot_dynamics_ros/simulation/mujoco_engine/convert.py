@@ -59,12 +59,7 @@ STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # impedance of constraints that are m
 def robot_geometry(
     model: RobotModel, geometry: str, urdf: UrdfInput | None, directory: str | os.PathLike[str] | None
 ) -> tuple[Shape, ...]:
-    """The shapes by which a robot touches things.
-
-    Args:
-        geometry: ``"collision"``, ``"visual"`` or ``"none"``: which elements of the URDF.
-        urdf, directory: see :func:`~robot_dynamics_ros.model.geometry.read_looks`.
-    """
+    """The shapes by which a robot touches things: those of ``<collision>`` or ``<visual>`` elements, or none."""
     if geometry not in GEOMETRIES:
         raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")
     if geometry == "none":
@@ -97,9 +92,7 @@ def robot_spec(
 
     Args:
         h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
-        o: whether its joints have stops and links touch each other; its constraints, and the friction of ``shapes``.
-        shapes: geometry of its links; own: further shapes fixed to links.
-        contact: further attributes of geoms.
+        shapes: geometry of its links; own: further shapes fixed to links; contact: further attributes of geoms.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()

@@ -142,7 +142,7 @@ class RealTimePacer:
         due_index = elapsed * self._denominator // self._numerator  # steps that should have been done by now
         behind = due_index - self._index
         if behind < -1:  # the clock was set back
-            self._rebase(now_ns)
+            self._origin, self._index = now_ns, 0
             return Due(0, self._due_time(self._index + 1) - now_ns)
         if behind > self._catch_up_steps:
             excess = behind - self._catch_up_steps
@@ -162,10 +162,6 @@ class RealTimePacer:
         if self._origin is None or self.paused or self._free_running:
             return 0
         return max(0, now_ns - self._due_time(self._index))
-
-    def _rebase(self, now_ns: int) -> None:
-        self._origin = now_ns
-        self._index = 0
 
 
 class StampOrigin:

@@ -218,7 +218,7 @@ class Plant(SimulatedRobot):
             raise
         memory["steps"][0] += 1
         if system.nz:
-            self.tau[:] = system.motors_effort()
+            system.routines["motor_efforts"](memory)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
         memory, nv = self.system.memory, self.model.nv

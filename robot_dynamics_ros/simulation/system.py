@@ -166,14 +166,6 @@ class JointSystem:
             tau += out
         return tau
 
-    def motors_effort(self) -> Array:
-        """(nv,) what the motors give in the state of the memory: the command itself, or k_t i at joints with a DC motor."""
-        assert self.motors is not None
-        tau = self.command.copy()
-        self.routines["motor_currents"](self.memory)
-        tau[self.motors.index] = self.motors.kt * self.memory["mean_current"]
-        return tau
-
     def given_effort(self, t: float, q: Array, v: Array) -> Array:
         """(nv,) the user's effort."""
         if self.user_effort is None:

@@ -104,11 +104,6 @@ def factor_mass(p: ComplementarityMemory) -> int:
     return _eliminate(p, p.nv)
 
 
-def solve_mass(p: ComplementarityMemory, b: Vector) -> None:
-    """M⁻¹ b in place of ``b``, (nv,)."""
-    _substitute(p, p.nv, b)
-
-
 def _factor_part(p: ComplementarityMemory, n: int) -> int:
     """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names."""
     p.whole[0] = 0
@@ -136,7 +131,8 @@ def _eliminate(p: ComplementarityMemory, n: int) -> int:
     return 1
 
 
-def _substitute(p: ComplementarityMemory, n: int, b: Vector) -> None:
+def solve_mass(p: ComplementarityMemory, n: int, b: Vector) -> None:
+    """M⁻¹ b in place of ``b``, (n,), of the ``n`` rows and columns of M that are factored."""
     for k in range(n):
         ratio = b[k] * p.pivot[k]
         for i in range(k + 1, n):
@@ -218,7 +214,7 @@ def _mobility(p: ComplementarityMemory) -> None:
                 p.loop_row[j] = p.couple[i - p.nv, j]
         if i < p.nv:
             p.loop_row[i] = 1.0
-        solve_mass(p, p.loop_row)
+        solve_mass(p, p.nv, p.loop_row)
         for r in range(p.rows):
             p.loop_x[r] = speed_of(p, i, row(p.loop_Y, r))
         solve_loops(p, p.rows)
@@ -299,7 +295,7 @@ def _velocities(p: ComplementarityMemory) -> int:
             p.u[i] = p.f[i] + p.x[i]
         if p.whole[0] == 0 and factor_mass(p) == 0:
             return 0
-        solve_mass(p, p.u)
+        solve_mass(p, p.nv, p.u)
         return 1
     for k in range(n):
         i = p.part[k]
@@ -310,7 +306,7 @@ def _velocities(p: ComplementarityMemory) -> int:
         p.work[k] = rest
     if _factor_part(p, n) == 0:
         return 0
-    _substitute(p, n, p.work)
+    solve_mass(p, n, p.work)
     for k in range(n):
         p.u[p.part[k]] = p.work[k]
     return 1

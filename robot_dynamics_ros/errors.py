@@ -109,16 +109,9 @@ class BackendError(RobotDynamicsError, RuntimeError):
 
 
 def optional_package(name: str, purpose: str, where: str, install: str) -> ModuleType:
-    """A package that not every installation has.
+    """A package, or a module in it, that not every installation has; a :class:`BackendError` if it is not installed.
 
-    Args:
-        name: of the package, or of a module in it.
-        purpose: the beginning of the error's sentence: ``"figures need"``.
-        where: named in the error.
-        install: what ``pip install`` takes, and a way to do without it, if there is one.
-
-    Raises:
-        BackendError: it is not installed.
+    ``purpose`` begins the error's sentence: ``"figures need"``; ``install`` is what ``pip install`` takes, and a way to do without.
     """
     try:
         return import_module(name)

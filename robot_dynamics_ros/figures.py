@@ -51,11 +51,7 @@ _MOST_POINTS = 4000
 
 
 def pyplot() -> ModuleType:
-    """``matplotlib.pyplot``.
-
-    Raises:
-        BackendError: matplotlib is not installed.
-    """
+    """``matplotlib.pyplot``."""
     remedy = "'robot_dynamics_ros[viz]', or leave figures out"
     return optional_package("matplotlib.pyplot", "figures need", "figure", remedy)
 
@@ -86,11 +82,7 @@ def unit_of(quantity: str, kind: str) -> tuple[str, float]:
 
 
 def without_noise(table: Array, largest: float | None = None) -> Array:
-    """The numbers with what is below 1e-9 of the largest set to zero: rounding is no signal.
-
-    Args:
-        largest: what they are compared with; the largest of the table if not given.
-    """
+    """The numbers with what is below 1e-9 of the ``largest`` (of the table, if not given) set to zero: rounding is no signal."""
     table = np.asarray(table, dtype=float)
     top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0)) if largest is None else largest
     return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)  # what is not known stays so
@@ -121,11 +113,7 @@ def as_html(figure: Figure, words: str) -> str:
 
 
 def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:
-    """Write a figure where a path is given; returns it.
-
-    Raises:
-        ArgumentError: it cannot be written.
-    """
+    """Write a figure where a path is given; returns it."""
     if path is not None:
         try:
             figure.savefig(path, dpi=dpi)

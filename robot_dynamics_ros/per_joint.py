@@ -23,11 +23,7 @@ _S = TypeVar("_S")
 
 
 def settings_or_default(kind: type[_S], value: _S | None, where: str) -> _S:
-    """The settings given, or those of the class if there are none.
-
-    Raises:
-        ArgumentError: a value of another class.
-    """
+    """The settings given, or those of the class if there are none."""
     if value is None:
         return kind()
     remedy = f"Write {where}={kind.__name__}(…), with what differs from the defaults."
@@ -45,19 +41,9 @@ def non_negative(
     signed: bool = False,
     remedy: str = "",
 ) -> Array:
-    """Read-only array of one non-negative number, or of several.
+    """Read-only array of one non-negative number, or of several: ``size`` if given.
 
-    Args:
-        value: a number or a sequence of numbers.
-        where: named in the error.
-        size: how many a sequence must have; ``None``: any number.
-        positive: refuse zero.
-        infinite: accept infinity.
-        signed: accept negative numbers.
-        remedy: what to do, for the error.
-
-    Raises:
-        ArgumentError: another length, not numbers, NaN, negative.
+    ``positive`` refuses zero, ``infinite`` accepts infinity, ``signed`` negative numbers; errors name ``where`` and the remedy.
     """
     array = real_array_or_nan(value)
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
@@ -74,11 +60,7 @@ def non_negative(
 def per_joint(
     value: ArrayLike, n: int, where: str, *, positive: bool = False, infinite: bool = False, remedy: str = ""
 ) -> Array:
-    """(n,) read-only array from one non-negative number or n of them; the rest as for :func:`non_negative`.
-
-    Raises:
-        ArgumentError: as :func:`non_negative`.
-    """
+    """(n,) read-only array from one non-negative number or n of them; the rest as for :func:`non_negative`."""
     array = np.array(
         np.broadcast_to(non_negative(value, where, size=n, positive=positive, infinite=infinite, remedy=remedy), (n,))
     )
@@ -87,15 +69,7 @@ def per_joint(
 
 
 def vector(values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = "") -> Array:
-    """(n,) array of finite numbers.
-
-    Args:
-        joints: names for the error's remedy.
-        remedy: the remedy itself, where the values do not belong to joints.
-
-    Raises:
-        ArgumentError: another length, not numbers, not finite.
-    """
+    """(n,) array of finite numbers; errors name the joints, or the remedy where the values do not belong to joints."""
     array = real_array_or_nan(values)
     good = array.shape == (n,) and bool(np.isfinite(array).all())
     expect(good, f"{n} finite numbers", values, where, remedy or f"Give one value for each of {', '.join(joints)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -34,10 +35,6 @@ def run_tasks(
 
     Returns:
         results in the order of the tasks.
-
-    Raises:
-        BackendError: workers are lost again and again.
-        Exception: what ``work`` raises.
     """
     results: dict[int, _R] = {}
 
@@ -104,11 +101,7 @@ def _opened(workers: Workers) -> Iterator[Executor]:
 
 def on_processes(count: int) -> Callable[[], AbstractContextManager[Executor]]:
     """Workers that are processes of this machine."""
-
-    def opened() -> AbstractContextManager[Executor]:
-        return ProcessPoolExecutor(count, mp_context=get_context("spawn"))
-
-    return opened
+    return partial(ProcessPoolExecutor, count, mp_context=get_context("spawn"))
 
 
 def on_cluster(scheduler: str, *, timeout: float = 20.0) -> Callable[[], AbstractContextManager[Executor]]:

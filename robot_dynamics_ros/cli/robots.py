@@ -14,7 +14,6 @@ import numpy as np
 from robot_dynamics_ros.cli.arguments import finite, input_path, option, pair
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile
-from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot, robot_names
@@ -172,7 +171,7 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
         UnknownNameError: no such configuration.
     """
     if len(words) == 1 and isinstance(words[0], str):
-        return configuration_of(model, words[0], where)
+        return model.configuration(words[0], where=where)
     if len(words) != model.nq or any(isinstance(word, str) for word in words):
         raise ArgumentError(
             f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}",

@@ -14,7 +14,6 @@ from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -37,7 +36,7 @@ def call(
     """Evaluate a function of the registry; ``inputs`` stand before external wrenches and the base's motion, ``more`` after them."""
     check_model(model)
     if isinstance(inputs[0], (str, Mapping)):
-        inputs = (configuration_of(model, inputs[0]), *inputs[1:])
+        inputs = (model.configuration(inputs[0]), *inputs[1:])
     if external:
         by_link = any(word == "link_external" for word, _ in TABLE[name].inputs)
         wrenches = (link_wrenches if by_link else body_wrenches)(model, external, inputs[0])

@@ -16,7 +16,7 @@ from robot_dynamics_ros.export.functions import MEANINGS, Argument, Request, Run
 from robot_dynamics_ros.friction.law import secant_slope
 from robot_dynamics_ros.model.motors import DCMotor, current_rate
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.methods import ExplicitRungeKutta
 from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum, sqrt
 
 Numbers: TypeAlias = Sequence[Scalar]
@@ -133,7 +133,7 @@ def composed_step(
 
     Args:
         external: links that carry known wrenches.
-        integrator: a method of :data:`TABLEAUS`, or ``"semi_implicit_euler"``: v first, then q with the new v.
+        integrator: an explicit method, or ``"semi_implicit_euler"``: v first, then q with the new v.
     """
     motors, floating = joints.motors, bool(joints.floating)
     i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A")
@@ -177,7 +177,7 @@ def composed_step(
         statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in names(state[1:])]
         statements += [position_rates, Advance("q", "q", ((1.0, "dq"),))]
     else:
-        tableau = TABLEAUS[integrator]
+        tableau = ExplicitRungeKutta(integrator)
         moved = tuple(Argument(f"{a.name}_moved", a.shape, "") for a in state)
         own += moved
         for k, row in enumerate(tableau.A.tolist()):

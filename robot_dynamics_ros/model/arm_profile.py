@@ -223,17 +223,16 @@ class ArmProfile:
         return {joint.name: value for joint in self.joints if (value := getattr(joint, fact)) is not None}
 
 
-_CHOICES: Mapping[tuple[type, str], tuple[str, ...]] = MappingProxyType(
-    {
-        (Driver, "interface"): INTERFACES,
-        (Driver, "on_silence"): ON_SILENCE,
-        (Driver, "stamps"): STAMPS,
-        (EffortHabits, "gravity"): WHO,
-        (EffortHabits, "coriolis"): WHO,
-        (EffortHabits, "friction"): (*WHO, "both"),
-        (EffortHabits, "measured"): MEANINGS,
-    }
-)
+_CHOICES = {
+    "interface": INTERFACES,
+    "on_silence": ON_SILENCE,
+    "stamps": STAMPS,
+    "gravity": WHO,
+    "coriolis": WHO,
+    "friction": (*WHO, "both"),
+    "measured": MEANINGS,
+}
+_RECORDS: dict[str, type] = {kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)}
 
 
 def arm_names() -> tuple[str, ...]:
@@ -265,20 +264,7 @@ def load_arm_profile(arm: str) -> ArmProfile:
         if arm not in names:
             raise UnknownNameError("arm", arm, names)
         path = share_directory() / "config" / "arms" / f"{arm}.yaml"
-    document = _Entries(_read(path), str(path))
-    joints = document.table("joints")
-    profile = ArmProfile(
-        name=path.stem,
-        title=document.text("title"),
-        vendor=document.text("vendor"),
-        description=document.record("description", VendorDescription),
-        driver=document.record("driver", Driver),
-        efforts=document.record("efforts", EffortHabits),
-        joints=tuple(joints.record(name, JointFacts, {"name": name}) for name in joints.values),
-        elsewhere=document.names("elsewhere"),
-        sources=MappingProxyType(document.texts("sources")),
-    )
-    document.refuse_others([f.name for f in fields(ArmProfile) if f.name != "name"])
+    profile: ArmProfile = _record(ArmProfile, _read(path), str(path), name=path.stem)
     _check(profile, str(path))
     return profile
 
@@ -329,81 +315,58 @@ def _check(profile: ArmProfile, where: str) -> None:
             raise ArgumentError(problem, where=where, remedy=remedy)
 
 
-class _Entries:
-    """One mapping of the file, with the place for messages."""
+def _record(kind: type, values: object, where: str, **preset: str) -> Any:
+    """A dataclass from a table: every entry typed and in its choices."""
+    table, found = _table(values, where), dict[str, Any](preset)
+    entries = [entry for entry in fields(kind) if entry.name not in preset]
+    for entry in entries:
+        if entry.name in table:
+            found[entry.name] = _value(entry.name, str(entry.type), table[entry.name], where)
+        elif entry.default is MISSING and entry.default_factory is MISSING:
+            raise ArgumentError(f"{entry.name} is missing", where=where, remedy=f"Add `{entry.name}:`.")
+    valid = [entry.name for entry in entries]
+    for key in table:
+        if key not in valid:
+            raise UnknownNameError("entry", key, valid, where=where)
+    return kind(**found)
 
-    def __init__(self, values: object, where: str) -> None:
-        if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-            raise ArgumentError(
-                "is no table of names and values", where=where, got=values, remedy="Write `name: value`."
-            )
-        self.values: dict[str, Any] = values
-        self.where = where
 
-    def table(self, key: str) -> _Entries:
-        return _Entries(self._needed(key), f"{self.where}, {key}")
-
-    def text(self, key: str) -> str:
-        return str(self._typed(key, self._needed(key), str))
-
-    def names(self, key: str) -> tuple[str, ...]:
-        value = self.values.get(key) or []
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ArgumentError(f"{key} is no list of names", where=self.where, got=value, remedy="Write [a, b].")
-        return tuple(value)
-
-    def texts(self, key: str) -> dict[str, str]:
-        inner = self.table(key)
-        return {name: inner.text(name) for name in inner.values}
-
-    def record(self, key: str, kind: type, preset: Mapping[str, str] | None = None) -> Any:
-        """A dataclass from the table ``key``: every entry typed and in its choices."""
-        inner = _Entries(self.values.get(key) or {} if preset else self._needed(key), f"{self.where}, {key}")
-        values: dict[str, Any] = dict(preset or {})
-        for entry in fields(kind):
-            if entry.name in values:
-                continue
-            if entry.name not in inner.values:
-                if entry.default is MISSING and entry.default_factory is MISSING:
-                    inner._needed(entry.name)
-                continue
-            values[entry.name] = inner._value(kind, entry.name, str(entry.type))
-        inner.refuse_others([entry.name for entry in fields(kind)])
-        return kind(**values)
-
-    def refuse_others(self, valid: list[str]) -> None:
-        for key in self.values:
-            if key not in valid:
-                raise UnknownNameError("entry", key, valid, where=self.where)
-
-    def _value(self, kind: type, key: str, annotation: str) -> Any:
-        value = self.values[key]
-        if annotation.startswith("Mapping"):
-            return MappingProxyType(self.texts(key))
-        if value is None and annotation.endswith("None"):
-            return None
-        if annotation.startswith("float"):
-            if isinstance(value, int) and not isinstance(value, bool):
-                value = float(value)
-            signed = key in ("start", "measured_factor")
-            if not isinstance(value, float) or not math.isfinite(value) or (value < 0.0 and not signed):
-                raise ArgumentError(
-                    f"{key} is {value!r}", where=self.where, remedy="Give a finite number that is not negative."
-                )
-            return value
-        value = self._typed(key, value, bool if annotation == "bool" else str)
-        choices = _CHOICES.get((kind, key))
-        if choices and value not in choices:
-            raise UnknownNameError(key, value, choices, where=self.where)
+def _value(key: str, annotation: str, value: Any, where: str) -> Any:
+    inside = f"{where}, {key}"
+    if annotation in _RECORDS:
+        return _record(_RECORDS[annotation], value, inside)
+    if annotation == "tuple[JointFacts, ...]":
+        joints = _table(value, inside).items()
+        return tuple(_record(JointFacts, facts or {}, f"{inside}, {name}", name=name) for name, facts in joints)
+    if annotation == "tuple[str, ...]":
+        if not isinstance(value or [], list) or not all(isinstance(item, str) for item in value or []):
+            raise ArgumentError(f"{key} is no list of names", where=where, got=value, remedy="Write [a, b].")
+        return tuple(value or [])
+    if annotation.startswith("Mapping"):
+        return MappingProxyType({name: _typed(name, x, str, inside) for name, x in _table(value, inside).items()})
+    if value is None and annotation.endswith("None"):
+        return None
+    if annotation.startswith("float"):
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        signed = key in ("start", "measured_factor")
+        if not isinstance(value, float) or not math.isfinite(value) or (value < 0.0 and not signed):
+            raise ArgumentError(f"{key} is {value!r}", where=where, remedy="Give a finite number that is not negative.")
         return value
+    value = _typed(key, value, bool if annotation == "bool" else str, where)
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise UnknownNameError(key, value, _CHOICES[key], where=where)
+    return value
 
-    def _typed(self, key: str, value: object, kind: type) -> Any:
-        if not isinstance(value, kind):
-            expected = "true or false" if kind is bool else "text, in quotes where it is a number"
-            raise ArgumentError(f"{key} is {value!r}", where=self.where, remedy=f"Give {expected}.")
-        return value.strip() if isinstance(value, str) else value
 
-    def _needed(self, key: str) -> Any:
-        if key not in self.values:
-            raise ArgumentError(f"{key} is missing", where=self.where, remedy=f"Add `{key}:`.")
-        return self.values[key]
+def _table(values: object, where: str) -> dict[str, Any]:
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ArgumentError("is no table of names and values", where=where, got=values, remedy="Write `name: value`.")
+    return values
+
+
+def _typed(key: str, value: object, kind: type, where: str) -> object:
+    if not isinstance(value, kind):
+        expected = "true or false" if kind is bool else "text, in quotes where it is a number"
+        raise ArgumentError(f"{key} is {value!r}", where=where, remedy=f"Give {expected}.")
+    return value.strip() if isinstance(value, str) else value

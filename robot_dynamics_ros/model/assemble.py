@@ -41,13 +41,15 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
     placements = [pose_of[j.parent] @ j.origin for j in order]
     master, multiplier, offset = resolve_mimics(order, number)
+    q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
+    v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
 
     description, bodies = _with_regular_inertia(
         description,
         link_order,
         placement,
         lambda merged: (
-            singular_motion(order, parent, placements, merged, master, multiplier, offset)
+            singular_motion(order, parent, placements, merged, (master, multiplier, offset), v_index)
             if doubtful_joints(order, merged) or digits_may_be_lost(merged, placements)
             else {}
         ),
@@ -55,8 +57,6 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
-    q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
-    v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
     effects = [  # and the power of the multiplier of mimic joints
         ("damping", 2, [j.damping for j in order]),
         ("friction", 1, [j.friction for j in order]),
@@ -117,9 +117,6 @@ def _with_regular_inertia(
     Args:
         placement: link → the joint that moves its body, and its pose in the body.
         singular: inertias of the moving bodies → joint → its part in a motion that needs no effort; empty if there is none.
-
-    Raises:
-        ModelError: the inertia of a body is physically impossible, or the mass matrix is singular.
     """
     joint_named = {joint.name: joint for joint in order}
     number = {joint.name: i for i, joint in enumerate(order)}
@@ -171,9 +168,6 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
 
     By virtual work a motor of speed u = v_j + s v_k acts with f(u) on joint j and with s f(u) on joint k, which is
     s² d (u/s) + |s| F_c tanh((u/s) / (w/|s|)) + s² J (u̇/s).
-
-    Raises:
-        ModelError: joints of several degrees of freedom, not next to one another, or with two such motors.
     """
     rows = np.tile([[0.0], [0.0], [1.0], [0.0], [0.0], [0.0]], len(sums["damping"]))
     joints = {joint.name: joint for joint in description.joints}

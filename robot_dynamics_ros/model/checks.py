@@ -27,11 +27,7 @@ AnyError = Callable[..., RobotDynamicsError]
 
 
 def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
-    """(3,) ``axis`` made unit length.
-
-    Raises:
-        ModelError: not finite, zero, or off unit length by more than :data:`AXIS_TOLERANCE`.
-    """
+    """(3,) ``axis`` made unit length."""
     x, y, z = (float(value) for value in axis)
     length = math.sqrt(x * x + y * y + z * z)
     shown = f"{x:g} {y:g} {z:g}"
@@ -49,11 +45,7 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
 
 
 def check_numbers(numbers: ArrayLike, where: str, what: str, error: AnyError = ModelError) -> None:
-    """Refuse numbers beyond :data:`LARGEST`.
-
-    Raises:
-        ModelError: naming ``what`` they are.
-    """
+    """Refuse numbers beyond :data:`LARGEST`."""
     if not (np.abs(numbers) <= LARGEST).all():
         raise error(
             f"its {what} is too large to compute with (beyond {LARGEST:g})",
@@ -64,12 +56,7 @@ def check_numbers(numbers: ArrayLike, where: str, what: str, error: AnyError = M
 
 
 def checked_joint(joint: Joint) -> Joint:
-    """The joint with a unit axis, or an error if any of its numbers cannot be used.
-
-    Raises:
-        ModelError: a number is not finite (limits may be infinite), the axis is not unit, lower exceeds upper, a
-            largest effort or velocity, a friction or an armature is negative.
-    """
+    """The joint with a unit axis, or an error if any of its numbers cannot be used."""
     where = f"joint {joint.name!r}"
     if not isinstance(joint.type, JointType):
         raise ModelError(

@@ -28,11 +28,7 @@ from robot_dynamics_ros.model.tree import walk
 
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
-    """The robot with some joints fixed.
-
-    Args:
-        positions: name of a joint, mimic joints included → (nq of the joint,) its position.
-    """
+    """The robot with some joints fixed, mimic joints included, each at its (nq of the joint,) position."""
     fixed = {
         joint.name: Joint(
             joint.name,
@@ -55,11 +51,7 @@ def lock(description: RobotDescription, positions: Mapping[str, Array]) -> Robot
 
 
 def subtree(description: RobotDescription, link: str) -> RobotDescription:
-    """A link and everything beyond it, on its own.
-
-    Raises:
-        ModelError: a mimic joint in the subtree follows one outside of it.
-    """
+    """A link and everything beyond it, on its own."""
     children: dict[str, list[Joint]] = {}
     for joint in description.joints:
         children.setdefault(joint.parent, []).append(joint)
@@ -103,12 +95,7 @@ def attach(
     name: str,
     prefix: str,
 ) -> RobotDescription:
-    """The robot with something rigidly attached to one of its links.
-
-    Raises:
-        ModelError: a name is taken, or no rigid body has these mass properties.
-        ArgumentError: ``body`` is neither mass properties, nor a mass, nor a description.
-    """
+    """The robot with something rigidly attached to one of its links."""
     initial = dict(description.initial_positions)
     if isinstance(body, RobotDescription):
         added = _prefixed(body, prefix)

@@ -23,7 +23,8 @@ SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
 _GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
 _PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
-_SCHEMA = {"robot": {"material": {"color": {}}, "link": {"visual": _PIECE, "collision": _PIECE}}}
+SCHEMA = {"robot": {"material": {"color": {}}, "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
+"""What :func:`~robot_dynamics_ros.model.xml_guard.parse_xml` keeps of a URDF's geometry."""
 Colour = tuple[float, float, float, float]
 
 
@@ -96,7 +97,7 @@ def read_looks(
     if directory is None and where and Path(where).is_file():
         directory = Path(where).parent
     reader = _Reader(model, Path(directory) if directory is not None else None, up_axis)
-    return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
+    return reader.read(parse_xml(text, SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
 
 
 class _Reader:
@@ -124,7 +125,8 @@ class _Reader:
         for link in links:
             name = link.attributes.get("name", "")
             for piece in link.children if name in self.links else ():
-                pieces[piece.tag] += self.shapes(name, piece)
+                if piece.tag in pieces:
+                    pieces[piece.tag] += self.shapes(name, piece)
         if self.lost_meshes:
             shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
             self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}")
@@ -167,20 +169,13 @@ class _Reader:
         return shapes
 
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
-        attributes = node.attributes
+        attributes, size = node.attributes, size_of(node)
         if node.tag == "mesh":
-            scale = numbers(attributes.get("scale", "1 1 1"), 3)
             file = self.mesh_file(attributes["filename"])
             if file is None:
                 self.lost_meshes.append(attributes["filename"])
                 return None
-            return Shape(link, "mesh", scale, pose, colour, file, self.up_axis)
-        if node.tag == "box":
-            size = numbers(attributes["size"], 3)
-        elif node.tag == "sphere":
-            size = numbers(attributes["radius"], 1)
-        else:
-            size = (*numbers(attributes["radius"], 1), *numbers(attributes["length"], 1))
+            return Shape(link, "mesh", size, pose, colour, file, self.up_axis)
         if min(size) <= 0.0:
             raise ValueError
         return Shape(link, node.tag, size, pose, colour)
@@ -196,6 +191,17 @@ class _Reader:
         except RobotDynamicsError:
             return None
         return path if path.is_absolute() and path.is_file() else None
+
+
+def size_of(shape: Node) -> tuple[float, ...]:
+    """See :attr:`Shape.size`; a ValueError or KeyError where the element does not give it."""
+    attributes = shape.attributes
+    if shape.tag == "mesh":
+        return numbers(attributes.get("scale", "1 1 1"), 3)
+    if shape.tag == "box":
+        return numbers(attributes["size"], 3)
+    words = ("radius",) if shape.tag == "sphere" else ("radius", "length")
+    return tuple(numbers(attributes[word], 1)[0] for word in words)
 
 
 def _unit(value: float) -> float:

@@ -46,13 +46,7 @@ _LIGHT = 1e-3  # of the robot's mass
 
 
 class InertiaFault(NamedTuple):
-    """A fault of mass properties.
-
-    Attributes:
-        problem, remedy: for the message of an error.
-        impossible: no rigid body can have it; otherwise it is merely odd.
-        indefinite: a mass or a moment is negative.
-    """
+    """A fault of mass properties, impossible or merely odd; ``indefinite`` if a mass or a moment is negative."""
 
     problem: str
     remedy: str
@@ -153,17 +147,11 @@ def check_bodies(
 ) -> None:
     """Judge what the links of a robot add up to.
 
-    Args:
-        links: the links.
-        body_of: link name → index into ``bodies``.
-        bodies: merged mass properties, of the moving bodies first, of the root body last (index −1).
-        joints: the joint that moves each body, by name; one less than there are bodies.
-        policy: one of :data:`INERTIA_POLICIES`.
+    An impossible body names the links that are impossible themselves, or all that have inertia.
 
-    Raises:
-        ModelError: a sum is beyond floating-point numbers, a link's mass is negative, a moving body's moment of inertia
-            is negative, or (policy ``"error"``) one of the ``bodies`` is physically impossible.  Of such a body the links
-            are named that are impossible themselves (all that have inertia, should none be).
+    Args:
+        body_of: link name → index into ``bodies``, of which the root body is the last (index −1).
+        joints: the joint that moves each body, by name; one less than there are bodies.
     """
     masses = np.array([body.mass for body in bodies])
     tensors = np.array([body.rotational for body in bodies])

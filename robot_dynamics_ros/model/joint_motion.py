@@ -26,12 +26,7 @@ def plane_axes(normal: Array) -> tuple[Array, Array]:
 
 
 def joint_pose(joint: Joint, q: Array) -> Pose:
-    """Placement of the child link in the joint frame.
-
-    Args:
-        joint: any joint; for a mimic joint, ``q`` is its own coordinate, not its master's.
-        q: (joint.type.nq,) its coordinates.
-    """
+    """Placement of the child link in the joint frame; ``q``, (nq,), is a mimic joint's own coordinate, not its master's."""
     kind = joint.type
     if kind is JointType.FIXED:
         return Pose()

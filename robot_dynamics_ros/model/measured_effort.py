@@ -38,10 +38,6 @@ class MeasuredEffort:
         meaning: one of :data:`MEANINGS`.
         factors: (nv,) effort for each unit that the driver publishes: torque constants k for ``"current"``, N m/A or N/A;
             −1 where a sensor counts the other way; ``None``: 1.
-
-    Raises:
-        UnknownNameError: another word.
-        ArgumentError: currents without constants, factors where nothing is measured, or a factor that is zero or not finite.
     """
 
     meaning: str = "torque"
@@ -84,11 +80,7 @@ class MeasuredEffort:
         return self.meaning not in ("commanded", "none")
 
     def need(self, purpose: str) -> None:
-        """Refuse a purpose that needs measured efforts.
-
-        Raises:
-            ArgumentError: nothing is measured.
-        """
+        """Refuse a purpose that needs measured efforts."""
         if not self.measured:
             raise ArgumentError(
                 f"needs measured efforts, and those of this robot are {self.meaning!r}",

@@ -36,11 +36,7 @@ def need_trimesh() -> ModuleType:
 
 
 def triangles(shape: Shape) -> list[Trimesh]:
-    """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.  One, but for mesh files with several parts.
-
-    Raises:
-        MeshError: the mesh file cannot be read.
-    """
+    """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.  One, but for mesh files with several parts."""
     trimesh = need_trimesh()
     size = shape.size
     if shape.kind == "mesh":
@@ -68,11 +64,9 @@ def triangles(shape: Shape) -> list[Trimesh]:
 
 
 def own_colour(part: Trimesh) -> tuple[float, float, float, float] | Literal["image"] | None:
-    """The colour that a part of a mesh file brings with it.
+    """The colour that a part of a mesh file brings with it: (red, green, blue, 1) in 0 … 1, or ``None``.
 
-    Returns:
-        (red, green, blue, 1) in 0 … 1; ``"image"`` where it has a texture or a colour for each vertex or face; ``None``
-        where it has none.
+    ``"image"`` where it has a texture or a colour for each vertex or face.
     """
     if part.visual.kind in ("vertex", "face"):
         return "image"
@@ -135,11 +129,7 @@ def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh,
 def read_mesh(path: Path, up_axis: bool = False) -> tuple[Trimesh, ...]:
     """The parts of a mesh file, m; kept, so that a mesh used twice is read once.
 
-    Args:
-        up_axis: turn a COLLADA file so that the up axis which it states is z.
-
-    Raises:
-        MeshError: missing, too large, or nothing that trimesh can read.
+    ``up_axis`` turns a COLLADA file so that the up axis which it states is z.
     """
     try:
         status = path.stat()

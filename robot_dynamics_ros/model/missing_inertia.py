@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
+from robot_dynamics_ros.model.geometry import SCHEMA, size_of
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.shapes import (
     combined_inertia,
@@ -18,17 +18,11 @@ from robot_dynamics_ros.model.shapes import (
     inertia_of_mesh_file,
     inertia_of_sphere,
 )
-from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
+from robot_dynamics_ros.model.urdf_origin import pose_of_origin, urdf_version
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
-_PIECE: dict[str, dict[str, Any]] = {
-    "origin": {},
-    "geometry": {w: {} for w in ("box", "cylinder", "sphere", "capsule", "mesh")},
-}
-_SCHEMA: dict[str, Any] = {"robot": {"link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
-
-
-_ROUND: dict[str, Callable[..., Inertia]] = {
+_SOLIDS: dict[str, Callable[..., Inertia]] = {
+    "box": lambda *size, density: inertia_of_cuboid(size, density=density),
     "sphere": inertia_of_sphere,
     "cylinder": inertia_of_cylinder,
     "capsule": inertia_of_capsule,
@@ -36,11 +30,7 @@ _ROUND: dict[str, Callable[..., Inertia]] = {
 
 
 def check_missing_inertia(policy: object, density: object) -> None:
-    """Refuse what is no policy.
-
-    Raises:
-        ArgumentError: not ``"keep"`` or ``"from_geometry"``, or no density.
-    """
+    """Refuse what is no policy."""
     if policy not in ("keep", "from_geometry"):
         raise ArgumentError("expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy)
     number = isinstance(density, (int, float)) and not isinstance(density, bool)
@@ -54,15 +44,12 @@ def check_missing_inertia(policy: object, density: object) -> None:
 
 
 def with_inertia_from_geometry(description: RobotDescription, density: float) -> tuple[RobotDescription, list[str]]:
-    """The description with mass for every link that has a shape and no ``<inertial>``.
+    """The description with mass for every link that has a shape and no ``<inertial>``, and a sentence for each, given mass or not.
 
     Collision geometry is taken, visual geometry where there is none.
-
-    Returns:
-        the description, and a sentence for each link that was given mass or could not be.
     """
     where = description.path or "URDF text"
-    robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
+    robot = parse_xml(description.source, SCHEMA, source=where, max_bytes=MAX_BYTES)
     directory = Path(description.path).parent if description.path and Path(description.path).is_file() else None
     version = urdf_version(robot)
     inertias: dict[str, Inertia] = {}
@@ -108,11 +95,7 @@ def _body(piece: Node, density: float, directory: Path | None, version: tuple[in
 
 
 def _shape(node: Node, density: float, directory: Path | None) -> Inertia:
-    attributes = node.attributes
     if node.tag == "mesh":
-        path, scale = path_of_address(attributes["filename"], directory), numbers(attributes.get("scale", "1 1 1"), 3)
-        return inertia_of_mesh_file(path, scale=scale, density=density)
-    if node.tag == "box":
-        return inertia_of_cuboid(numbers(attributes["size"], 3), density=density)
-    words = ("radius",) if node.tag == "sphere" else ("radius", "length")
-    return _ROUND[node.tag](*(numbers(attributes[word], 1)[0] for word in words), density=density)
+        path = path_of_address(node.attributes["filename"], directory)
+        return inertia_of_mesh_file(path, scale=size_of(node), density=density)
+    return _SOLIDS[node.tag](*size_of(node), density=density)

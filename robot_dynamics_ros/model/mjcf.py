@@ -51,31 +51,13 @@ def refuse_sdf(label: str) -> UrdfError:
 
 
 def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescription:
-    """The robot of an MJCF document.
-
-    Args:
-        data: its text.
-        path: its file, from which includes and meshes are found; ``""`` if there is none.
-        inertia_check: of the description.
-
-    Raises:
-        BackendError: MuJoCo is not installed.
-        UrdfError: MuJoCo refuses the document, or it has something that no :class:`RobotModel` has.
-    """
+    """The robot of an MJCF document; includes and meshes are found from the file ``path``, ``""`` if there is none."""
     mujoco, m = compile_mjcf(data, path)
     return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
 
 
 def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
-    """The package ``mujoco``, and the document as its compiler has read it.
-
-    Args:
-        data, path: as for :func:`parse_mjcf`.
-
-    Raises:
-        BackendError: MuJoCo is not installed.
-        UrdfError: MuJoCo refuses the document.
-    """
+    """The package ``mujoco``, and the document as its compiler has read it; arguments as for :func:`parse_mjcf`."""
     where = path or "MJCF text"
     mujoco = optional_package("mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF")
     try:

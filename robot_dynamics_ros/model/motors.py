@@ -23,10 +23,7 @@ from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 
 
 def current_rate(voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float) -> S:
-    """di/dt, A/s, of a motor with inductance; zero where the drive holds the current at its limit.
-
-    On floats, arrays and symbols, and a routine; ``ke``: V s/rad or V s/m at the joint.
-    """
+    """di/dt, A/s, of a motor with inductance, ``ke`` at the joint; zero where the drive holds the current at its limit."""
     rate = (voltage - R * current - ke * speed) / L
     if limit == math.inf:
         return rate
@@ -106,7 +103,8 @@ def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
         motors: joint → motor.
 
     Raises:
-        UnknownNameError, ArgumentError: see :func:`check_motors`.
+        UnknownNameError: a motor at a joint that is not there.
+        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
     """
     check_motors(model, motors)
     return _with_rotors(model, {name: m.gear_ratio * m.gear_ratio * m.rotor_inertia for name, m in motors.items()})
@@ -131,12 +129,7 @@ def _with_rotors(model: RobotModel, inertia: Mapping[str, float]) -> RobotModel:
 
 
 def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
-    """The driven joints in joint order.
-
-    Raises:
-        UnknownNameError: a motor at a joint that is not there.
-        ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
-    """
+    """The driven joints in joint order."""
     for name in motors:
         if name in model.moving_joint_names and name not in model.joint_names:
             raise ArgumentError(

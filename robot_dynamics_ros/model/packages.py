@@ -23,13 +23,7 @@ _LEVELS_UP, _LEVELS_DOWN, _MOST_FOLDERS = 6, 3, 2000
 def path_of_address(text: str, directory: str | os.PathLike[str] | None = None) -> Path:
     """The file of a path or of a ``file://`` or ``package://`` address.
 
-    Args:
-        text: the address.
-        directory: where relative paths start, and around which packages are looked for that the ament index does not have;
-            relative paths stay relative without it.
-
-    Raises:
-        UrdfError: there is no such package.
+    Around ``directory`` packages are looked for that the ament index does not have; relative paths start there, or stay relative.
     """
     if text.startswith("file://"):
         return Path(unquote(urlparse(text).path))
@@ -45,9 +39,6 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
 
     Near are the folders above ``directory``, up to six levels, and what they hold, three levels deep.  A folder is the
     package's if its package.xml says so, or if there is no such package.xml and the folder is called so.
-
-    Raises:
-        UrdfError: there is no such package.
     """
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
         share = Path(prefix) / "share" / name

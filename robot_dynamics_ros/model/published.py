@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
@@ -52,11 +51,7 @@ ARGUMENTS = {
 
 
 def check_model(model: object, where: str = "model") -> None:
-    """Refuse what is no model.
-
-    Raises:
-        ArgumentError: the error says how to load one.
-    """
+    """Refuse what is no model."""
     if not isinstance(model, RobotModel):
         raise ArgumentError(
             f"expected a RobotModel, got {type(model).__name__}",
@@ -167,7 +162,7 @@ def _checked(function: types.FunctionType) -> Callable[..., Any]:
         for k, name in configurations:
             value = arguments[k] if k < len(arguments) else options.get(name)
             if isinstance(value, (str, Mapping)) and robot is not _MISSING:
-                value = configuration_of(robot, value, name)
+                value = robot.configuration(value, where=name)
                 if k < len(arguments):
                     arguments = (*arguments[:k], value, *arguments[k + 1 :])
                 else:

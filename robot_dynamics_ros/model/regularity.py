@@ -1,10 +1,9 @@
 """Whether the mass matrix can be inverted: robots whose joints can move without moving any inertia are named.
 
-M = Kᵀ M_t K + diag(armature), with M_t the mass matrix of the tree in which every joint is free and K what mimic joints
-make of the coordinates.  M_t is put together by the composite-rigid-body algorithm, and M is eliminated from the tips
-to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics Algorithms*, 2008, sections 6.2 and 6.5).  The pivots D are
-the articulated inertias that the joints feel; one of them vanishes exactly when M is singular.  A configuration at
-random tells the robots that are singular everywhere from those that are singular in some poses only.
+M = Σ Jᵀ I J + diag(armature) over all bodies, with J the Jacobian of a body, to which mimic joints add in the columns of
+their masters.  M is eliminated from the tips to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics Algorithms*, 2008,
+section 6.5).  The pivots D are the articulated inertias that the joints feel; one of them vanishes exactly when M is singular.
+A configuration at random tells the robots that are singular everywhere from those that are singular in some poses only.
 
 All this is done only where a body without inertia about its own joint's axis makes it necessary.
 """
@@ -108,65 +107,49 @@ def singular_motion(
     parent: Sequence[int] | NDArray[np.intp],
     placements: Sequence[Pose],
     bodies: Sequence[Inertia],
-    master: Sequence[int],
-    multiplier: Sequence[float],
-    offset: Sequence[float],
+    mimics: tuple[Sequence[int], Sequence[float], Sequence[float]],
+    v_index: Sequence[int],
 ) -> dict[str, float]:
     """Joint velocities that move no inertia, by joint name; empty if M is regular.
 
     Args:
-        order: moving joints, parents first.
-        parent: parent body of each, −1 for the root.
+        order: moving joints, parents first; ``parent``: the body before each, −1 for the root.
         placements: joint frame in the parent body's frame.
-        bodies: merged mass properties, in the body frames.
-        master, multiplier, offset: of mimic joints, master −1 for joints with a coordinate of their own.
+        mimics: master (−1 for joints with coordinates of their own), multiplier and offset of each.
+        v_index: first coordinate of each.
     """
-    n = len(order)
     rng = np.random.default_rng(20)
-    first = np.cumsum([0, *(joint.type.nv for joint in order)])
-    own = [int(m) if m >= 0 else i for i, m in enumerate(master)]
     q = [_configuration(joint, rng) for joint in order]
-    for i, m in enumerate(own):
-        if m != i:
-            q[i] = multiplier[i] * q[m] + offset[i]
+    for i, (master, multiplier, offset) in enumerate(zip(*mimics, strict=True)):
+        if master >= 0:
+            q[i] = multiplier * q[master] + offset
     X = [_to_child(placements[i] @ joint_pose(joint, q[i])) for i, joint in enumerate(order)]
-    S = [_motion_subspace(joint, q[i]) for i, joint in enumerate(order)]
-    composite = [_spatial_inertia(body) for body in bodies]
-    for i in range(n - 1, -1, -1):
+    inertia = [_spatial_inertia(body) for body in bodies]
+    composite = list(inertia)
+    for i in range(len(order) - 1, -1, -1):
         if parent[i] >= 0:
             composite[parent[i]] = composite[parent[i]] + X[i].T @ composite[i] @ X[i]
-    M = np.zeros((first[-1], first[-1]))
-    size = np.empty(first[-1])  # what would be zero only by round-off
-    for i in range(n):
-        own_rows = slice(first[i], first[i + 1])
-        F = composite[i] @ S[i]
-        M[own_rows, own_rows] = S[i].T @ F
+    owner = [
+        joint.name for joint, master in zip(order, mimics[0], strict=True) if master < 0 for _ in range(joint.type.nv)
+    ]
+    M, armature = np.zeros((len(owner), len(owner))), np.zeros(len(owner))
+    size = np.zeros(len(owner))  # what would be zero only by round-off
+    J: list[Array] = []
+    for i, (joint, k) in enumerate(zip(order, mimics[1], strict=True)):
+        own, S = slice(v_index[i], v_index[i] + joint.type.nv), _motion_subspace(joint, q[i])
+        J.append(X[i] @ J[parent[i]] if parent[i] >= 0 else np.zeros((6, len(owner))))
+        J[i][:, own] += k * S
+        M += J[i].T @ inertia[i] @ J[i]
         moments = np.trace(composite[i][:3, :3])
-        size[own_rows] = [moments if column[:3].any() else composite[i][5, 5] for column in S[i].T]
-        j = i
-        while parent[j] >= 0:
-            F = X[j].T @ F
-            j = int(parent[j])
-            other = slice(first[j], first[j + 1])
-            M[other, own_rows] = S[j].T @ F
-            M[own_rows, other] = M[other, own_rows].T
-    K = np.zeros((first[-1], first[-1]))
-    armature = np.zeros(first[-1])
-    for i, m in enumerate(own):
-        k = multiplier[i] if m != i else 1.0
-        K[first[i] : first[i + 1], first[m] : first[m + 1]] = k * np.eye(order[i].type.nv)
-        armature[first[m] : first[m + 1]] += k * k * (order[i].armature + order[i].rotor_inertia)
-    columns = [c for i in range(n) if own[i] == i for c in range(first[i], first[i + 1])]
-    K = K[:, columns]
-    rate = _null_vector(K.T @ M @ K + np.diag(armature[columns]), (K * K).T @ size + armature[columns])
+        size[own] += [k * k * (moments if column[:3].any() else composite[i][5, 5]) for column in S.T]
+        armature[own] += k * k * (joint.armature + joint.rotor_inertia)
+    rate = _null_vector(M + np.diag(armature), size + armature)
     if rate is None:
         return {}
     rate /= np.abs(rate).max()
-    owner = np.repeat(np.arange(n), np.diff(first))[columns]
     speeds: dict[str, float] = {}
-    for i, value in zip(owner, np.abs(rate), strict=True):
+    for name, value in zip(owner, np.abs(rate), strict=True):
         if value > 1e-5:
-            name = order[int(i)].name
             speeds[name] = max(speeds.get(name, 0.0), float(value))
     return speeds
 

@@ -18,11 +18,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model import edit
 from robot_dynamics_ros.model.assemble import assemble
-from robot_dynamics_ros.model.configurations import configuration_of, configurations_of, initial_configuration
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose, RobotDescription
+from robot_dynamics_ros.model.description import (
+    Array,
+    Configurations,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    RobotDescription,
+)
+from robot_dynamics_ros.model.srdf import read_srdf
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -320,13 +330,20 @@ class RobotModel:
     def initial_configuration(self) -> Array:
         """(nq,) where a robot starts: ``<ros2_control>`` ``initial_value`` where given, else :meth:`neutral`, and of that the point
         nearest to it within the position limits."""
-        return initial_configuration(self)
+        q = self.neutral()
+        for name, value in self.description.initial_positions.items():
+            if name in self.joint_names and self.joint(name).type.nq == 1:
+                q[self.q_slice(name)] = value
+        return np.clip(q, self.lower, self.upper)
 
-    def configuration(self, value: str | Mapping[str, ArrayLike] | ArrayLike) -> Array:
+    def configuration(self, value: str | Mapping[str, ArrayLike] | ArrayLike, *, where: str = "q") -> Array:
         """(nq,) a configuration: by name, as joint → position (other joints at the initial configuration), or numbers.
 
         Names are those of :meth:`with_configurations`, and ``"zero"`` and ``"initial"``.  Public functions take names and
         mappings for ``q``, ``q0``, ``q1`` and ``start``, too.
+
+        Args:
+            where: what errors call the value.
 
         Raises:
             UnknownNameError: there is no such configuration or joint.
@@ -336,7 +353,38 @@ class RobotModel:
         >>> rd.limb(2).configuration({"joint2": 0.5}).tolist()
         [0.0, 0.5]
         """
-        return configuration_of(self, value)
+        if isinstance(value, Mapping):
+            q = self.initial_configuration()
+            for joint, position in value.items():
+                part = q[self.q_slice(joint)]
+                numbers = real_array_or_nan(position).reshape(-1)
+                if numbers.shape != part.shape or not np.isfinite(numbers).all():
+                    raise ArgumentError(
+                        f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}",
+                        where=f"{where}[{joint!r}]",
+                        remedy="Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw].",
+                    )
+                part[:] = numbers
+            return q
+        named = self.description.configurations
+        if isinstance(value, str):
+            if value in named:
+                own = {j: p for j, p in named[value].items() if j in self.joint_names}
+                return self.configuration(own, where=where)
+            if value == "zero":
+                return self.neutral()
+            if value == "initial":
+                return self.initial_configuration()
+            raise UnknownNameError("configuration", value, (*named, "initial", "zero"), where=where)
+        numbers = real_array_or_nan(value)
+        if numbers.shape != (self.nq,) or not np.isfinite(numbers).all():
+            raise ArgumentError(
+                f"expected {self.nq} finite numbers, joint → position, or a name",
+                where=where,
+                got=value,
+                remedy=f"Names are {', '.join((*named, 'initial', 'zero'))}.",
+            )
+        return numbers
 
     def with_configurations(self, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> RobotModel:
         """The same robot with named configurations, besides those that it has.
@@ -357,7 +405,15 @@ class RobotModel:
         >>> rd.link_pose(robot, "home", "tip").shape
         (4, 4)
         """
-        named = {**self.description.configurations, **configurations_of(self, source)}
+        if isinstance(source, Mapping):
+            values = {name: self.configuration(x, where=f"configuration {name!r}") for name, x in source.items()}
+            more: Configurations = {
+                name: {joint: tuple(q[self.q_slice(joint)].tolist()) for joint in self.joint_names}
+                for name, q in values.items()
+            }
+        else:
+            more = read_srdf(self.description, source)
+        named = {**self.description.configurations, **more}
         return self.replace(description=dataclasses.replace(self.description, configurations=named))
 
     def with_frame(self, name: str, link: str, pose: Pose | ArrayLike | None = None) -> RobotModel:
@@ -437,7 +493,7 @@ def _locked_configuration(
                     remedy="Give one for every joint that is locked.",
                 )
         at = {name: at[name] for name in names}
-    q = model.neutral() if at is None else configuration_of(model, at, "lock, at")
+    q = model.neutral() if at is None else model.configuration(at, where="lock, at")
     for name in names:
         values = q[model.q_slice(name)]
         if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:

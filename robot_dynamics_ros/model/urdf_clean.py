@@ -121,11 +121,7 @@ class CleanUrdf:
 
 
 def clean_urdf(data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES) -> CleanUrdf:
-    """Parse ``data`` under guard and keep what dynamics needs.
-
-    Raises:
-        UrdfError: not XML, not a robot, an element or attribute missing, repeated or malformed.
-    """
+    """Parse ``data`` under guard and keep what dynamics needs."""
     return _Cleaner(source).run(data, max_bytes)
 
 

@@ -28,11 +28,7 @@ def urdf_version(robot: Node) -> tuple[int, int]:
 
 
 def numbers(text: str, count: int) -> tuple[float, ...]:
-    """The numbers of an attribute.
-
-    Raises:
-        ValueError: not so many, not numbers, or not finite.
-    """
+    """The numbers of an attribute; a ValueError if they are not so many, not numbers, or not finite."""
     values = tuple(float(x) for x in text.split())
     if len(values) != count or not all(math.isfinite(x) for x in values):
         raise ValueError(f"expected {count} finite numbers, got {text!r}")
@@ -42,12 +38,7 @@ def numbers(text: str, count: int) -> tuple[float, ...]:
 def rotation_of_origin(attributes: Mapping[str, str], version: tuple[int, int]) -> Pose | None:
     """The rotation that ``quat_xyzw`` gives; ``None`` where there is none, or the version does not know it.
 
-    Args:
-        attributes: of the ``<origin>``.
-        version: see :func:`urdf_version`.
-
-    Raises:
-        ValueError: a sentence: ``rpy`` is there too, or these are not four numbers that make a rotation.
+    A ValueError says that ``rpy`` is there too, or that these are not four numbers that make a rotation.
     """
     text = attributes.get("quat_xyzw")
     if text is None or version < _QUATERNIONS_SINCE:
@@ -65,11 +56,7 @@ def rotation_of_origin(attributes: Mapping[str, str], version: tuple[int, int]) 
 
 
 def pose_of_origin(node: Node, version: tuple[int, int]) -> Pose:
-    """The pose that an ``<origin>`` gives.
-
-    Raises:
-        ValueError: it cannot be understood.
-    """
+    """The pose that an ``<origin>`` gives; a ValueError if it cannot be understood."""
     xyz = numbers(node.attributes.get("xyz", "0 0 0"), 3)
     rotation = rotation_of_origin(node.attributes, version)
     if rotation is None:

@@ -26,10 +26,6 @@ def read_source(
     A ``str`` is text if it starts with ``<``, holds a line break or is longer than any path; else it is a path or a
     ``file://`` or ``package://`` address (:mod:`~robot_dynamics_ros.model.packages`).  A file whose name ends in ``.xacro``
     is processed by the xacro package; arguments may follow the path: ``"arm.xacro tool:=gripper"``.
-
-    Raises:
-        UrdfError: the file is missing, not a regular file, unreadable or too large, or xacro is missing or fails.
-        ArgumentError: ``source`` is neither text nor a path.
     """
     if isinstance(source, (bytes, bytearray)):
         return bytes(source), "URDF text"
@@ -62,11 +58,7 @@ def read_source(
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:
-    """A path and the xacro arguments that follow it, as in ``"arm.xacro tool:=gripper side:='left arm'"``.
-
-    Raises:
-        ArgumentError: the arguments are ambiguous.
-    """
+    """A path and the xacro arguments that follow it, as in ``"arm.xacro tool:=gripper side:='left arm'"``."""
     match = _ARGUMENT.search(text)
     if match is None or not text[: match.start()].strip():
         return text, {}

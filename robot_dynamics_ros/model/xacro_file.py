@@ -30,9 +30,6 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
 
     ``$(find package)`` means the installed package, else the one around the file
     (:func:`~robot_dynamics_ros.model.packages.package_directory`).
-
-    Raises:
-        UrdfError: xacro is not installed, or it fails; the message names file and line.
     """
     try:
         import xacro

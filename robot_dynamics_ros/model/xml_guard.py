@@ -25,15 +25,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Node:
-    """One element that was kept.
-
-    Attributes:
-        tag: its name, with any prefix as written.
-        attributes: name → value as written.
-        line: line of its start tag, from 1.
-        children: kept child elements, in order.
-        text: the character data directly inside.
-    """
+    """One element that was kept: ``text`` is the character data directly inside, ``line`` that of its start tag, from 1."""
 
     tag: str
     attributes: dict[str, str]
@@ -54,17 +46,9 @@ def parse_xml(
     max_bytes: int = MAX_BYTES,
     on_skipped: Callable[[tuple[Node, ...], str, int], None] | None = None,
 ) -> Node:
-    """Read ``data`` and keep what ``schema`` names.
+    """Read a document and keep what ``schema`` names, a nested mapping with one entry, the root element.
 
-    Args:
-        data: the document.
-        schema: nested mapping with one entry, the root element.
-        source: what to call the document in errors.
-        max_bytes: largest size accepted.
-        on_skipped: called with (kept ancestors from the root on, tag, line) for each topmost element that is passed over.
-
-    Raises:
-        UrdfError: not XML, another root element, a document type declaration, or too large, deep or long.
+    ``on_skipped`` is called with (kept ancestors from the root on, tag, line) for each topmost element that is passed over.
     """
     size = len(data)
     if size > max_bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +83,10 @@ def monte_carlo(
         raise ArgumentError("must be at least 1", where="runs", got=runs)
     tasks = [(model, experiment, k, seed, dict(spread or {})) for k in range(runs)]
     outcomes = run_tasks(_one, tasks, executor, progress=progress)
-    return _collect(outcomes)
+    figures = [{} if isinstance(outcome, str) else outcome for outcome in outcomes]
+    names = list(dict.fromkeys(name for found in figures for name in found))
+    values = {name: np.array([float(found.get(name, math.nan)) for found in figures]) for name in names}
+    return BatchResult(values, {k: o for k, o in enumerate(outcomes) if isinstance(o, str)})
 
 
 def _one(task: tuple[RobotModel, Experiment, int, int, dict[str, float]]) -> Mapping[str, float] | str:
@@ -93,12 +96,3 @@ def _one(task: tuple[RobotModel, Experiment, int, int, dict[str, float]]) -> Map
         return dict(experiment(robot, number))
     except RobotDynamicsError as error:
         return str(error)
-
-
-def _collect(outcomes: Sequence[Mapping[str, float] | str]) -> BatchResult:
-    names = list(dict.fromkeys(name for o in outcomes if not isinstance(o, str) for name in o))
-    figures = {
-        name: np.array([math.nan if isinstance(o, str) else float(o.get(name, math.nan)) for o in outcomes])
-        for name in names
-    }
-    return BatchResult(figures, {k: o for k, o in enumerate(outcomes) if isinstance(o, str)})

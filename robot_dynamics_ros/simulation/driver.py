@@ -27,9 +27,6 @@ class Driver:
 
     Attributes:
         command: (nv,) the last command after the limit of its rate.
-
-    Raises:
-        ArgumentError: another word, or limits that are not positive or of another length.
     """
 
     def __init__(

@@ -142,7 +142,7 @@ class RealTimePacer:
         due_index = elapsed * self._denominator // self._numerator  # steps that should have been done by now
         behind = due_index - self._index
         if behind < -1:  # the clock was set back
-            self._rebase(now_ns)
+            self._origin, self._index = now_ns, 0
             return Due(0, self._due_time(self._index + 1) - now_ns)
         if behind > self._catch_up_steps:
             excess = behind - self._catch_up_steps
@@ -163,10 +163,6 @@ class RealTimePacer:
             return 0
         return max(0, now_ns - self._due_time(self._index))
 
-    def _rebase(self, now_ns: int) -> None:
-        self._origin = now_ns
-        self._index = 0
-
 
 class StampOrigin:
     """Where simulated time begins, so that stamps lie beside another clock and do not go back unless that clock does.
@@ -179,15 +175,10 @@ class StampOrigin:
         self.ns = 0
 
     def follow(self, elapsed_ns: int, pacer: RealTimePacer, steady: Callable[[], int], clock: Callable[[], int]) -> int:
-        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``.
+        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``, the clock of stamps, ns.
 
-        Steps that are still to be made up for have the stamps that they would have had.
-
-        Args:
-            elapsed_ns: simulated time, ns.
-            pacer: knows which steps are still to be made up for.
-            steady: the clock that the pacer is polled with, ns.
-            clock: the clock of the stamps, ns.
+        ``steady`` is the clock that the pacer is polled with.  Steps that are still to be made up for have the stamps that they
+        would have had.
         """
         before = steady()
         stamp = clock() - pacer.lag(before)

@@ -17,23 +17,19 @@ from robot_dynamics_ros.dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.motors import MotorTable, add_rotors
+from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.effects.friction import friction_table
-from robot_dynamics_ros.simulation.effects.limits import stop_tables
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_STEP, TIME_STEPPING, make_integrator
-from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
-from robot_dynamics_ros.simulation.plant_arguments import Wrenches
-from robot_dynamics_ros.simulation.plant_memory import Effects
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
-from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
+from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot, Wrenches
 from robot_dynamics_ros.simulation.system import JointSystem
 
 _CHUNK = 100_000
@@ -64,33 +60,20 @@ class Plant(SimulatedRobot):
         model = self.model
         self.integrator = make_integrator(o.integrator)
         method = getattr(self.integrator, "name", "")
-        rigid, compliant = stop_tables(o.stops, model, *self._bounds)
         self._friction = friction_table(model, o.friction)
         self._friction_with_brakes = self._friction.with_brakes(per_joint(o.brake_effort, model, "brake_effort"))
-        for contact in o.contacts:
-            model.link_index(contact.link)
-        if len(self._friction.turns) and method not in TIME_STEPPING:
+        if len(self._friction.couple) and method not in TIME_STEPPING:
             raise ArgumentError(
                 "motors that turn with two joints are simulated by time stepping",
                 where="integrator",
                 got=o.integrator,
                 remedy=f"One of {', '.join(TIME_STEPPING)}.",
             )
-        effects = Effects(
-            self._friction,
-            rigid,
-            MotorTable(model, o.motors) if o.motors else None,
-            None if o.springs is None else o.springs.parameters(model, self._coordinates),
-            compliant,
-            tuple(o.contacts),
-            o.user_effort,
-            o.constraints,
-            self._command_limits() if o.limiter else None,
-        )
-        self.system = JointSystem(model, effects, midpoint=method == "moreau", compiled=o.compiled)
+        drives = self._command_limits() if o.limiter else None
+        midpoint = method == "moreau"
+        self.system = JointSystem(self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint)
         memory, routines = self.system.memory, self.system.routines
-        self._hybrid = HybridStepper(self.system, self.integrator, rigid)
-        self._stepper = TimeStepper(self.system)
+        self._hybrid = HybridStepper(self.system, self.integrator)
         self._time_stepping = method in TIME_STEPPING
         self.command, self.tau, self._periods = memory["command"], memory["tau"], memory["steps"]
         self._q, self._v, self._z = memory["q"], memory["v"], memory["z"]
@@ -193,7 +176,7 @@ class Plant(SimulatedRobot):
         Raises:
             ArgumentError: the plant was made without springs, or the values do not fit.
         """
-        if self.system.springs is None:
+        if self.system.options.springs is None:
             raise ArgumentError(
                 "the plant was made without springs", where="springs", remedy="Make it with springs=JointPD()."
             )
@@ -235,7 +218,7 @@ class Plant(SimulatedRobot):
             raise
         memory["steps"][0] += 1
         if system.nz:
-            self.tau[:] = system.motors_effort()
+            system.routines["motor_efforts"](memory)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
         memory, nv = self.system.memory, self.model.nv
@@ -265,7 +248,7 @@ class Plant(SimulatedRobot):
             return
         y = self._state()
         if self._time_stepping:
-            if not self._stepper.step(t, h):
+            if not self.system.time_step(t, h):
                 raise unresolved(memory, h, self.system.coordinates.names)
         else:
             y1 = self._hybrid.advance(t, y, h)
@@ -273,7 +256,7 @@ class Plant(SimulatedRobot):
         outcome = self._check(memory)
         if outcome == LEAPT:  # would two half steps have leapt as well?
             y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
-            stepper = self._stepper if self._time_stepping else self._hybrid
+            stepper = self.system if self._time_stepping else self._hybrid
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
             v, v1 = y[nq : nq + nv], y1[nq : nq + nv]
             if not np.abs(half[nq : nq + nv] - v1).max() <= 0.5 * np.abs(v1 - v).max():
@@ -302,7 +285,7 @@ class Plant(SimulatedRobot):
     def acceleration(self) -> Array:
         self.prepare()
         y = self._state()
-        if len(self._friction.turns):
+        if len(self._friction.couple):
             return np.asarray(forward_dynamics(self.model, self._q, self._v, self._effort()))
         self._hybrid.settle(self.t, y)
         rate = np.empty_like(y)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory
@@ -16,72 +13,56 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
-from robot_dynamics_ros.simulation.effects.limits import RigidStopTable
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops, stop_parameters
 from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
+from robot_dynamics_ros.simulation.plant_options import PlantOptions
+
+PlantKernels = dict[str, Evaluator | tuple[Evaluator, ...]]
 
 
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """Everything that acts on a robot.
-
-    Attributes:
-        friction, motors: at its joints; springs: the same, by name in the memory.
-        rigid_stops, stops: at its position limits; the latter compliant ones, by name in the memory.
-        contacts: with the ground.
-        user_effort: ``callable(t, q, v) -> (nv,)``.
-        constraints: closed loops; only time stepping by the midpoint rule keeps them.
-        limits: (lower, upper, velocity, effort), (nv,) each, of the command limiter; ``None`` for no limiter.
-    """
-
-    friction: FrictionTable
-    rigid_stops: RigidStopTable
-    motors: MotorTable | None = None
-    springs: Mapping[str, Array] | None = None
-    stops: Mapping[str, Array] | None = None
-    contacts: Sequence[GroundContact] = ()
-    user_effort: Callable[[float, Array, Array], Array] | None = None
-    constraints: Constraints | None = None
-    limits: tuple[Array, Array, Array, Array] | None = None
-
-    @property
-    def rows(self) -> int:
-        """Of the constraints."""
-        return 0 if self.constraints is None else self.constraints.rows
-
-
-def plant_kernels(model: RobotModel, effects: Effects, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
+def plant_kernels(model: RobotModel, o: PlantOptions, midpoint: bool) -> PlantKernels:
     """The functions of the robot that the routines call."""
-    kernels: dict[str, Evaluator | tuple[Evaluator, ...]] = {"mass_matrix": evaluator(model, "mass_matrix")}
-    if midpoint and not effects.rows:
+    kernels: PlantKernels = {"mass_matrix": evaluator(model, "mass_matrix")}
+    loops = o.constraints is not None and o.constraints.rows > 0
+    if midpoint and not loops:
         kernels["generalized_momentum"] = evaluator(model, "generalized_momentum")
         kernels["external_efforts"] = evaluator(model, "external_efforts", (("external", True),))
     else:
         kernels["bias_forces"] = evaluator(model, "bias_forces", (("external", True),))
-    if effects.contacts:
-        links = [model.link_index(contact.link) for contact in effects.contacts]
+    if o.contacts:
+        links = [model.link_index(contact.link) for contact in o.contacts]
         kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
         kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
-    if effects.constraints is not None and effects.rows:
-        kernels["constraint_terms"] = evaluator(
-            model, "constraint_terms", (("constraints", effects.constraints.specs),)
-        )
+    if loops:
+        assert o.constraints is not None
+        kernels["constraint_terms"] = evaluator(model, "constraint_terms", (("constraints", o.constraints.specs),))
     return kernels
 
 
 def plant_memory(
     coordinates: Coordinates,
-    effects: Effects,
-    kernels: dict[str, Evaluator | tuple[Evaluator, ...]],
+    o: PlantOptions,
+    kernels: PlantKernels,
+    friction: FrictionTable,
+    motors: MotorTable | None,
+    bounds: tuple[Array, Array],
+    drives: tuple[Array, Array, Array, Array] | None,
     *,
     midpoint: bool,
     compiled: bool,
 ) -> Memory[PlantMemory]:
-    """The memory of one plant, filled with its parameters."""
-    model, floating, rows = coordinates.model, coordinates.floating, effects.rows
-    nz, nc = 0 if effects.motors is None else len(effects.motors), len(effects.contacts)
+    """The memory of one plant, filled with its parameters.
+
+    Args:
+        bounds: (nv,), (nv,) position limits.
+        drives: lower, upper, velocity and effort limits, (nv,) each, of the command limiter; ``None`` for no limiter.
+    """
+    model, floating = coordinates.model, coordinates.floating
+    rows = 0 if o.constraints is None else o.constraints.rows
+    nz, nc, couples = 0 if motors is None else len(motors), len(o.contacts), len(friction.couple)
+    values: dict[str, Any] = dict(stop_parameters(o.stops, model, *bounds))
     constants = {
         "nq": model.nq,
         "nv": model.nv,
@@ -90,44 +71,36 @@ def plant_memory(
         "floating": len(floating),
         "midpoint": midpoint,
         "in_momenta": midpoint and not rows,
-        "limiter": effects.limits is not None,
+        "limiter": drives is not None,
         "has_motors": nz > 0,
         "has_contacts": nc > 0,
         "has_floating": bool(floating),
-        "has_springs": effects.springs is not None,
-        "has_compliant_stops": effects.stops is not None,
-        "has_rigid_stops": effects.rigid_stops.any,
-        "couples": (couples := len(effects.friction.turns)),
+        "has_springs": o.springs is not None,
+        "has_compliant_stops": isinstance(o.stops, CompliantStops),
+        "has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any()),
+        "couples": couples,
         "by_impulse": rows + couples > 0,
         "has_loops": rows > 0,
         "rows": rows,
         "bodies": model.nb,
     }
     memory = Memory(PlantMemory, constants, kernels, compiled=compiled)
-    _fill(memory, coordinates, effects)
+    values |= {"q_of_v": coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
+    if floating:
+        values |= {"coth": COTH, "tanh": TANH}
+        values |= {"floating_q": [iq for iq, _ in floating], "floating_v": [iv for _, iv in floating]}
+    if drives is not None:
+        values |= dict(zip(("limit_lower", "limit_upper", "velocity_limit", "effort_limit"), drives, strict=True))
+    if o.springs is not None:
+        values |= o.springs.parameters(model, coordinates)
+    if motors is not None:
+        values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
+        values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
+    if o.contacts:
+        for word in ("offset", "radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
+            values[f"contact_{word}"] = [getattr(contact, word) for contact in o.contacts]
+        values["contact_normal"] = [contact.plane_normal for contact in o.contacts]
+        values["contact_plane"] = [contact.plane_point for contact in o.contacts]
+    for name, value in values.items():
+        memory[name][...] = value
     return memory
-
-
-def _fill(memory: Memory[PlantMemory], coordinates: Coordinates, effects: Effects) -> None:
-    def put(**values: ArrayLike) -> None:
-        for name, value in values.items():
-            memory[name][...] = value
-
-    put(q_of_v=coordinates.q_of_v, substeps=1, max_speed=np.inf, couple=effects.friction.turns)
-    if coordinates.floating:
-        put(coth=COTH, tanh=TANH)
-        put(floating_q=[iq for iq, _ in coordinates.floating], floating_v=[iv for _, iv in coordinates.floating])
-    stops, limits = effects.rigid_stops, effects.limits
-    put(lower=stops.lower, upper=stops.upper, tolerance=stops.tolerance)
-    put(restitution=stops.restitution, rest_velocity=stops.rest_velocity)
-    if limits is not None:
-        put(limit_lower=limits[0], limit_upper=limits[1], velocity_limit=limits[2], effort_limit=limits[3])
-    put(**(effects.springs or {}), **(effects.stops or {}))
-    if (m := effects.motors) is not None:
-        put(motor_index=m.index, motor_R=m.R, motor_L=m.L, motor_kt=m.kt, motor_ke=m.ke)
-        put(max_voltage=m.max_voltage, max_current=m.max_current)
-    for k, g in enumerate(effects.contacts):
-        memory["contact_offset"][k], memory["contact_normal"][k] = g.offset, g.plane_normal
-        memory["contact_plane"][k] = g.plane_point
-        for word in ("radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
-            memory[f"contact_{word}"][k] = getattr(g, word)

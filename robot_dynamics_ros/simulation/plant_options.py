@@ -17,8 +17,8 @@ from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR
 
 UserEffort = Callable[[float, Array, Array], Array]
 
@@ -63,7 +63,7 @@ class PlantOptions(CommonOptions):
     """Options of :class:`~robot_dynamics_ros.simulation.plant.Plant`, beside those of every engine.
 
     Attributes:
-        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.INTEGRATORS`) or an integrator object.
+        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.methods.INTEGRATORS`) or an integrator object.
             ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
             springs implicitly and are stable for any stiffness; all others locate every stick, slip and impact
             inside the step and keep their order.

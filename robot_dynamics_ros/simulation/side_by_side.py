@@ -52,7 +52,7 @@ def run_plants(
             where="commands",
             got=np.shape(commands),
         )
-    checked = [plant._arguments.commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)]
+    checked = [plant._commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)]
     count, model = checked[0][1], plants[0].model
     path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None
 

@@ -14,10 +14,10 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.plant import Plant
-from robot_dynamics_ros.simulation.plant_arguments import Wrenches
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
+from robot_dynamics_ros.simulation.simulated_robot import Wrenches
 
 Control = Callable[[float, Array, Array], ArrayLike]
 External = Mapping[str, ArrayLike] | Callable[[float], Mapping[str, ArrayLike]] | None
@@ -119,65 +119,40 @@ def simulate(
     options |= {"q0": q0, "v0": v0}
     o = options_of(SimulationOptions, options, "simulate")
     plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
-    steps = round(duration / dt)
-    record = _Record(plant, steps + 1, o.record_wrenches)
+    n, robot = round(duration / dt) + 1, plant.model
+    t, energy = np.empty(n), np.empty((2, n))
+    q, v, a, tau = (np.empty((n, size)) for size in (robot.nq, *[robot.nv] * 3))
+    wrenches = np.empty((n, len(robot.joint_names), 6)) if o.record_wrenches else None
+    currents = np.empty((n, len(plant.motor_joints)))
+    loops: dict[str, Array] = {}
+    if o.record_wrenches and isinstance(plant, ConstrainedPlant):
+        loops = {name: np.empty((n, 2, 6)) for name in plant.constraints.names}
     command: ArrayLike = np.zeros(model.nv)
-    for k in range(steps + 1):
+    for k in range(n):
         if o.progress is not None and k % 64 == 0:
-            o.progress(k / (steps + 1))
-        t, q, v = record.state(k)
-        if k < steps and control is not None:
-            command = _command(control, t, q, v)
-        plant.hold(command, _at(o.external, t), _at(o.external_world, t))
-        record.effects(k)
-        if k < steps:
+            o.progress(k / n)
+        t[k], q[k], v[k], energy[:, k] = plant.t, plant.q, plant.v, plant.energy()
+        if k < n - 1 and control is not None:
+            command = _command(control, plant.t, plant.q, plant.v)
+        plant.hold(command, _at(o.external, plant.t), _at(o.external_world, plant.t))
+        a[k], tau[k] = plant.acceleration(), plant.tau
+        if wrenches is not None:
+            wrenches[k] = plant.joint_wrenches()
+        if plant.motor_joints:
+            currents[k] = plant.currents
+        if isinstance(plant, ConstrainedPlant) and loops:
+            for name, both in plant.constraint_wrenches().items():
+                loops[name][k] = both
+        if k < n - 1:
             plant.advance()
     if o.progress is not None:
         o.progress(1.0)
-    return record.result()
+    of_motors = dict(zip(plant.motor_joints, currents.T, strict=True))
+    kinetic, potential = energy
+    return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, of_motors, loops)
 
 
 _OWN = {f.name for f in fields(SimulationOptions)} - {f.name for f in fields(PlantOptions)}
-
-
-class _Record:
-    """The rows of a :class:`SimulationResult`, while they are filled."""
-
-    def __init__(self, plant: Plant, n: int, wrenches: bool) -> None:
-        self._plant, model = plant, plant.model
-        self._t, self._energy = np.empty(n), np.empty((2, n))
-        self._q, self._v, self._a, self._tau = (np.empty((n, size)) for size in (model.nq, *[model.nv] * 3))
-        self._wrenches = np.empty((n, len(model.joint_names), 6)) if wrenches else None
-        self._currents = np.empty((n, len(plant.motor_joints)))
-        self._loops: dict[str, Array] = {}
-        if wrenches and isinstance(plant, ConstrainedPlant):
-            self._loops = {name: np.empty((n, 2, 6)) for name in plant.constraints.names}
-
-    def state(self, k: int) -> tuple[float, Array, Array]:
-        """Keep the present state as row k; time and copies of configuration and velocity."""
-        plant = self._plant
-        self._t[k], self._q[k], self._v[k], self._energy[:, k] = plant.t, plant.q, plant.v, plant.energy()
-        return plant.t, plant.q, plant.v
-
-    def effects(self, k: int) -> None:
-        """Keep what the command that is held causes."""
-        plant = self._plant
-        self._a[k], self._tau[k] = plant.acceleration(), plant.tau
-        if self._wrenches is not None:
-            self._wrenches[k] = plant.joint_wrenches()
-        if plant.motor_joints:
-            self._currents[k] = plant.currents
-        if self._loops:
-            assert isinstance(plant, ConstrainedPlant)
-            for name, both in plant.constraint_wrenches().items():
-                self._loops[name][k] = both
-
-    def result(self) -> SimulationResult:
-        """All rows."""
-        kinetic, potential = self._energy
-        currents = dict(zip(self._plant.motor_joints, self._currents.T, strict=True))
-        states = self._t, self._q, self._v, self._a, self._tau
-        return SimulationResult(*states, kinetic, potential, self._wrenches, self._plant, currents, self._loops)
 
 
 def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
-from robot_dynamics_ros.simulation.plant_arguments import PlantArguments, Wrenches
 from robot_dynamics_ros.simulation.plant_options import CommonOptions
+
+Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
+_SLACK = 1e-6  # rad or m that a given position may lie outside its limits, as decimals in files do
 
 PlantState: TypeAlias = dict[str, Any]
 """What a plant needs to continue bit for bit; the names are those of its engine."""
@@ -50,10 +54,10 @@ class SimulatedRobot(ABC):
         self.model, self.dt, self.max_speed = model, float(dt), float(options.max_speed)
         self.constraints, self.user_effort = options.constraints, options.user_effort
         self._coordinates, self._bounds = Coordinates(model), position_bounds(model)
-        bounds = self._bounds if options.stops is not None else None
-        self._arguments = check = PlantArguments(model, self._coordinates, bounds)
-        self._start_q = check.default_start() if options.q0 is None else check.configuration(options.q0)
-        self._start_v = np.zeros(model.nv) if options.v0 is None else check.velocity("v0", options.v0)
+        self._has_stops = options.stops is not None
+        q0, v0 = options.q0, options.v0  # zero is outside the limits of many an arm
+        start = self._within_bounds(model.initial_configuration()) if q0 is None else self._configuration(q0)
+        self._start_q, self._start_v = start, np.zeros(model.nv) if v0 is None else self._velocity("v0", v0)
         self._t0, self._braked = 0.0, False
         self._wrenches: tuple[dict[str, Array], dict[str, Array]] = {}, {}
 
@@ -106,8 +110,8 @@ class SimulatedRobot(ABC):
 
     def _start_of(self, q: ArrayLike | None, v: ArrayLike | None, t: float) -> tuple[Array, Array, float]:
         """Arguments of :meth:`reset`, checked."""
-        q = self._start_q if q is None else self._arguments.configuration(q)
-        v = self._start_v if v is None else self._arguments.velocity("v", v)
+        q = self._start_q if q is None else self._configuration(q)
+        v = self._start_v if v is None else self._velocity("v", v)
         if not math.isfinite(t):
             raise ArgumentError("must be finite", where="t", got=t)
         return q, v, float(t)
@@ -158,9 +162,9 @@ class SimulatedRobot(ABC):
 
         :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
         """
-        checked = self._arguments.velocity("command", command)
-        link = self._arguments.wrenches("external", external)
-        self._set_wrenches(link, self._arguments.wrenches("external_world", external_world))
+        checked = self._velocity("command", command)
+        link = self._checked_wrenches("external", external)
+        self._set_wrenches(link, self._checked_wrenches("external_world", external_world))
         self.command[:] = checked
         self._limit_command()
 
@@ -189,9 +193,9 @@ class SimulatedRobot(ABC):
         Raises:
             ArgumentError, UnknownNameError, SimulationError: see :meth:`step`; what was done before stays done.
         """
-        rows, steps = self._arguments.commands(commands, steps)
+        rows, steps = self._commands(commands, steps)
         path = np.empty((steps, self.model.nq + 2 * self.model.nv)) if record else None
-        self._run(rows, steps, self._arguments.wrenches("external", external), path)
+        self._run(rows, steps, self._checked_wrenches("external", external), path)
         return None if path is None else PlantPath.of(self.model, path)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
@@ -236,6 +240,88 @@ class SimulatedRobot(ABC):
     def _elastic_energy(self, q: Array) -> float:
         """J."""
         return 0.0
+
+    # -- arguments, checked and copied ---------------------------------------------------------------------------
+
+    def _velocity(self, name: str, values: ArrayLike) -> Array:
+        """(nv,) a copy, or an :class:`ArgumentError` naming the argument."""
+        remedy = f"One for each of {', '.join(self._coordinates.names[:20])}."
+        return _vector(name, values, self.model.nv, remedy)
+
+    def _configuration(self, values: ArrayLike) -> Array:
+        """(nq,) a copy with unit quaternions, within the limits; or an :class:`ArgumentError`."""
+        q = _vector("q", values, self.model.nq)
+        for iq, _ in self._coordinates.floating:
+            if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
+                raise ArgumentError(
+                    "the quaternion has no length",
+                    where=f"q[{iq + 3}:{iq + 7}]",
+                    got=values,
+                    remedy="No rotation is (0, 0, 0, 1).",
+                )
+        self._coordinates.normalize(q)
+        if self._has_stops:
+            position = self._coordinates.positions(q)
+            lower, upper = self._bounds
+            for i in np.flatnonzero((position < lower - _SLACK) | (position > upper + _SLACK)):
+                raise ArgumentError(
+                    f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}",
+                    where=f"joint {self._coordinates.names[i]!r}",
+                    got=values,
+                    remedy="Start within the limits, or make the plant with stops=None.",
+                )
+        return self._within_bounds(q)
+
+    def _commands(self, values: ArrayLike, steps: int | None) -> tuple[Array, int]:
+        """((1 or steps, nv) contiguous commands, steps) of :meth:`Plant.run`'s arguments."""
+        nv = self.model.nv
+        array = real_array_or_nan(values)
+        if steps is not None and not (isinstance(steps, (int, np.integer)) and steps >= 0):
+            raise ArgumentError("expected a whole number of at least 0", where="steps", got=steps)
+        if array.shape == (nv,) and steps is not None:
+            return _finite("commands", array[None]), int(steps)
+        if array.ndim != 2 or array.shape[1] != nv or steps not in (None, len(array)):
+            raise ArgumentError(
+                f"expected ({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps",
+                where="commands",
+                got=np.shape(values),
+            )
+        return _finite("commands", array), len(array)
+
+    def _checked_wrenches(self, name: str, wrenches: Wrenches) -> dict[str, Array]:
+        """Link → (6,) wrench of a mapping, copied; errors name argument and link."""
+        if not wrenches and not isinstance(wrenches, (list, tuple, np.ndarray)):
+            return {}
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
+        out = {}
+        for link, wrench in wrenches.items():
+            if link not in self.model.link_names:
+                raise UnknownNameError("link", link, self.model.link_names, where=name)
+            out[link] = _vector(f"{name}[{link!r}]", wrench, 6)
+        return out
+
+    def _within_bounds(self, q: Array) -> Array:
+        """``q``, brought within the position limits, if there are stops."""
+        if self._has_stops:
+            where, has = self._coordinates.q_of_v, self._coordinates.has_position
+            q[where[has]] = np.clip(q[where[has]], self._bounds[0][has], self._bounds[1][has])
+        return q
+
+
+def _vector(name: str, values: ArrayLike, n: int, remedy: str = "") -> Array:
+    array = real_array_or_nan(values)
+    if array.shape != (n,):
+        raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)
+    return _finite(name, array)
+
+
+def _finite(name: str, array: Array) -> Array:
+    if not np.isfinite(array).all():
+        bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        place = bad[0] if len(bad) == 1 else bad
+        raise ArgumentError(f"entry {place} is {array[bad]}; every value must be finite", where=name, got=array)
+    return array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

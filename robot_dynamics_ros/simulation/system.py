@@ -9,31 +9,34 @@ What the single effects give is stated in the routines of :mod:`robot_dynamics_r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
-from robot_dynamics_ros.errors import ArgumentError, SimulationError
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.simulation.coordinates import Coordinates
+from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.integrators import timestepping
-from robot_dynamics_ros.simulation.plant_memory import Effects, plant_kernels, plant_memory
+from robot_dynamics_ros.simulation.plant_memory import plant_kernels, plant_memory
+from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
 
 class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.protocols.MechanicalSystem` made of a model and what acts on it.
 
     Args:
-        model: the robot.
-        effects: what acts on it.
+        coordinates: of the robot.
+        options: what acts on it.
+        friction: of its joints.
+        bounds, drives: see :func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
-        compiled: use machine code where there is a compiler.
 
     Attributes:
         memory: the state of time stepping, and the parameters of all effects.
@@ -46,30 +49,41 @@ class JointSystem:
         twists: first numbers in ``v`` of the floating joints' twists.
     """
 
-    def __init__(self, model: RobotModel, effects: Effects, *, midpoint: bool = False, compiled: bool = True) -> None:
-        self.model, self.effects = model, effects
-        self.coordinates = Coordinates(model)
+    def __init__(
+        self,
+        coordinates: Coordinates,
+        options: PlantOptions,
+        friction: FrictionTable,
+        bounds: tuple[Array, Array],
+        drives: tuple[Array, Array, Array, Array] | None,
+        *,
+        midpoint: bool,
+    ) -> None:
+        self.coordinates, self.options, self.model = coordinates, options, coordinates.model
         self.twists = [iv for _, iv in self.coordinates.floating]
-        self.nq, self.nv = model.nq, model.nv
-        self.motors, self.springs, self.stops = effects.motors, effects.springs, effects.stops
+        self.nq, self.nv = self.model.nq, self.model.nv
+        self.motors = MotorTable(self.model, options.motors) if options.motors else None
         self.nz = 0 if self.motors is None else len(self.motors)
-        self.contacts, self.user_effort = effects.contacts, effects.user_effort
-        kernels = plant_kernels(model, effects, midpoint)
-        flat = [e for k in kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
-        self.compiled = compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
-        self.memory = plant_memory(self.coordinates, effects, kernels, midpoint=midpoint, compiled=self.compiled)
+        self.contacts, self.user_effort, self._midpoint = options.contacts, options.user_effort, midpoint
+        self.kernels = plant_kernels(self.model, options, midpoint)
+        flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
+        self.compiled = options.compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
+        self.memory = plant_memory(
+            coordinates, options, self.kernels, friction, self.motors, bounds, drives,
+            midpoint=midpoint, compiled=self.compiled,
+        )  # fmt: skip
         self.routines = make_routines(
             self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
         )
         self.command, self.slip = self.memory["held"], self.memory["slip"]
-        self.friction = effects.friction
+        self.friction = friction
         self.link_wrenches: dict[str, Array] = {}
         self.world_wrenches: dict[str, Array] = {}
         self.locked: np.ndarray = np.empty(0, dtype=np.intp)
         self._free: np.ndarray = np.arange(self.nv)
-        self._gatherer = WrenchGatherer(model)
-        self._M, self._b, self._identity = np.empty((self.nv, self.nv)), np.empty(self.nv), np.eye(self.nv)
-        self._wrenches = np.zeros((model.nb, 6))
+        self._gatherer = WrenchGatherer(self.model)
+        self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
+        self._wrenches = np.zeros((self.model.nb, 6))
         self._kernels: dict[str, Kernel] = {}
 
     @property
@@ -79,21 +93,12 @@ class JointSystem:
 
     @friction.setter
     def friction(self, table: FrictionTable) -> None:
-        self._friction, memory = table, self.memory
-        memory["viscous"][:], memory["coulomb"][:], memory["rise"][:] = table.viscous, table.coulomb, table.rise
-        memory["stribeck_velocity"][:], memory["stribeck_exponent"][:] = table.velocity, table.exponent
-        memory["dry"][:] = table.dry
-
-    # made when first asked for: time stepping needs none of them
-
-    @cached_property
-    def _cholesky(self) -> tuple[Callable[..., tuple[Array, int]], Callable[..., tuple[Array, int]]]:
-        from scipy.linalg.lapack import dpotrf, dpotrs  # takes long to import
-
-        return dpotrf, dpotrs
+        self._friction = table
+        for name in ("viscous", "coulomb", "rise", "stribeck_velocity", "stribeck_exponent", "dry"):
+            self.memory[name][:] = getattr(table, name)
 
     def _kernel(self, name: str) -> Kernel:
-        """A function of the robot, with wrenches on its bodies where they are all that it is for."""
+        """A function of the robot, made when it is first asked for: time stepping needs none."""
         run = self._kernels.get(name)
         if run is None:
             external = {"external": True} if name in ("inverse_dynamics_wrenches", "external_efforts") else {}
@@ -102,14 +107,8 @@ class JointSystem:
 
     def prepare(self) -> None:
         """Make the functions of the robot that any of the methods here may need, so that none is compiled later."""
-        for name in (
-            "forward_dynamics",
-            "bias_forces",
-            "mass_matrix",
-            "inverse_dynamics_wrenches",
-            "external_efforts",
-            "link_poses",
-        ):
+        of_state = ("forward_dynamics", "bias_forces", "mass_matrix", "link_poses")
+        for name in (*of_state, "inverse_dynamics_wrenches", "external_efforts"):
             self._kernel(name)
 
     # -- what integrators ask ------------------------------------------------------------------------------------
@@ -167,14 +166,6 @@ class JointSystem:
             tau += out
         return tau
 
-    def motors_effort(self) -> Array:
-        """(nv,) what the motors give in the state of the memory: the command itself, or k_t i at joints with a DC motor."""
-        assert self.motors is not None
-        tau = self.command.copy()
-        self.routines["motor_currents"](self.memory)
-        tau[self.motors.index] = self.motors.kt * self.memory["mean_current"]
-        return tau
-
     def given_effort(self, t: float, q: Array, v: Array) -> Array:
         """(nv,) the user's effort."""
         if self.user_effort is None:
@@ -188,6 +179,41 @@ class JointSystem:
                 remedy="Correct the function user_effort.",
             )
         return tau
+
+    # -- time stepping -------------------------------------------------------------------------------------------
+
+    def advance(self, t: float, y: Array, h: float) -> Array:
+        """The state at ``t + h`` by time stepping; ``y`` is not changed."""
+        nq, nv, memory = self.nq, self.nv, self.memory
+        if not nv:
+            return y.copy()
+        kept = [memory[name].copy() for name in ("q", "v", "z")]
+        memory["q"][:], memory["v"][:], memory["z"][:] = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        done = self.time_step(t, h)
+        y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
+        memory["q"][:], memory["v"][:], memory["z"][:] = kept
+        if not done:
+            raise unresolved(memory, h, self.coordinates.names)
+        return y1
+
+    def time_step(self, t: float, h: float) -> bool:
+        """One step from ``q``, ``v``, ``z`` to ``q1``, ``v1``, ``z1`` of the memory, whether or not it makes sense."""
+        memory, run = self.memory, self.routines
+        positions = memory["q"]
+        if self._midpoint and (self.world_wrenches or self.user_effort is not None):
+            positions = np.empty_like(memory["q"])
+            self.integrate(memory["q"], 0.5 * h * memory["v"], positions)
+        memory["external"][:] = self.body_wrenches(positions)
+        memory["pushed"][0] = bool(self.link_wrenches or self.world_wrenches)
+        if self.user_effort is None:
+            return bool(run["substep"](memory, h))
+        memory["user"][:] = self.given_effort(t, positions, memory["v"])
+        if not run["prepare"](memory, h):
+            return False
+        if self._midpoint:
+            run["predict"](memory, h)
+            memory["user"][:] = self.given_effort(t + 0.5 * h, positions, memory["middle"])
+        return bool(run["finish"](memory, h))
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 
@@ -243,9 +269,9 @@ class JointSystem:
     def energy(self, q: Array) -> float:
         """Elastic energy of springs, stops and contacts, J."""
         memory, position, total = self.memory, self.coordinates.positions(q), 0.0
-        if self.springs is not None:
+        if self.options.springs is not None:
             total += 0.5 * np.sum(memory["spring_p"] * (memory["spring_rest"] - position) ** 2)
-        if self.stops is not None:
+        if isinstance(self.options.stops, CompliantStops):
             depth = np.maximum(np.maximum(memory["stop_lower"] - position, position - memory["stop_upper"]), 0.0)
             total += 0.5 * np.sum(memory["stop_stiffness"] * depth**2)
         if self.contacts:
@@ -279,17 +305,3 @@ class JointSystem:
         a = self._constrained(q, v, tau)
         residual = self.mass_matrix(q) @ a + self.bias_forces(q, v) - tau
         return residual[self.locked]
-
-    def inverse_mass(self, M: Array) -> Array:
-        """(nv, nv) inverse of a symmetric positive definite matrix."""
-        # LAPACK itself: SciPy's wrappers cost more than the work on matrices of this size.  Not potri, which OpenBLAS
-        # spreads over threads however small the matrix: forty microseconds of waiting for two of work.
-        factorize, solve = self._cholesky
-        factor, bad = factorize(M, lower=1)
-        if bad:
-            raise SimulationError(
-                "the mass matrix is not positive definite",
-                where=f"robot {self.model.name!r}",
-                remedy="Check masses, inertias and armatures for negative or missing values.",
-            )
-        return solve(factor, self._identity, lower=1)[0]

@@ -24,7 +24,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
 LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance)
@@ -32,15 +32,11 @@ LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not
 
 
 def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None = None) -> Law | None:
-    """A law by name; ``None``, the controller's default, for computed torque without a frequency.
+    """A law of :data:`LAWS`; ``None``, the controller's default, for computed torque without a frequency.
 
     Args:
-        name: one of :data:`LAWS`.
         q: (nq,) where the inertia is taken that scales the gains of laws whose error has its own.
         frequency: natural frequency of the error, damped critically, rad/s; 15 if not given.
-
-    Raises:
-        ArgumentError: there is no such law.
     """
     if name not in LAWS:
         raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=name)
@@ -69,23 +65,15 @@ def follow(
 ) -> tuple[SimulationResult, Counter[str]]:
     """A simulated robot, led along a motion by the controller of the node, in lockstep.
 
+    Returns the run, and what the controller met, and how often.
+
     Args:
-        drawn: the robot that the controller knows, on a fixed base.
-        robot: the one that is simulated.
-        motion: the reference.
+        drawn: the robot that the controller knows, on a fixed base; robot: the one that is simulated.
         law, frequency: see :func:`tracking_law`.
         dt: control period and step of the plant, s.
         duration: s; the motion's if not given.
-        integrator: of the plant.
         robustness: the controller's settings of computed torque; its defaults if not given.
         progress: called now and then with the share that is done.
-
-    Returns:
-        the run, and what the controller met, and how often.
-
-    Raises:
-        ArgumentError: a robot on a floating base, a motion that the controller refuses, or an unknown law.
-        SimulationError: the simulation diverges.
     """
     check_controllable(drawn)
     start = motion.waypoints[0]

@@ -29,7 +29,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.simulation import CompliantStops, GroundContact, JointFriction, JointPD, Plant, RigidStops
 from robot_dynamics_ros.simulation.integrators import timestepping
-from robot_dynamics_ros.simulation.plant_memory import plant_kernels
 
 pytestmark = [needs_compiler, pytest.mark.slow]
 COMPILED = "native" in rd.available_backends()
@@ -113,12 +112,7 @@ def plant_options(seed, model):
 def test_routines_of_the_plant(seed, tmp_path):
     model = random_model(seed, 4, floating_base=seed == 4, fixed=0.2, limits=True, armature=True, friction=True)
     python, machine = (Plant(model, 1e-3, compiled=c, **plant_options(seed, model)).system for c in (False, True))
-    in_c = RoutinesInC(
-        python.memory,
-        timestepping.ROUTINES,
-        tmp_path,
-        plant_kernels(python.model, python.effects, midpoint=seed % 2 == 0),
-    )
+    in_c = RoutinesInC(python.memory, timestepping.ROUTINES, tmp_path, python.kernels)
     q0 = python.memory["q"].copy()
 
     def fill(memory, rng):

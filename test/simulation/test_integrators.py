@@ -8,8 +8,7 @@ from support.simple_robots import cuboid_pendulum
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.simulation import INTEGRATORS, JointFriction, JointPD, Plant, make_integrator
-from robot_dynamics_ros.simulation.integrators.adaptive import Adaptive
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS, Adaptive, ExplicitRungeKutta
 
 FIXED = [name for name in INTEGRATORS if name not in ("dopri5", "dop853", "radau")]
 EXUDYN = -3.134018551808591
@@ -60,7 +59,7 @@ def test_order_of_convergence(name, floating):
 
 @pytest.mark.parametrize("name", TABLEAUS)
 def test_tableaus_are_consistent(name):
-    tableau = TABLEAUS[name]
+    tableau = ExplicitRungeKutta(name)
     assert np.triu(tableau.A).max() == 0.0
     # the quadrature conditions Σ b c^(k-1) = 1/k up to the order
     for k in range(1, tableau.order + 1):

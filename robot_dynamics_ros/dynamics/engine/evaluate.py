@@ -23,7 +23,6 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.configurations import configuration_of
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.published import CONFIGURATIONS
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -93,8 +92,9 @@ class Evaluator:
 
     def _numbers(self, value: Argument, word: str) -> ArrayLike:
         """An input; a configuration may be named, or given by joint."""
-        named = isinstance(value, (str, Mapping)) and word in CONFIGURATIONS
-        return configuration_of(self._model, value, word) if named else cast("ArrayLike", value)
+        if isinstance(value, (str, Mapping)) and word in CONFIGURATIONS:
+            return self._model.configuration(value, where=word)
+        return cast("ArrayLike", value)
 
     def bound(self, *, finite: bool = False) -> Kernel:
         """The same function with this choice made."""

@@ -104,11 +104,6 @@ def factor_mass(p: ComplementarityMemory) -> int:
     return _eliminate(p, p.nv)
 
 
-def solve_mass(p: ComplementarityMemory, b: Vector) -> None:
-    """M⁻¹ b in place of ``b``, (nv,)."""
-    _substitute(p, p.nv, b)
-
-
 def _factor_part(p: ComplementarityMemory, n: int) -> int:
     """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names."""
     p.whole[0] = 0
@@ -136,7 +131,8 @@ def _eliminate(p: ComplementarityMemory, n: int) -> int:
     return 1
 
 
-def _substitute(p: ComplementarityMemory, n: int, b: Vector) -> None:
+def solve_mass(p: ComplementarityMemory, n: int, b: Vector) -> None:
+    """M⁻¹ b in place of ``b``, (n,), of the ``n`` rows and columns of M that are factored."""
     for k in range(n):
         ratio = b[k] * p.pivot[k]
         for i in range(k + 1, n):
@@ -218,7 +214,7 @@ def _mobility(p: ComplementarityMemory) -> None:
                 p.loop_row[j] = p.couple[i - p.nv, j]
         if i < p.nv:
             p.loop_row[i] = 1.0
-        solve_mass(p, p.loop_row)
+        solve_mass(p, p.nv, p.loop_row)
         for r in range(p.rows):
             p.loop_x[r] = speed_of(p, i, row(p.loop_Y, r))
         solve_loops(p, p.rows)
@@ -299,7 +295,7 @@ def _velocities(p: ComplementarityMemory) -> int:
             p.u[i] = p.f[i] + p.x[i]
         if p.whole[0] == 0 and factor_mass(p) == 0:
             return 0
-        solve_mass(p, p.u)
+        solve_mass(p, p.nv, p.u)
         return 1
     for k in range(n):
         i = p.part[k]
@@ -310,7 +306,7 @@ def _velocities(p: ComplementarityMemory) -> int:
         p.work[k] = rest
     if _factor_part(p, n) == 0:
         return 0
-    _substitute(p, n, p.work)
+    solve_mass(p, n, p.work)
     for k in range(n):
         p.u[p.part[k]] = p.work[k]
     return 1
@@ -383,12 +379,7 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
 
 
 class Complementarity(Generic[M]):
-    """The problem on its own.
-
-    Args:
-        memory: of a robot.
-        solve: runs :func:`solve_complementarity` on it.
-    """
+    """The problem on its own, in the memory of a robot; ``solve`` runs :func:`solve_complementarity` on it."""
 
     def __init__(self, memory: Memory[M], solve: Callable[[Memory[M]], int]) -> None:
         self.memory, self._solve = memory, solve
@@ -396,15 +387,9 @@ class Complementarity(Generic[M]):
     def solve(
         self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Array
     ) -> tuple[Array, Array, np.ndarray]:
-        """Solve M u = f + x as above; the memory's velocity stays as it is.
+        """u, x and sides, (nv,) each, of M u = f + x as above; the memory's velocity stays as it is.
 
-        Args:
-            M: (nv, nv) symmetric positive definite.
-            f, v, target, lo, hi: (nv,).
-            side: (nv,) guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
-
-        Returns:
-            u, x and sides, (nv,) each.
+        ``side`` is the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
         """
         memory = self.memory
         kept = memory["v"].copy()

@@ -100,21 +100,16 @@ class JointFriction:
 
 
 class FrictionTable:
-    """Friction of the joints, then of the nm motors that turn with two of them: (nv + nm,) arrays.
+    """Friction of the joints, then of the motors that turn with two of them: arrays named as in :class:`FrictionMemory`.
 
-    Attributes:
-        viscous, coulomb, static, velocity: d, F_c, F_s, v_s.
-        rise: F_s − F_c.
-        dry: whether there is dry friction.
-        turns: (nm, nv) speed of each of these motors per speed of the joints.
-        curved: whether any joint has F_s > F_c.
+    ``static`` is F_s; ``curved`` tells whether any joint has F_s > F_c.
     """
 
     def __init__(
-        self, viscous: Array, coulomb: Array, static: Array, velocity: Array, exponent: float, turns: Array
+        self, viscous: Array, coulomb: Array, static: Array, velocity: Array, exponent: float, couple: Array
     ) -> None:
-        self.viscous, self.coulomb, self.static, self.velocity = viscous, coulomb, static, velocity
-        self.exponent, self.turns = exponent, turns
+        self.viscous, self.coulomb, self.static, self.stribeck_velocity = viscous, coulomb, static, velocity
+        self.stribeck_exponent, self.couple = exponent, couple
         self.dry = static > 0.0
         self.curved = bool((static > coulomb).any())
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
@@ -122,9 +117,9 @@ class FrictionTable:
 
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
-        effort = np.concatenate((effort, np.zeros(len(self.turns))))
+        effort = np.concatenate((effort, np.zeros(len(self.couple))))
         dry = self.coulomb + effort, self.static + effort
-        return FrictionTable(self.viscous, *dry, self.velocity, self.exponent, self.turns)
+        return FrictionTable(self.viscous, *dry, self.stribeck_velocity, self.stribeck_exponent, self.couple)
 
 
 def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:

@@ -7,8 +7,8 @@ cut to zero; above the velocity limit, effort that would accelerate further is c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.engine.routines import Declared, Vector, number
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.coordinates import per_joint
+from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 
 
 class LimitMemory(Declared):
@@ -33,9 +33,6 @@ class LimitMemory(Declared):
     stop_upper: Vector = numbers("nv", unit="rad or m", meaning="compliant stop above")
     stop_stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness of the stops")
     stop_damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping of the stops")
-
-
-Values = float | Array | Mapping[str, float]
 
 
 def limited_effort(p: LimitMemory, i: int, effort: float, position: float, speed: float) -> float:
@@ -73,8 +70,8 @@ class RigidStops:
     restitution: Values = 0.0
     rest_velocity: float = 1e-3
 
-    def coefficients(self, model: RobotModel) -> Array:
-        """(nv,) e."""
+    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, Any]:
+        """The numbers for one model, by their names in the plant's memory."""
         e = per_joint(self.restitution, model, "restitution")
         if (e > 1.0).any():
             raise ArgumentError(
@@ -85,35 +82,10 @@ class RigidStops:
             )
         if not self.rest_velocity > 0.0:
             raise ArgumentError("must be positive", where="rest_velocity", got=self.rest_velocity)
-        return e
-
-
-class RigidStopTable:
-    """Rigid stops as (nv,) arrays.
-
-    Attributes:
-        lower, upper: infinite where there is none.
-        restitution, rest_velocity: see :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops`.
-        tolerance: distance below which a joint counts as touching.
-        any: whether there is any stop.
-    """
-
-    def __init__(self, lower: Array, upper: Array, restitution: Array, rest_velocity: float) -> None:
-        self.lower, self.upper, self.restitution, self.rest_velocity = lower, upper, restitution, rest_velocity
-        finite = np.maximum(
-            np.where(np.isfinite(lower), np.abs(lower), 0.0), np.where(np.isfinite(upper), np.abs(upper), 0.0)
-        )
-        self.tolerance = 1e-12 * (1.0 + finite)
-        self.any = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
-
-    @classmethod
-    def none(cls, nv: int) -> RigidStopTable:
-        """No stops."""
-        return cls(np.full(nv, -np.inf), np.full(nv, np.inf), np.zeros(nv), 1e-3)
-
-    def touching(self, position: Array) -> tuple[np.ndarray, np.ndarray]:
-        """(nv,), (nv,) which joints are at their lower and upper stop."""
-        return position <= self.lower + self.tolerance, position >= self.upper - self.tolerance
+        size = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
+        tolerance = 1e-12 * (1.0 + np.maximum(*size))  # distance below which a joint counts as touching
+        numbers = {"restitution": e, "rest_velocity": self.rest_velocity, "tolerance": tolerance}
+        return {"lower": lower, "upper": upper, **numbers}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,25 +100,23 @@ class CompliantStops:
     stiffness: Values
     damping: Values = 0.0
 
-    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, Array]:
+    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, Any]:
         """The numbers for one model, by their names in :class:`LimitMemory`."""
-        stiffness, damping = (
-            per_joint(self.stiffness, model, "stop stiffness"),
-            per_joint(self.damping, model, "stop damping"),
-        )
+        stiffness = per_joint(self.stiffness, model, "stop stiffness")
+        damping = per_joint(self.damping, model, "stop damping")
         return {"stop_lower": lower, "stop_upper": upper, "stop_stiffness": stiffness, "stop_damping": damping}
 
 
-def stop_tables(
+def stop_parameters(
     stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
-) -> tuple[RigidStopTable, dict[str, Array] | None]:
-    """The numbers for an option of a plant: the rigid stops and the compliant ones, of which one kind is there at most."""
+) -> dict[str, Any]:
+    """The numbers for an option of a plant, by their names in its memory: those of rigid stops always, at infinity if there are none."""
+    nowhere = np.full(model.nv, np.inf)
+    none = RigidStops().parameters(model, -nowhere, nowhere)
     if stops == "rigid":
         stops = RigidStops()
-    if isinstance(stops, RigidStops):
-        return RigidStopTable(lower, upper, stops.coefficients(model), stops.rest_velocity), None
-    if isinstance(stops, CompliantStops):
-        return RigidStopTable.none(model.nv), stops.parameters(model, lower, upper)
+    if isinstance(stops, (RigidStops, CompliantStops)):
+        return {**none, **stops.parameters(model, lower, upper)}
     if stops is not None:
         raise ArgumentError("expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops)
-    return RigidStopTable.none(model.nv), None
+    return none

@@ -34,48 +34,28 @@ class LoopMemory(ComplementarityMemory):
     constraint_terms: Kernel = kernel("q", "v", "out gap", "out K", "out rate")
 
 
-def bind(p: LoopMemory, q: Vector) -> int:
-    """Y and the factors of A at ``q``; the number of rows.  φ is left in ``p.loop_x``."""
-    _take_rows(p, q)
-    _factor(p, p.rows)
-    return p.rows
+def bind(p: LoopMemory, q: Vector, with_stops: bool) -> int:
+    """Y and the factors of A at ``q``; the number of rows.  φ is left in ``p.loop_x``.
 
-
-def bind_with_stops(p: LoopMemory, q: Vector) -> int:
-    """The same, each stop that a joint rests on being one more row."""
-    _take_rows(p, q)
-    n = p.rows
-    for i in range(p.nv):
-        if p.limit[i] != 0 and p.side[i] == 0:
-            for j in range(p.nv):
-                p.loop_K[n, j] = 0.0
-            p.loop_K[n, i] = 1.0
-            p.loop_x[n] = q[p.q_of_v[i]] - stop_of(p, i)
-            n += 1
-    _factor(p, n)
-    return n
-
-
-def stop_of(p: LoopMemory, i: int) -> float:
-    """Position of the stop that acts on joint ``i``, rad or m."""
-    if p.limit[i] < 0:
-        return p.lower[i]
-    return p.upper[i]
-
-
-def _take_rows(p: LoopMemory, q: Vector) -> None:
+    ``with_stops`` makes each stop that a joint rests on one more row.
+    """
     p.constraint_terms(q, p.v, p.loop_gap, p.closing, p.loop_rate)
     for r in range(p.rows):
         p.loop_x[r] = p.loop_gap[r]
         for i in range(p.nv):
             p.loop_K[r, i] = p.closing[r, i]
-
-
-def _factor(p: LoopMemory, n: int) -> None:
+    n = p.rows
+    for i in range(p.nv):
+        if with_stops and p.limit[i] != 0 and p.side[i] == 0:
+            for j in range(p.nv):
+                p.loop_K[n, j] = 0.0
+            p.loop_K[n, i] = 1.0
+            p.loop_x[n] = q[p.q_of_v[i]] - stop_of(p, i)
+            n += 1
     for r in range(n):
         for i in range(p.nv):
             p.loop_row[i] = p.loop_K[r, i]
-        solve_mass(p, p.loop_row)
+        solve_mass(p, p.nv, p.loop_row)
         for i in range(p.nv):
             p.loop_Y[r, i] = p.loop_row[i]
     for r in range(n):
@@ -86,6 +66,14 @@ def _factor(p: LoopMemory, n: int) -> None:
             p.loop_A[r, s] = total
             p.loop_A[s, r] = total
     factor_loops(p, n, 1e-10)
+    return n
+
+
+def stop_of(p: LoopMemory, i: int) -> float:
+    """Position of the stop that acts on joint ``i``, rad or m."""
+    if p.limit[i] < 0:
+        return p.lower[i]
+    return p.upper[i]
 
 
 def take_off(p: LoopMemory, n: int, out: Vector) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Vector, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.coordinates import Coordinates, per_joint
+from robot_dynamics_ros.simulation.coordinates import Coordinates, Values, per_joint
 
 
 class SpringMemory(Declared):
@@ -21,9 +20,6 @@ class SpringMemory(Declared):
     spring_rest: Vector = numbers("nv", unit="rad or m", meaning="position where the spring is relaxed")
     spring_rate: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity without damping")
     spring_constant: Vector = numbers("nv", unit="N m or N", meaning="constant effort")
-
-
-Values = float | Array | Mapping[str, float]
 
 
 def spring_effort(p: SpringMemory, i: int, position: float, speed: float) -> float:
@@ -66,7 +62,6 @@ class JointPD:
                 got=self.p,
                 remedy="Name the joints that have springs in a mapping.",
             )
-        signed = {"rest": self.position, "rate": self.velocity, "constant": self.effort}
-        words = {"rest": "position", "rate": "velocity", "constant": "effort"}
-        others = {k: per_joint(x, model, f"spring {words[k]}", signed=True) for k, x in signed.items()}
-        return {f"spring_{name}": values for name, values in {"p": p, "d": d, **others}.items()}
+        words = {"position": "spring_rest", "velocity": "spring_rate", "effort": "spring_constant"}
+        others = {n: per_joint(getattr(self, w), model, f"spring {w}", signed=True) for w, n in words.items()}
+        return {"spring_p": p, "spring_d": d, **others}

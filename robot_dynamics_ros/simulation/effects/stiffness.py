@@ -8,8 +8,9 @@ import numpy as np
 
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops
+from robot_dynamics_ros.simulation.integrators.methods import TIME_STEPPING
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator
-from robot_dynamics_ros.simulation.integrators.runge_kutta import TIME_STEPPING
 from robot_dynamics_ros.simulation.system import JointSystem
 
 
@@ -41,11 +42,18 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     if implicit and system.user_effort is None:
         return math.inf, ""
     system.set_modes(np.zeros(system.nv), np.empty(0, dtype=np.intp))
-    inverse = system.inverse_mass(system.mass_matrix(np.ascontiguousarray(y[: system.nq])))
+    M = system.mass_matrix(np.ascontiguousarray(y[: system.nq]))
+    if np.linalg.eigvalsh(M)[0] <= 0.0:
+        raise SimulationError(
+            "the mass matrix is not positive definite",
+            where=f"robot {system.model.name!r}",
+            remedy="Check masses, inertias and armatures for negative or missing values.",
+        )
+    inverse = np.linalg.inv(M)
     stiffness, damping = _jacobians(system, y, implicit)
     matrices = [(stiffness, damping)]
-    if system.stops is not None and not implicit:
-        stops = system.stops
+    if isinstance(system.options.stops, CompliantStops) and not implicit:
+        stops = system.memory
         guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
         for i in np.flatnonzero(guarded):
             one = np.zeros((system.nv, system.nv))

@@ -13,13 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.effects.complementarity import Complementarity
-from robot_dynamics_ros.simulation.effects.limits import RigidStopTable
+from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HIGH, LOW, Complementarity
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator
-from robot_dynamics_ros.simulation.integrators.stepper import TimeStepper
 from robot_dynamics_ros.simulation.system import JointSystem
 
-LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 _NONE = np.empty(0, dtype=np.intp)
 _MOST_EVENTS = 100  # in a step; the rest of endless bouncing is done by time stepping
 
@@ -27,19 +24,15 @@ _MOST_EVENTS = 100  # in a step; the rest of endless bouncing is done by time st
 class HybridStepper:
     """Advances a system with any integrator, event by event.
 
-    Args:
-        system: what moves.
-        integrator: how it moves between events.
-        stops: rigid stops.
-
     Attributes:
         events: events located so far.
     """
 
-    def __init__(self, system: JointSystem, integrator: Integrator, stops: RigidStopTable) -> None:
-        self.system, self.integrator, self.stops = system, integrator, stops
+    def __init__(self, system: JointSystem, integrator: Integrator) -> None:
+        self.system, self.integrator, memory = system, integrator, system.memory
         self.events = 0
-        self._fallback = TimeStepper(system)
+        self._lower, self._upper, self._tolerance = memory["lower"], memory["upper"], memory["tolerance"]
+        self._stops = bool(np.isfinite([self._lower, self._upper]).any())
         self._problem = Complementarity(system.memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
         from scipy.optimize import brentq  # takes long to import: here, not in a step
@@ -63,7 +56,7 @@ class HybridStepper:
                 self._collide(y)
                 return y
         self.system.set_modes(np.zeros(self.system.nv), _NONE)
-        return self._fallback.advance(t, y, end - t)
+        return self.system.advance(t, y, end - t)
 
     # -- modes ---------------------------------------------------------------------------------------------------
 
@@ -73,7 +66,7 @@ class HybridStepper:
         nq, nv = system.nq, system.nv
         q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
         slip = np.where(friction.dry, np.sign(v), 0.0)
-        at_low, at_high = self.stops.touching(system.coordinates.positions(q))
+        at_low, at_high = self._touching(q)
         rows = np.flatnonzero((v == 0.0) & (friction.dry | at_low | at_high))
         system.set_modes(slip, _NONE)
         if not len(rows):
@@ -96,12 +89,13 @@ class HybridStepper:
         system = self.system
         nq, nv = system.nq, system.nv
         q, v = y[:nq], y[nq : nq + nv]
-        at_low, at_high = self.stops.touching(system.coordinates.positions(q))
+        memory = system.memory
+        at_low, at_high = self._touching(q)
         seized = np.isinf(system.friction.static)
         hit = (at_low & (v < 0.0)) | (at_high & (v > 0.0))
         if not (hit.any() or (seized & (v != 0.0)).any()):
             return
-        rebound = np.where(hit & ~seized & (np.abs(v) > self.stops.rest_velocity), self.stops.restitution * v, 0.0)
+        rebound = np.where(hit & ~seized & (np.abs(v) > memory["rest_velocity"]), memory["restitution"] * v, 0.0)
         low = np.where(at_high | seized, -np.inf, 0.0)
         high = np.where(at_low | seized, np.inf, 0.0)
         guess = np.where(at_low | at_high | seized, np.where(hit | seized, HELD, np.where(at_low, LOW, HIGH)), FREE)
@@ -109,6 +103,11 @@ class HybridStepper:
         change, _, side = self._problem.solve(M, np.zeros(system.nv), v, -rebound, low, high, guess)
         v += change
         v[side == HELD] = -rebound[side == HELD]
+
+    def _touching(self, q: Array) -> tuple[np.ndarray, np.ndarray]:
+        """(nv,), (nv,) which joints are at their lower and upper stop."""
+        position = self.system.coordinates.positions(q)
+        return position <= self._lower + self._tolerance, position >= self._upper - self._tolerance
 
     # -- one try -------------------------------------------------------------------------------------------------
 
@@ -128,12 +127,12 @@ class HybridStepper:
         q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
         sliding = np.where(system.slip != 0.0, system.slip * v, np.inf)
         parts, tolerances = [sliding], [np.full(nv, 1e-12)]
-        if self.stops.any:
+        if self._stops:
             position = system.coordinates.positions(q)
-            low, high = position - self.stops.lower, self.stops.upper - position
+            low, high = position - self._lower, self._upper - position
             low[system.locked] = high[system.locked] = np.inf
             parts += [low, high]
-            tolerances += [self.stops.tolerance, self.stops.tolerance]
+            tolerances += [self._tolerance, self._tolerance]
         if len(system.locked):
             reaction = system.reaction(t, q, v, z)
             scale = 1e-9 * (1.0 + np.abs(reaction))
@@ -169,11 +168,11 @@ class HybridStepper:
         v = y[nq : nq + nv]
         reversed_ = (system.slip != 0.0) & (system.slip * v < -1e-12)
         v[reversed_] = 0.0
-        if self.stops.any:
+        if self._stops:
             position = system.coordinates.positions(y[:nq])
             where = system.coordinates.q_of_v
             for past, bound in (
-                (position < self.stops.lower - self.stops.tolerance, self.stops.lower),
-                (position > self.stops.upper + self.stops.tolerance, self.stops.upper),
+                (position < self._lower - self._tolerance, self._lower),
+                (position > self._upper + self._tolerance, self._upper),
             ):
                 y[where[past]] = bound[past]

@@ -13,7 +13,6 @@ class MechanicalSystem(Protocol):
     """The system that an integrator steps.
 
     Attributes:
-        nq, nv, nz: lengths of configuration, velocity and further states.
         twists: first numbers in v of floating joints, whose six velocities are a twist [ω; v] in the body's frame.
         locked: numbers in v of joints held at rest.
     """
@@ -51,7 +50,7 @@ class Integrator(Protocol):
         order: order of convergence on smooth problems.
         stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive methods.
 
-    A plant steps those of :data:`~robot_dynamics_ros.simulation.integrators.runge_kutta.TIME_STEPPING` by its own routines, friction and stops included.
+    A plant steps those of :data:`~robot_dynamics_ros.simulation.integrators.methods.TIME_STEPPING` by its own routines, friction and stops included.
     """
 
     name: str

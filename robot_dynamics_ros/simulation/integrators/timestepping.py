@@ -53,7 +53,7 @@ from robot_dynamics_ros.simulation.effects.contact import (
 )
 from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, bind_with_stops, stop_of, take_off
+from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, stop_of, take_off
 from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
 from robot_dynamics_ros.simulation.integrators.momentum import (
@@ -190,7 +190,9 @@ def motor_efforts(p: PlantMemory) -> None:
 
 def advance(p: PlantMemory) -> int:
     """Advance by one control period under what is held; if that fails, the state is as it was before."""
-    _save(p)
+    copy_state(p, p.q, p.v, p.z, p.q0, p.v0, p.z0)
+    assign(p.nv, p.previous, p.previous0)
+    p.alternating[1] = p.alternating[0]
     for k in range(p.substeps[0]):
         status = UNRESOLVED
         if substep(p, p.h[0]) != 0:
@@ -198,9 +200,11 @@ def advance(p: PlantMemory) -> int:
         if status != DONE:
             p.failed[0] = k
             p.status[0] = status
-            _restore(p)
+            copy_state(p, p.q0, p.v0, p.z0, p.q, p.v, p.z)
+            assign(p.nv, p.previous0, p.previous)
+            p.alternating[0] = p.alternating[1]
             return status
-        take(p)
+        copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
     p.steps[0] += 1
     p.status[0] = DONE
     if p.has_motors:
@@ -208,27 +212,11 @@ def advance(p: PlantMemory) -> int:
     return DONE
 
 
-def take(p: PlantMemory) -> None:
-    """Make the state at the end of a step the present one."""
-    assign(p.nq, p.q1, p.q)
-    assign(p.nv, p.v1, p.v)
-    assign(p.motors, p.z1, p.z)
-
-
-def _save(p: PlantMemory) -> None:
-    assign(p.nq, p.q, p.q0)
-    assign(p.nv, p.v, p.v0)
-    assign(p.nv, p.previous, p.previous0)
-    assign(p.motors, p.z, p.z0)
-    p.alternating[1] = p.alternating[0]
-
-
-def _restore(p: PlantMemory) -> None:
-    assign(p.nq, p.q0, p.q)
-    assign(p.nv, p.v0, p.v)
-    assign(p.nv, p.previous0, p.previous)
-    assign(p.motors, p.z0, p.z)
-    p.alternating[0] = p.alternating[1]
+def copy_state(p: PlantMemory, q: Vector, v: Vector, z: Vector, to_q: Vector, to_v: Vector, to_z: Vector) -> None:
+    """Copy a state."""
+    assign(p.nq, q, to_q)
+    assign(p.nv, v, to_v)
+    assign(p.motors, z, to_z)
 
 
 def check_progress(p: PlantMemory) -> int:
@@ -288,17 +276,13 @@ def substep(p: PlantMemory, h: float) -> int:
 def _pieces(p: PlantMemory, h: float, pieces: int) -> int:
     if pieces == 1:
         return _undivided(p, h)
-    assign(p.nq, p.q, p.whole_q)
-    assign(p.nv, p.v, p.whole_v)
-    assign(p.motors, p.z, p.whole_z)
+    copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
     done = _undivided(p, h / float(pieces))
     for _ in range(pieces - 1):
         if done != 0:
-            take(p)
+            copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
             done = _undivided(p, h / float(pieces))
-    assign(p.nq, p.whole_q, p.q)
-    assign(p.nv, p.whole_v, p.v)
-    assign(p.motors, p.whole_z, p.z)
+    copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
     return done
 
 
@@ -374,7 +358,7 @@ def prepare(p: PlantMemory, h: float) -> int:
         return 0
     p.loop_ready[0] = 0
     if p.has_loops:
-        bind(p, p.q_forces)
+        bind(p, p.q_forces, False)
     return 1
 
 
@@ -421,7 +405,7 @@ def predict(p: PlantMemory, h: float) -> None:
         speed = speed_of(p, p.nv + k, p.v)
         if speed > 0.0 or speed < 0.0:
             _add_coupled(p, k, -copysign(0.5 * h * dry_friction(p, p.nv + k, speed), speed), p.middle)
-    solve_mass(p, p.middle)
+    solve_mass(p, p.nv, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
         if not p.has_loops and p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
@@ -571,7 +555,7 @@ def _iterate(p: PlantMemory, h: float) -> int:
 def _free_motion(p: PlantMemory) -> None:
     """``p.loop_free``: the change of velocity with K (v + v₁) = 0, friction and stops left out."""
     assign(p.nv, p.f, p.loop_free)
-    solve_mass(p, p.loop_free)
+    solve_mass(p, p.nv, p.loop_free)
     for i in range(p.nv):
         p.loop_free[i] += 2.0 * p.v[i]
     allow(p, p.rows, p.loop_free)
@@ -589,7 +573,7 @@ def _bring_back(p: PlantMemory) -> int:
         return 0
     n = 0
     for k in range(6):
-        n = bind_with_stops(p, p.q1)
+        n = bind(p, p.q1, True)
         for i in range(p.nv):
             p.loop_row[i] = 0.0
         take_off(p, n, p.loop_row)
@@ -835,7 +819,7 @@ ROUTINES = (
     predict,
     finish,
     check_progress,
-    take,
+    motor_efforts,
     applied_efforts,
     current_rates,
     motor_currents,

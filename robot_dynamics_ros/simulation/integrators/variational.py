@@ -65,31 +65,30 @@ class VariationalMidpoint:
                 z = z0 + 0.5 * h * rate[nq + nv :]
             size = float(np.max(np.abs(residual), initial=0.0))
             if not math.isfinite(size):
-                break
+                raise self._diverged(t, h)
             stalled = 0 if size < 0.5 * best else stalled + 1
             best = min(best, size)
             if size <= scale or (stalled >= 3 and size <= 1e3 * scale):  # the second: as good as rounding allows
-                return self._finish(system, q0, v, end, z0, z, free, h)
+                break
             v[free] += np.linalg.solve(system.mass_matrix(q)[np.ix_(free, free)], residual[free])
-        raise SimulationError(
+        else:
+            raise self._diverged(t, h)
+        y1 = np.zeros_like(y)
+        system.integrate(q0, h * v, y1[:nq])
+        M = system.mass_matrix(y1[:nq])
+        y1[nq : nq + nv][free] = np.linalg.solve(M[np.ix_(free, free)], end[free])
+        y1[nq + nv :] = 2.0 * z - z0
+        system.normalize(y1)
+        return y1
+
+    @staticmethod
+    def _diverged(t: float, h: float) -> SimulationError:
+        return SimulationError(
             f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge",
             where="integrator 'variational'",
             got=h,
             remedy="Use a smaller dt or more substeps.",
         )
-
-    @staticmethod
-    def _finish(
-        system: MechanicalSystem, q0: Array, v: Array, p1: Array, z0: Array, z: Array, free: np.ndarray, h: float
-    ) -> Array:
-        nq, nv = system.nq, system.nv
-        y1 = np.zeros(nq + nv + len(z))
-        system.integrate(q0, h * v, y1[:nq])
-        M = system.mass_matrix(y1[:nq])
-        y1[nq : nq + nv][free] = np.linalg.solve(M[np.ix_(free, free)], p1[free])
-        y1[nq + nv :] = 2.0 * z - z0
-        system.normalize(y1)
-        return y1
 
 
 def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple[Array, Array]:

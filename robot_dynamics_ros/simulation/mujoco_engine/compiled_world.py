@@ -39,12 +39,10 @@ SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip tha
 
 @dataclass(frozen=True, eq=False)
 class CompiledWorld:
-    """A model of MuJoCo with the robot in it.
+    """A model of MuJoCo with the robot in it, and its state at the start.
 
     Attributes:
-        m, data: MuJoCo's model, and its state at the start.
         map: where the robot's coordinates are in it.
-        reader: of contacts.
         objects: names of the bodies of the world that can move → their numbers.
         loop_rows: (number of equality constraints,) whether they are closed loops of the robot.
     """
@@ -61,9 +59,6 @@ def compile_world(model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Ar
     """The robot of ``model`` in the world of ``o``, simulated in steps of ``h`` s from ``q``, ``v``.
 
     Links that touch each other at the start never collide; a warning names them.
-
-    Raises:
-        ArgumentError, UnknownNameError: a scene, a shape or a mesh that cannot be used.
     """
     _check_shapes(model, o.shapes)
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)

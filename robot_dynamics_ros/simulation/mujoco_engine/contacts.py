@@ -39,11 +39,7 @@ class Contact:
 
 
 class ContactReader:
-    """Reads contacts of one compiled model.
-
-    Attributes:
-        links: the robot's links that have geometry, in model order.
-    """
+    """Reads contacts of one compiled model; ``links`` are the robot's links that have geometry, in model order."""
 
     def __init__(
         self, m: mujoco.MjModel, model: RobotModel, coordinates: CoordinateMap, owners: dict[str, str]

@@ -59,12 +59,7 @@ STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # impedance of constraints that are m
 def robot_geometry(
     model: RobotModel, geometry: str, urdf: UrdfInput | None, directory: str | os.PathLike[str] | None
 ) -> tuple[Shape, ...]:
-    """The shapes by which a robot touches things.
-
-    Args:
-        geometry: ``"collision"``, ``"visual"`` or ``"none"``: which elements of the URDF.
-        urdf, directory: see :func:`~robot_dynamics_ros.model.geometry.read_looks`.
-    """
+    """The shapes by which a robot touches things: those of ``<collision>`` or ``<visual>`` elements, or none."""
     if geometry not in GEOMETRIES:
         raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")
     if geometry == "none":
@@ -97,9 +92,7 @@ def robot_spec(
 
     Args:
         h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
-        o: whether its joints have stops and links touch each other; its constraints, and the friction of ``shapes``.
-        shapes: geometry of its links; own: further shapes fixed to links.
-        contact: further attributes of geoms.
+        shapes: geometry of its links; own: further shapes fixed to links; contact: further attributes of geoms.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()
@@ -273,7 +266,7 @@ def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
 def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
     """Friction and rotors of motors that turn with two joints."""
     names, axes = Coordinates(model).names, np.eye(model.nv)
-    columns = friction.turns, friction.coulomb[model.nv :], friction.viscous[model.nv :]
+    columns = friction.couple, friction.coulomb[model.nv :], friction.viscous[model.nv :]
     motors = [(turns, dry, viscous, 0.0) for turns, dry, viscous in zip(*columns, strict=True)]
     for i, j, inertia in model.coupled_rotors:
         motors.append((axes[i] + model.coupling[0, i] * axes[j], 0.0, 0.0, inertia / model.coupling[0, i]))

@@ -127,7 +127,7 @@ class MujocoPlant(SimulatedRobot):
         dry = table.coulomb[own]
         if table.curved:
             speed = np.abs(self.map.read(self.data)[1])
-            dry = dry_friction(speed, dry, table.rise[own], table.velocity[own], table.exponent)
+            dry = dry_friction(speed, dry, table.rise[own], table.stribeck_velocity[own], table.stribeck_exponent)
         self.m.dof_frictionloss[self.map.v_at] = np.minimum(dry + self._brake if self._braked else dry, BRAKE)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
@@ -201,7 +201,7 @@ class MujocoPlant(SimulatedRobot):
         q, v = self.map.read(data)
         tau = self.tau
         if self.user_effort is not None:
-            tau = tau + self._arguments.velocity("user_effort", self.user_effort(t, q, v))
+            tau = tau + self._velocity("user_effort", self.user_effort(t, q, v))
         self.map.efforts(q, tau, data.qfrc_applied)
         data.xfrc_applied[:] = 0.0
         if self._friction.curved:

@@ -125,11 +125,7 @@ def _numbers(values: Sequence[float], length: int, where: str) -> tuple[float, .
 
 
 def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
-    """The ``mujoco.MjSpec`` of a scene.
-
-    Args:
-        scene: path of an MJCF file, or its text (which begins with ``<``); ``None``: empty space.
-    """
+    """The ``mujoco.MjSpec`` of an MJCF file, or of its text, which begins with ``<``; ``None``: empty space."""
     mujoco = mujoco_or_error()
     if scene is None:
         return mujoco.MjSpec()

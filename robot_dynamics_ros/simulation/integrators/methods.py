@@ -1,0 +1,242 @@
+"""Integrators with one small interface: a pure step of a mechanical system.
+
+The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor currents).  Its
+rate is [N(q) v; a; ż].  N is the identity except for floating joints, where positions move with R v and unit
+quaternions with ½ q ⊗ ω; the methods integrate the quaternion's four components as they are, which keeps their order,
+and :meth:`~robot_dynamics_ros.simulation.integrators.protocols.MechanicalSystem.normalize` puts it back on the unit sphere after each step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.simulation.integrators.protocols import Integrator, MechanicalSystem
+from robot_dynamics_ros.simulation.integrators.variational import VariationalMidpoint
+
+TABLEAUS: dict[str, tuple[int, list[list[float]] | str, list[float]]] = {
+    "euler": (1, [], [1.0]),
+    "midpoint": (2, [[1 / 2]], [0.0, 1.0]),
+    "heun": (2, [[1.0]], [1 / 2, 1 / 2]),
+    "rk3": (3, [[1 / 2], [-1.0, 2.0]], [1 / 6, 2 / 3, 1 / 6]),
+    "rk4": (4, [[1 / 2], [0.0, 1 / 2], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+    "rk5": (5, "RK45", []),
+    "rk6": (
+        6,
+        [
+            [1 / 3],
+            [0.0, 2 / 3],
+            [1 / 12, 1 / 3, -1 / 12],
+            [-1 / 16, 9 / 8, -3 / 16, -3 / 8],
+            [0.0, 9 / 8, -3 / 8, -3 / 4, 1 / 2],
+            [9 / 44, -9 / 11, 63 / 44, 18 / 11, 0.0, -16 / 11],
+        ],
+        [11 / 120, 0.0, 27 / 40, 27 / 40, -4 / 15, -4 / 15, 11 / 120],
+    ),
+    "rk8": (8, "DOP853", []),
+}
+"""Explicit method → order, coefficients of the stages below the first, weights; or SciPy's class that has them.
+
+Sources: Hairer, Nørsett, Wanner, *Solving Ordinary Differential Equations I*, 2nd ed., tables II.1.2 and II.1.3;
+Butcher, *Numerical Methods for Ordinary Differential Equations*, 3rd ed., sections 232-236 (orders 3, 5 and 6)."""
+
+
+class ExplicitRungeKutta:
+    """A fixed-step explicit Runge-Kutta method, by its name in :data:`TABLEAUS`.
+
+    kᵢ = f(t + cᵢ h, y + h Σⱼ aᵢⱼ kⱼ),  y₁ = y + h Σ bᵢ kᵢ
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.order, rows, weights = TABLEAUS[name]
+        if isinstance(rows, str):
+            from scipy import integrate  # takes longer to import than the rest of a node
+
+            table = getattr(integrate, rows)
+            rows, weights = [list(table.A[i, :i]) for i in range(1, len(table.B))], list(table.B)
+        self.b, self.A = np.array(weights), np.zeros((len(weights), len(weights)))
+        for i, row in enumerate(rows, start=1):
+            self.A[i, : len(row)] = row
+        self.c = self.A.sum(axis=1)
+        self.stability_limit = self._stability_limit()
+
+    def _stability_limit(self) -> float:
+        """Where |R(z)| exceeds 1, R(z) = 1 + z bᵀ (I − z A)⁻¹ 1 (Hairer and Wanner II, eq. IV.2.10 ff.)."""
+        identity, ones = np.eye(len(self.b)), np.ones(len(self.b))
+        x = 0.0
+        while x < 50.0:
+            z = -(x + 0.01)
+            if abs(1.0 + z * self.b @ np.linalg.solve(identity - z * self.A, ones)) > 1.0 + 1e-9:
+                break
+            x += 0.01
+        return x
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        A, c = self.A, self.c
+        k = np.empty((len(c), len(y)))
+        system.derivative(t, y, k[0])
+        for i in range(1, len(k)):
+            system.derivative(t + c[i] * h, y + h * (A[i, :i] @ k[:i]), k[i])
+        y1: Array = y + h * (self.b @ k)
+        system.normalize(y1)
+        return y1
+
+
+class SemiImplicitEuler:
+    """v₁ = v + h a(q, v),  q₁ = q ⊕ h v₁:  first order, one evaluation, energy bounded where Euler's grows."""
+
+    name = "semi_implicit_euler"
+    order = 1
+    stability_limit = 2.0
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        nq, nv = system.nq, system.nv
+        rate = np.empty_like(y)
+        system.derivative(t, y, rate)
+        y1 = np.empty_like(y)
+        y1[nq:] = y[nq:] + h * rate[nq:]
+        system.integrate(y[:nq], h * y1[nq : nq + nv], y1[:nq])
+        return y1
+
+
+class Adaptive:
+    """Integrates each step to a tolerance with a method of SciPy: ``"RK23"``, ``"RK45"``, ``"DOP853"`` or ``"Radau"``.
+
+    The first inner step tried is the whole step, so that nothing is remembered between steps and a step is a pure
+    function of the state.  ``rtol`` and ``atol`` limit the local error of every inner step.
+    """
+
+    stability_limit = math.inf
+
+    def __init__(self, method: str = "DOP853", rtol: float = 1e-10, atol: float = 1e-12) -> None:
+        orders = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5}
+        if method not in orders:
+            raise UnknownNameError("adaptive method", method, orders)
+        if not (rtol > 0.0 and atol > 0.0):
+            raise ArgumentError("must be positive", where="rtol, atol", got=(rtol, atol))
+        self.name = {"RK45": "dopri5"}.get(method, method.lower())
+        self.method, self.order = method, orders[method]
+        self.rtol, self.atol = float(rtol), float(atol)
+        from scipy.integrate import solve_ivp  # takes longer to import than the rest of a node
+
+        self._solve = solve_ivp
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        def rate(time: float, state: Array) -> Array:
+            out = np.empty_like(y)
+            system.derivative(t + time, np.ascontiguousarray(state), out)
+            return out
+
+        solution = self._solve(
+            rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,)
+        )
+        if not solution.success:
+            raise SimulationError(
+                f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}",
+                where=f"integrator {self.name!r}",
+                remedy="Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'.",
+            )
+        y1: Array = np.ascontiguousarray(solution.y[:, -1])
+        system.normalize(y1)
+        return y1
+
+
+class Rosenbrock2:
+    """The two-stage Rosenbrock method ROS2: second order, L-stable, no iteration, for stiff springs, stops and friction.
+
+        (I − γ h J) k₁ = f(t, y) + γ h ∂f/∂t
+        (I − γ h J) k₂ = f(t + h, y + h k₁) − 2 k₁ − γ h ∂f/∂t          y₁ = y + h (3 k₁ + k₂) / 2
+
+    with γ = 1 − 1/√2 (Verwer, Spee, Blom, Hundsdorfer, SIAM J. Sci. Comput. 20, 1999).  J = ∂f/∂y is taken by
+    differences; the method keeps its order for an inexact J, only stability rests on it.
+    """
+
+    name = "rosenbrock"
+    order = 2
+    stability_limit = math.inf
+
+    def __init__(self) -> None:
+        from scipy.linalg import lu_factor, lu_solve  # takes long to import, and few choose this method
+
+        self._factorize, self._solve = lu_factor, lu_solve
+
+    def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
+        n, gamma = len(y), 1.0 - math.sqrt(0.5)
+        f0, f1 = np.empty(n), np.empty(n)
+        system.derivative(t, y, f0)
+        J = np.empty((n, n))
+        shifted = y.copy()
+        for j in range(n):
+            delta = 1.5e-8 * max(1.0, abs(y[j]))
+            shifted[j] = y[j] + delta
+            system.derivative(t, shifted, f1)
+            J[:, j] = (f1 - f0) / (shifted[j] - y[j])
+            shifted[j] = y[j]
+        dt = 1.5e-8 * max(1.0, abs(t))
+        system.derivative(t + dt, y, f1)
+        time_part = gamma * h * (f1 - f0) / dt
+
+        factors = self._factorize(np.eye(n) - gamma * h * J, check_finite=False)
+        k1 = self._solve(factors, f0 + time_part, check_finite=False)
+        system.derivative(t + h, y + h * k1, f1)
+        k2 = self._solve(factors, f1 - 2.0 * k1 - time_part, check_finite=False)
+        y1: Array = y + h * (1.5 * k1 + 0.5 * k2)
+        system.normalize(y1)
+        return y1
+
+
+def make_integrator(integrator: str | Integrator, **options: object) -> Integrator:
+    """An integrator by name; an integrator object is returned as it is.
+
+    Args:
+        integrator: one of :data:`INTEGRATORS`, or an object with a ``step``.
+        options: of the method, for example tolerances.
+
+    Raises:
+        UnknownNameError: no integrator has that name.
+        ArgumentError: the method has no such option.
+    """
+    if not isinstance(integrator, str):
+        if not hasattr(integrator, "step"):
+            raise ArgumentError(
+                "expected an integrator's name or an object with a step method",
+                where="integrator",
+                got=integrator,
+                remedy=f"The names are {', '.join(INTEGRATORS)}.",
+            )
+        return integrator
+    if integrator not in INTEGRATORS:
+        raise UnknownNameError("integrator", integrator, INTEGRATORS)
+    factory = INTEGRATORS[integrator]
+    try:
+        return factory(**options)
+    except TypeError:
+        raise ArgumentError(
+            f"integrator {integrator!r} does not take {sorted(options)}",
+            where="integrator options",
+            got=options,
+            remedy="Leave them out, or choose an integrator that takes them.",
+        ) from None
+
+
+INTEGRATORS: dict[str, Callable[..., Integrator]] = {
+    "semi_implicit_euler": SemiImplicitEuler,
+    "moreau": partial(VariationalMidpoint, "moreau"),
+    **{name: partial(ExplicitRungeKutta, name) for name in TABLEAUS},
+    "dopri5": partial(Adaptive, "RK45"),
+    "dop853": partial(Adaptive, "DOP853"),
+    "radau": partial(Adaptive, "Radau"),
+    "rosenbrock": Rosenbrock2,
+    "variational": VariationalMidpoint,
+}
+"""Name → factory of every integrator."""
+TIME_STEPPING = ("moreau", "semi_implicit_euler")
+"""Names of the methods that a plant runs as time stepping; the others go from event to event."""
+DEFAULT_INTEGRATOR, DEFAULT_STEP = "moreau", 1e-3
+"""Everywhere: exact with dry friction and stops, no drift of the energy, one call of machine code a step; s."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
@@ -211,29 +212,19 @@ class StepReport:
 
     def to_json(self) -> dict[str, object]:
         """Lists, dictionaries, words and numbers only; what is not finite becomes ``None``."""
-        return {
-            "step": self.step,
-            "findings": [
-                {
-                    "kind": f.kind,
-                    "title": KINDS[f.kind].title,
-                    "joints": list(f.joints),
-                    "sentence": f.sentence,
-                    "number": _plain(f.number),
-                    "unit": f.unit,
-                    "certainty": f.certainty,
-                    "change": None if f.change is None else {"place": f.change.place, "line": str(f.change)},
-                }
-                for f in self.findings
-            ],
-            "numbers": {name: _plain(value) for name, value in self.numbers.items()},
-            "enough": self.enough,
-            "next_pose": None if self.next_pose is None else _plain(self.next_pose),
-            "notes": list(self.notes),
-        }
-
-
-def _plain(value: Array | float) -> list[float | None] | float | None:
-    if isinstance(value, Iterable):
-        return [float(x) if math.isfinite(x) else None for x in value]
-    return float(value) if math.isfinite(value) else None
+        findings = [
+            {
+                "kind": f.kind,
+                "title": KINDS[f.kind].title,
+                "joints": f.joints,
+                "sentence": f.sentence,
+                "number": f.number,
+                "unit": f.unit,
+                "certainty": f.certainty,
+                "change": None if f.change is None else {"place": f.change.place, "line": str(f.change)},
+            }
+            for f in self.findings
+        ]
+        rest = {"numbers": self.numbers, "enough": self.enough, "next_pose": self.next_pose, "notes": self.notes}
+        document: dict[str, object] = plain({"step": self.step, "findings": findings, **rest})
+        return document

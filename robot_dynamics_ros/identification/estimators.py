@@ -138,14 +138,13 @@ def compare_estimators(
     bodies = held_out_bodies(identifiable, data, noise, prior, result.full)
     K = identifiable.base.combination
     spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
-    estimates = [e for e, _ in rows.values()]
+    own = dataclasses.replace(weighted, values=identifiable.base.values(result.full.values), standard_error=spread)
+    rows["bodies that can exist"] = own, root_mean_square(bodies)
     return Estimates(
-        (*rows, "bodies that can exist"),
+        tuple(rows),
         identifiable.names,
-        np.stack([*(e.values for e in estimates), identifiable.base.values(result.full.values)]),
-        np.stack([*(e.standard_error for e in estimates), spread]),
-        np.array([*(e.condition for e in estimates), weighted.condition]),
-        np.stack([*(residual for _, residual in rows.values()), root_mean_square(bodies)]),
+        *(np.array([getattr(e, x) for e, _ in rows.values()]) for x in ("values", "standard_error", "condition")),
+        np.stack([residual for _, residual in rows.values()]),
         _without(result, motions, data, weighted, block),
     )
 
@@ -219,10 +218,8 @@ def _without(
     """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
     identifiable, parameters = result.identifiable, result.parameters
     start = identifiable.base.values(parameters.values())
-    names = [
-        parameters.names[k].rpartition(".")[2] if k >= parameters.bodies.stop else ""
-        for k in identifiable.base.independent
-    ]
+    words = [name.rpartition(".")[2] for name in parameters.names]
+    names = [words[k] if k >= parameters.bodies.stop else "" for k in identifiable.base.independent]
     kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}
     kinds |= {name: tuple(EFFECTS[name].columns) for form in parameters.effects for name in form.effects}
     out = {}

@@ -128,10 +128,10 @@ def payload_motion(
                 np.where(q.min(axis=0) < 0, (q0 - low) / -q.min(axis=0), np.inf),
             )
         factor = 0.98 * np.minimum(room, speed / np.abs(unit.at(fine, 1)).max(axis=0))
-        motion = Excitation(model.joint_names, period, np.zeros(n), a * factor[:, None], b * factor[:, None])
-        motion = Excitation(model.joint_names, period, q0 - motion.at(0.0), motion.sine, motion.cosine)
-        x, v, acc = (motion.at(times, k) for k in range(3))
-        worth = _worth(model, body, x, v, acc)
+        a, b = a * factor[:, None], b * factor[:, None]
+        centre = q0 - Excitation(model.joint_names, period, np.zeros(n), a, b).at(0.0)
+        motion = Excitation(model.joint_names, period, centre, a, b)
+        worth = _worth(model, body, *(motion.at(times, k) for k in range(3)))
         if worth > best:
             best, chosen = worth, motion
     if chosen is None or not math.isfinite(best):
@@ -187,11 +187,8 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
 
 
 def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> tuple[Array, Array]:
-    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs.
-
-    Raises:
-        ArgumentError: neither a number of at least 0 nor a covariance of all inertial parameters.
-    """
+    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs; an ArgumentError
+    unless ``arm_error`` is a number of at least 0, or a covariance of all inertial parameters."""
     size = 10 * model.nb
     covariance = np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
     if covariance.ndim == 0:
@@ -204,11 +201,9 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
             directions[own, own] = BodyShape(body).derivative(np.zeros(10)) / BodyShape.distance(np.ones(10))
         return directions, np.maximum(spreads, _EXACT)
     if covariance.shape != (size, size) or not np.isfinite(covariance).all():
-        raise ArgumentError(
-            f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters",
-            where="arm_error",
-            remedy="Give identification.body_covariance with identification.model.",
-        )
+        text = f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters"
+        remedy = "Give identification.body_covariance with identification.model."
+        raise ArgumentError(text, where="arm_error", remedy=remedy)
     power, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(power, 0.0)), np.ones(1)
 
@@ -238,15 +233,14 @@ class _Problem:
         usual, fastest = _usual(model), np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
         fastest = np.where(np.isfinite(fastest), fastest, 2.0)
         for j in range(model.nv):
-            A = np.column_stack(
-                [rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))]
-            )[rows.use[:, j]]  # fmt: skip
+            columns = rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))
+            A = np.column_stack(columns)[rows.use[:, j]]
             own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
-            effort, speed = float(usual[j]), float(fastest[j])
+            speed, of_limit = float(fastest[j]), float(usual[j])
             errors = (
-                _FRICTION * float(model.damping[j]) + _UNSTATED * effort / speed,
-                _FRICTION * float(model.friction[j]) + _UNSTATED * effort,
-                _OFFSET * effort,
+                _FRICTION * float(model.damping[j]) + _UNSTATED * of_limit / speed,
+                _FRICTION * float(model.friction[j]) + _UNSTATED * of_limit,
+                _OFFSET * of_limit,
             )
             self.joints.append((own, A.T @ A, A.T @ rows.effort[rows.use[:, j], j], 1.0 / np.square(errors)))
 
@@ -352,9 +346,8 @@ def _corrected(delay: float, m: Motion, rows: _Rows, residual: Array, weight: Ar
     """s by which efforts are late, with what residuals show of it to first order."""
     rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
     power = float((rate * rate).sum())
-    if power <= 0.0:
-        return delay
-    return float(np.clip(delay - float(np.nansum(rate * residual * weight)) / power, -_LATEST, _LATEST))
+    late = float(np.nansum(rate * residual * weight)) / power if power > 0.0 else 0.0
+    return float(np.clip(delay - late, -_LATEST, _LATEST))
 
 
 def estimate_payload_at_rest(

@@ -80,7 +80,7 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     zero = [name for name in tables if name not in drawn]
     title = f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others"
     title += f"\n(zero throughout: {', '.join(zero)})" if zero else ""
-    rows = [(f"{name}: force [N]", "moment [N m]", *halves) for name, halves in drawn.items()]
+    rows = [(f"{name}: force [N]", "moment [N m]", force, moment) for name, (force, moment) in drawn.items()]
     _draw_rows(history, rows, path, height=1.5, dpi=110, title=title, sharey="col")
 
 

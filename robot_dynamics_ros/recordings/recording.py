@@ -321,11 +321,11 @@ class RowCollector:
         shape = (len(times), len(self.model.joint_names))
         t, rows = np.array(times), np.array(numbers)
         q, v, effort = (np.array(x).reshape(shape) for x in (positions, velocities, efforts))
-        good, recorded = np.ones(len(t), dtype=bool), dict[str, Array]()
+        good, recorded = np.ones(len(t), dtype=bool), set[str]()
         for what, table in (("velocity", v), ("effort", effort)):
             finite = np.isfinite(table).all(axis=1)
             if finite.mean() > _MOST and shape[1]:
-                recorded[what] = table
+                recorded.add(what)
                 for k in np.flatnonzero(~finite & good):
                     name = self.model.joint_names[int(np.argmax(~np.isfinite(table[k])))]
                     self.reject(int(rows[k]), f"the {what} of joint {name!r} is missing")
@@ -343,7 +343,8 @@ class RowCollector:
             self.model.joint_names,
             t[good],
             q[good],
-            *(recorded[what][good] if what in recorded else None for what in ("velocity", "effort")),
+            v[good] if "velocity" in recorded else None,
+            effort[good] if "effort" in recorded else None,
             rows[good],
             tuple(self.bad),
             self.other,

@@ -154,17 +154,18 @@ def mistake(
     certainty: float = math.nan,
     line: str = "",
 ) -> Finding:
-    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it.
-
-    Raises:
-        UnknownNameError: no such kind.
-    """
+    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it."""
     if kind not in KINDS:
         raise UnknownNameError("kind of finding", kind, KINDS)
     row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
     change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value) if row.place else None
     sure = row.certainty if math.isnan(certainty) else certainty
     return Finding(kind, names, sentence, float(number), row.unit, sure, change)
+
+
+def sorted_by_certainty(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The most certain first."""
+    return tuple(sorted(findings, key=lambda finding: -finding.certainty))
 
 
 @dataclass(frozen=True, eq=False)

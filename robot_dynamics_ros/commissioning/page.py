@@ -24,13 +24,7 @@ def page(
     records: Mapping[str, Record],
     parameters: Mapping[str, object],
 ) -> str:
-    """The report as a page that needs no other file.
-
-    Args:
-        model: the robot.
-        reports, records: step → what it has found, and its motion.
-        parameters: for the controller.
-    """
+    """The report as a page that needs no other file; reports and motions by step, parameters for the controller."""
     lines = [html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])]
     for step, report in reports.items():
         lines.append(f"<h2>{step}</h2>")

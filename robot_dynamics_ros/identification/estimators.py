@@ -99,11 +99,8 @@ def compare_estimators(
         SimulationError: the closed loop cannot be simulated.
     """
     if references and len(references) != len(recordings):
-        raise ArgumentError(
-            f"expected one for each of {len(recordings)} recordings, got {len(references)}",
-            where="references",
-            remedy="Give them in the order of the recordings.",
-        )
+        text = f"expected one for each of {len(recordings)} recordings, got {len(references)}"
+        raise ArgumentError(text, where="references", remedy="Give them in the order of the recordings.")
     motions = [
         result.with_efforts(Motion.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
         for r in recordings

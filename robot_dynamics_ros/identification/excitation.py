@@ -86,11 +86,8 @@ class Excitation:
             ArgumentError: no period, a rate that leaves less than two points a period, or ``start`` without ``model``.
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
-            raise ArgumentError(
-                f"{periods!r} periods at {rate!r} points a second make no trajectory",
-                where="trajectory",
-                remedy="Give at least one period and a rate above zero.",
-            )
+            text = f"{periods!r} periods at {rate!r} points a second make no trajectory"
+            raise ArgumentError(text, where="trajectory", remedy="Give at least one period and a rate above zero.")
         count = max(2, round(self.period * rate))
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))

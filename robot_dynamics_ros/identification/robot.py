@@ -21,13 +21,10 @@ from robot_dynamics_ros.model.urdf import load_urdf
 
 
 def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
-    """The robot of ``parameters`` with these values.
+    """The robot of ``parameters`` with these values (p,), which are consistent.
 
     A body of several links: those fixed to the first keep what is known of them if the first can then exist; otherwise
     they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
-
-    Args:
-        values: (p,) consistent parameters.
     """
     model = parameters.model
     inertias: dict[str, Inertia] = {}

@@ -14,7 +14,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.read_bag import read_messages, stamp_of
-from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, number_in, open_table
+from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, number_in, one_column, open_table
 from robot_dynamics_ros.recordings.recording import in_seconds
 from robot_dynamics_ros.recordings.write import coordinate_names
 
@@ -47,11 +47,8 @@ def read_csv_wrench(
     with open_table(path) as (head, lines):
         places = [_component(head, columns, words, c, str(path)) for words in (_MOMENT, _FORCE) for c in "xyz"]
         if not any(k >= 0 for k in places):
-            raise ArgumentError(
-                f"no column holds a wrench {columns!r}",
-                where=str(path),
-                remedy=f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z.",
-            )
+            remedy = f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z."
+            raise ArgumentError(f"no column holds a wrench {columns!r}", where=str(path), remedy=remedy)
         rows = _numbers(lines, [column_of(head, str(path)), *places])
     return _of_rows(rows, link, frame, sign, str(path), time_unit)
 
@@ -90,14 +87,7 @@ def read_csv_positions(path: str | Path, model: RobotModel, *, time_unit: str = 
 def _component(head: list[str], prefix: str, forms: tuple[str, ...], axis: str, where: str) -> int:
     words = [form.format(axis) for form in forms]
     names = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else words
-    columns = columns_named(head, names)
-    if len(columns) > 1:
-        raise ArgumentError(
-            f"{' and '.join(head[k] for k in columns)} both hold {words[0]}",
-            where=where,
-            remedy="Say what they begin with.",
-        )
-    return columns[0] if columns else -1
+    return one_column(head, names, words[0], "Say what they begin with.", where)
 
 
 def _numbers(lines: Iterable[list[str]], places: list[int]) -> list[list[float]]:
@@ -151,11 +141,8 @@ def read_bag_wrench(
     read_messages(path, WRENCH_STAMPED, topic, take)
     if frame is None and frames and frames != {link}:
         if len(frames) > 1:
-            raise ArgumentError(
-                f"messages have several frames: {', '.join(sorted(frames))}",
-                where=f"{path}, {topic}",
-                remedy="Name one.",
-            )
+            text = f"messages have several frames: {', '.join(sorted(frames))}"
+            raise ArgumentError(text, where=f"{path}, {topic}", remedy="Name one.")
         frame = next(iter(frames))
         if frame not in (*model.link_names, WORLD):
             raise UnknownNameError("frame", frame, model.link_names, where=f"{path}, {topic}")

@@ -94,8 +94,8 @@ def smooth_motion(
     bridge = _BRIDGED * samples * step
     parts = tuple(segments(t, bridge))
     x = derivatives(t, q, window=samples, order=order, up_to=2, bridge=bridge)
-    notes: list[str] = []
-    by_velocity, remaining, gains = None, q - x[0], _gains(step, samples, order)[1:]
+    notes, by_velocity = list[str](), None
+    remaining, gains = q - x[0], _gains(step, samples, order)[1:]
     if v is not None and velocity != "positions":
         polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
         late = _lateness(x, polynomials, step, samples) if velocity == "auto" else 0.0
@@ -112,19 +112,10 @@ def smooth_motion(
                 notes.append(f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier")
     out = x if by_velocity is None else np.stack([x[0], *by_velocity])
     good = _away_from_edges(parts, samples, n) & np.isfinite(out).all(axis=(0, 2))
-    return SmoothMotion(
-        out[0],
-        out[1],
-        out[2],
-        good,
-        parts,
-        len(segments(t)) - len(parts),
-        samples * step,
-        samples,
-        "positions" if by_velocity is None else "recorded",
-        *_errors(remaining, good, gains, max(samples - order - 1, 1) / samples),
-        tuple(notes),
-    )
+    source = "positions" if by_velocity is None else "recorded"
+    errors = _errors(remaining, good, gains, max(samples - order - 1, 1) / samples)
+    bridged, length = len(segments(t)) - len(parts), samples * step
+    return SmoothMotion(*out, good, parts, bridged, length, samples, source, *errors, tuple(notes))
 
 
 def _away_from_edges(parts: tuple[slice, ...], samples: int, n: int) -> np.ndarray:

@@ -19,11 +19,7 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
 def need_rosbags() -> ModuleType:
-    """The ``rosbags`` package.
-
-    Raises:
-        BackendError: it is not installed.
-    """
+    """The ``rosbags`` package; a BackendError if it is not installed."""
     for module in ("rosbags.highlevel", "rosbags.rosbag2", "rosbags.typesys"):
         optional_package(module, "bags need", "bag", "rosbags, or use CSV")
     return optional_package("rosbags", "bags need", "bag", "rosbags, or use CSV")

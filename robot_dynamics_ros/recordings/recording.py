@@ -245,18 +245,10 @@ class RowCollector:
                 )
         self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = ([], [], [], [], [])
 
-    def add(
-        self,
-        number: int,
-        t: float,
-        names: Sequence[str],
-        position: Sequence[float],
-        velocity: Sequence[float] = (),
-        effort: Sequence[float] = (),
-    ) -> None:
-        """Take one row; a bad one is remembered or refused, see :meth:`reject`."""
-        why = self._take(number, t, names, (position, velocity, effort))
-        if why:
+    def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
+        """Take one row of positions, velocities and efforts, the last two empty where there are none; a bad one is remembered or
+        refused, see :meth:`reject`."""
+        if why := self._take(number, t, names, fields):
             self.reject(number, why)
 
     def reject(self, number: int, why: str) -> None:

@@ -102,10 +102,10 @@ class ArmSettings:
     def friction_file(self) -> FrictionFile:
         """The friction of these settings, for ``friction_file``."""
         entries = {"coulomb": self.friction, "viscous": self.damping}
-        joints = {name: {"smoothing": SMOOTHING} for name in self.friction | self.damping}
-        for key, values in entries.items():
-            for name, value in values.items():
-                joints[name][key] = value
+        joints = {
+            name: {key: values[name] for key, values in entries.items() if name in values} | {"smoothing": SMOOTHING}
+            for name in self.friction | self.damping
+        }
         return FrictionFile(joints)
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:

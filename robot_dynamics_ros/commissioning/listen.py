@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.commissioning.arm import ArmState
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -125,6 +127,14 @@ def listen(
     }
     enough = bool(still or log.moves.all())
     return StepReport("listen", sorted_by_certainty(findings), numbers, enough, None, tuple(notes))
+
+
+def listen_to(model: RobotModel, states: Sequence[ArmState], **options: Any) -> StepReport:
+    """See :func:`listen`, which takes the options; of states in the order of the model's joints."""
+    arrival, t, q, v = ([getattr(state, x) for state in states] for x in ("arrival", "t", "q", "v"))
+    efforts = [state.effort for state in states if state.effort is not None]
+    known = efforts if len(efforts) == len(states) else None
+    return listen(model, arrival, t, model.joint_names, q, v, known, **options)
 
 
 def _read(

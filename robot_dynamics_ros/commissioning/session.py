@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
 from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import float_arm
-from robot_dynamics_ros.commissioning.listen import listen
+from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.page import page
 from robot_dynamics_ros.commissioning.probe import Pushed, probe
@@ -213,16 +213,8 @@ class Commissioning:
         else:
             self.tell("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
-        reports = []
-        for states, quiet in ((still, True), (moving, False)):
-            arrival, t, q, v = (np.array([getattr(state, x) for state in states]) for x in ("arrival", "t", "q", "v"))
-            efforts = [state.effort for state in states if state.effort is not None]
-            columns = q, v, efforts if len(efforts) == len(states) else None
-            report = listen(
-                self.model, arrival, t, self.model.joint_names, *columns, declared_rate=self.declared_rate, still=quiet,
-                publishers=self.publishers(),
-            )  # fmt: skip
-            reports.append(report)
+        options = {"declared_rate": self.declared_rate, "publishers": self.publishers()}
+        reports = [listen_to(self.model, still, still=True, **options), listen_to(self.model, moving, **options)]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
         notes = dict.fromkeys(note for report in reports for note in report.notes)
         numbers = {**reports[0].numbers, **reports[1].numbers}

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics_ros.commissioning.arm import (
     GENTLE,
@@ -105,7 +106,7 @@ def _amplitudes(t: Array, x: Array, frequencies: Array) -> Array:
     return np.asarray(fit[3 : 3 + len(frequencies)] + 1j * fit[3 + len(frequencies) :])
 
 
-def _parts(sweep: Sweep, phase: float) -> list[Array]:
+def _parts(sweep: Sweep, phase: float) -> list[NDArray[np.int64]]:
     """Rows of each stretch in a phase, in either direction."""
     edges = np.flatnonzero(np.diff(sweep.phase)) + 1
     parts = np.split(np.arange(len(sweep.t)), edges)

@@ -62,8 +62,8 @@ def _validation(result: Identification, motion: Motion, block: float = 0.05) -> 
     data = blocks(parameters, motion, length=block, slow=slow)
     # what is no parameter is known, and the same in both
     prior, identified = data.Y @ parameters.values(), np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)
-    errors = (data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified))
-    return Validation(*errors, result.base.noise), motion
+    size, before, after = (data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified))
+    return Validation(size, before, after, result.base.noise), motion
 
 
 @dataclass(frozen=True, eq=False)

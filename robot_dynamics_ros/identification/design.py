@@ -122,8 +122,8 @@ class _Problem:
         reach = (q.max(axis=0) - q.min(axis=0)) / _BETWEEN
         with np.errstate(divide="ignore"):
             factor = np.minimum(1.0, (self.high - self.low) / reach)
-            for limit, x in ((self.speed, v), (self.acceleration, acc)):
-                factor = np.minimum(factor, _BETWEEN * limit / np.abs(x).max(axis=0))
+            for limit, rate in ((self.speed, v), (self.acceleration, acc)):
+                factor = np.minimum(factor, _BETWEEN * limit / np.abs(rate).max(axis=0))
         factor *= 1.0 - 1e-9
         room = (self.high - self.low) - factor * reach
         centre = self.low - factor * (middle - 0.5 * reach) + room * 0.5 * (1.0 + np.sin(x[-n:]))

@@ -140,7 +140,9 @@ def compare_estimators(
     return Estimates(
         tuple(rows),
         identifiable.names,
-        *(np.array([getattr(e, x) for e, _ in rows.values()]) for x in ("values", "standard_error", "condition")),
+        np.stack([e.values for e, _ in rows.values()]),
+        np.stack([e.standard_error for e, _ in rows.values()]),
+        np.array([e.condition for e, _ in rows.values()]),
         np.stack([residual for _, residual in rows.values()]),
         _without(result, motions, data, weighted, block),
     )

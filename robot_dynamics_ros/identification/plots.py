@@ -126,47 +126,6 @@ def _spectrum(axis: Axes, c: Comparison, j: int, curves: _Curves) -> None:
     axis.set_xlabel("frequency [Hz]")
 
 
-def _over_time(over: Axes, residual: Axes, c: Comparison, j: int, unit: str) -> None:
-    for part in c.parts:
-        k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
-        first = part is c.parts[0]
-        for axis, curves in (
-            (
-                over,
-                (
-                    (c.measured, "#999999", "measured"),
-                    (c.prior, _BEFORE, "before"),
-                    (c.identified, _AFTER, "identified"),
-                ),
-            ),
-            (residual, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
-        ):
-            for values, colour, label in curves:
-                axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if first else None)
-    over.set_title(f"effort, measured and predicted [{unit}]")
-    residual.set_title(f"residual: measured less predicted effort [{unit}]")
-    residual.set_xlabel("time [s]")
-
-
-def _spectrum(axis: Axes, c: Comparison, j: int, unit: str) -> None:
-    from scipy.signal import welch
-
-    part = max(c.parts, key=lambda p: p.stop - p.start)
-    t = c.t[part]
-    step = float(np.median(np.diff(t)))
-    grid = np.arange(t[0], t[-1], step)
-    for values, colour in (
-        (c.measured, "#999999"),
-        (c.measured - c.prior, _BEFORE),
-        (c.measured - c.identified, _AFTER),
-    ):
-        x = np.interp(grid, t, values[part, j])
-        frequency, power = welch(x, 1.0 / step, nperseg=min(len(x), max(64, round(2.0 / step))))
-        axis.loglog(frequency[1:], np.sqrt(power[1:]) + 1e-300, color=colour, lw=1.0)
-    axis.set_title(f"its spectrum [{unit}/√Hz]")
-    axis.set_xlabel("frequency [Hz]")
-
-
 def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
     k = thinned(len(c.t))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)

@@ -115,7 +115,7 @@ def smooth_motion(
     source = "positions" if by_velocity is None else "recorded"
     errors = _errors(remaining, good, gains, max(samples - order - 1, 1) / samples)
     bridged, length = len(segments(t)) - len(parts), samples * step
-    return SmoothMotion(*out, good, parts, bridged, length, samples, source, *errors, tuple(notes))
+    return SmoothMotion(out[0], out[1], out[2], good, parts, bridged, length, samples, source, *errors, tuple(notes))
 
 
 def _away_from_edges(parts: tuple[slice, ...], samples: int, n: int) -> np.ndarray:

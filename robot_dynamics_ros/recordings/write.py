@@ -126,7 +126,7 @@ def _write_messages(
     Float = types.types["std_msgs/msg/Float64"]
 
     def added(topic: str, kind: Any) -> Callable[[int, Any], None]:
-        """What writes messages of a type on a topic."""
+        """Writer of messages of a type on a topic."""
         connection = writer.add_connection(topic, kind.__msgtype__, typestore=types)
         return lambda stamp, message: writer.write(connection, stamp, types.serialize_cdr(message, kind.__msgtype__))
 

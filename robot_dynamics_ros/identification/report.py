@@ -135,11 +135,10 @@ def _torque_constants(result: Identification) -> list[str]:
     constants = result.torque_constants
     if constants is None:
         return []
+    rows_of = zip(constants.joint_names, constants.given, constants.known, strict=True)
     rows = [
         [name, f"{constants.values[j]:.5g}", "given" if given else f"{constants.error[j]:.1%}" if known else "unknown"]
-        for j, (name, given, known) in enumerate(
-            zip(constants.joint_names, constants.given, constants.known, strict=True)
-        )
+        for j, (name, given, known) in enumerate(rows_of)
     ]
     text = "N m or N at the joint for one unit of the recorded currents."
     return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
@@ -367,7 +366,8 @@ def report_html(
         if progress is not None:
             progress(done / total)
         picture = as_html(draw, words)
-        lines.append("" if picture in lines else picture)  # why there is none is said once
+        said = picture.startswith("<p>") and picture in lines  # why there is none, which is said once
+        lines.append("" if said else picture)
 
     add_picture(lambda: plot_identification(result), "root mean squares and base parameters")
     for number, c in enumerate(drawn):

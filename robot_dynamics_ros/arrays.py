@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,6 +45,17 @@ def real_number(value: object) -> float:
     if array.ndim:
         raise TypeError(f"expected one number, got an array of shape {array.shape}")
     return float(array)
+
+
+def plain(x: Any) -> Any:
+    """Values as JSON has them: lists for arrays, null for numbers that are not finite."""
+    if isinstance(x, Mapping):
+        return {key: plain(value) for key, value in x.items()}
+    if isinstance(x, np.ndarray | np.generic):
+        return plain(x.tolist())
+    if isinstance(x, list | tuple):
+        return [plain(value) for value in x]
+    return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
 def aligned_zeros(size: int) -> npt.NDArray[np.float64]:

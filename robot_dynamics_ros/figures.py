@@ -10,14 +10,14 @@ import base64
 import html
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_package
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -48,6 +48,14 @@ STYLE: dict[Any, Any] = {
 
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _MOST_POINTS = 4000
+_PAGE_STYLE = """
+body{font:15px/1.45 system-ui,sans-serif;max-width:1150px;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;margin:.6em 0 1.4em}td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}img{max-width:100%}h2{margin-top:2em}
+.good{border-left:6px solid #009e73}.fair{border-left:6px solid #e69f00}.poor{border-left:6px solid #d55e00}
+.finding{padding:.25em .8em;margin:.25em 0;background:#f7f7f7}@media(prefers-color-scheme:dark){
+body{background:#181818;color:#ddd}.finding{background:#262626}td,th{border-color:#444}img{background:#fff}}
+"""
 
 
 def pyplot() -> ModuleType:
@@ -104,8 +112,31 @@ def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
         figure.legend(handles.values(), handles.keys(), frameon=False, **where)
 
 
-def as_html(figure: Figure, words: str) -> str:
-    """A figure as an image of an HTML page that needs no file; the figure is closed."""
+def html_page(title: str, body: Iterable[str]) -> str:
+    """A report as a page that needs no other file; classes ``good``, ``fair`` and ``poor`` colour its findings."""
+    head = f'<head><meta charset="utf-8"><title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style></head>'
+    lines = (f'<!doctype html><html lang="en">{head}<body><h1>{html.escape(title)}</h1>', *body, "</body></html>")
+    return "\n".join(lines) + "\n"
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of a page."""
+    lines = [f"<th>{'</th><th>'.join(map(html.escape, head))}</th>"]
+    lines += [f"<td>{'</td><td>'.join(map(html.escape, row))}</td>" for row in rows]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def html_finding(level: str, text: str) -> str:
+    """A sentence of a page; ``level``: ``"good"``, ``"fair"`` or ``"poor"``."""
+    return f'<div class="finding {level}">{html.escape(text)}</div>'
+
+
+def as_html(draw: Callable[[], Figure], words: str) -> str:
+    """A figure as an image of an HTML page that needs no file, or why it cannot be drawn; the figure is closed."""
+    try:
+        figure = draw()
+    except BackendError as error:
+        return f"<p>{html.escape(str(error))}</p>"
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=80)
     pyplot().close(figure)

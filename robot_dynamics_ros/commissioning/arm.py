@@ -171,12 +171,8 @@ class Record:
 def gentle_controller(
     model: RobotModel, options: ControllerOptions, q: Array, rotors: Mapping[str, float] | None = None
 ) -> JointController:
-    """A controller for an arm of which little is known: slow, and patient with its delay.
-
-    Args:
-        q: (n,) where it is used, rad or m.
-        rotors: joint name → inertia of its rotor, where it has been seen, kg m² or kg.
-    """
+    """A controller for an arm of which little is known, used at (n,) rad or m: slow, and patient with its delay; ``rotors`` are inertias,
+    kg m² or kg, of joints where they have been seen."""
     robust = Robustness(bandwidth=GENTLE, delay=PATIENT)
     most = LIGHT * least_inertia(model, q)
     assumed = robust.rotor_share * joint_sizes(model)["unknown_rotor"]
@@ -247,11 +243,10 @@ class StepRunner:
         if state is None:
             return None
         if open_to and (share := open_to * float(exposure(self.model, state.q))) > CALM:
-            raise ArgumentError(
-                f"a wrong command could reach {share:.0%} of a speed limit here before it shows",
-                where="release of the arm",
-                remedy=f"Lead it to a pose where its weight acts little, such as {np.round(calm_pose(self.model, state.q), 2).tolist()}.",
-            )
+            text = f"a wrong command could reach {share:.0%} of a speed limit here before it shows"
+            pose = np.round(calm_pose(self.model, state.q), 2).tolist()
+            remedy = f"Lead it to a pose where its weight acts little, such as {pose}."
+            raise ArgumentError(text, where="release of the arm", remedy=remedy)
         steps = motion(state)
         try:
             command = next(steps)
@@ -293,8 +288,9 @@ class StepRunner:
                 continue
             assert state is not None
             states.append(state)
-            if (np.abs(state.q - states[0].q) > FALLEN * scale_of(self.model)).any():
-                self.record.fell = self.model.joint_names[int(np.argmax(np.abs(state.q - states[0].q)))]
+            moved = np.abs(state.q - states[0].q)
+            if (moved > FALLEN * scale_of(self.model)).any():
+                self.record.fell = self.model.joint_names[int(np.argmax(moved))]
                 self.record.stopped = f"joint {self.record.fell} moves while nothing is sent"
                 return None
             if len(states) == BEFORE:

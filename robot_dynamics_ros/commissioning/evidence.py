@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ _FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the 
 _CALMEST = 0.1  # of the spread of friction
 _ODD = 1e-7  # probability that the band of a joint tells nothing
 _HELD = 0.3  # of the limit, that a brake may carry
+PARAMETERS_OF = {"link_mass": 1, "payload": 4}
+"""Of a body with a mass of its own, by kind."""
 _WIDE_MASS, _WIDE_ARM = 1.0, 0.2  # share, m: bodies of another robot
 
 
@@ -129,45 +132,38 @@ class Fit:
 
 
 class Weighing:
-    """Readings of one arm, and how well explanations explain them.
-
-    Args:
-        model: the robot as described.
-        readings: of k poses.
-    """
+    """Readings of one arm in k poses, and how well explanations explain them."""
 
     def __init__(self, model: RobotModel, readings: Readings) -> None:
-        model = without_compiling(model)
-        self.model, self.readings = model, readings
-        parameters = inertial_parameters(model).reshape(-1, 10)[:, :4]
-        self.parameters = parameters
-        self.total_mass = max(float(parameters[:, 0].sum()), 1e-6)
+        self.model, self.readings = without_compiling(model), readings
+        self.parameters = inertial_parameters(model).reshape(-1, 10)[:, :4]
+        self.total_mass = max(float(self.parameters[:, 0].sum()), 1e-6)
         self.g = float(np.linalg.norm(model.gravity)) or 9.81
         self.limit = effort_scale(model)
-        self._directions: dict[int, RobotModel] = {}
         self._memory: dict[bytes, tuple[Array, Array]] = {}
 
     def columns(self, q: Array, gravity: Array) -> tuple[Array, Array]:
         """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv, nb) as described."""
         key = q.tobytes() + gravity.tobytes()
-        columns_and_efforts = self._memory.get(key)
-        if columns_and_efforts is None:
+        if key not in self._memory:
             if np.array_equal(gravity, self.model.gravity):
                 Y = self._regressor(self.model, q)
             else:
-                Y = np.zeros(1)
-                for axis in range(3):
-                    if axis not in self._directions:
-                        self._directions[axis] = self.model.replace(gravity=tuple(np.eye(3)[axis].tolist()))
-                    Y = Y + float(gravity[axis]) * self._regressor(self._directions[axis], q)
-            columns_and_efforts = self._memory[key] = Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
-        return columns_and_efforts
+                Y = sum(
+                    (g * self._regressor(m, q) for g, m in zip(gravity, self._directions, strict=True)), np.zeros(1)
+                )
+            self._memory[key] = Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
+        return self._memory[key]
+
+    @cached_property
+    def _directions(self) -> list[RobotModel]:
+        """The robot with gravity of 1 m/s² along each axis."""
+        return [self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()]
 
     @staticmethod
     def _regressor(model: RobotModel, q: Array) -> Array:
         zero = np.zeros(q.shape)
-        Y = np.asarray(joint_torque_regressor(model, q, zero, zero))
-        return Y.reshape(*q.shape, -1, 10)[..., :4]
+        return np.asarray(joint_torque_regressor(model, q, zero, zero)).reshape(*q.shape, -1, 10)[..., :4]
 
     def gravity(self, x: Explanation, q: Array) -> Array:
         """(k, nv) efforts against gravity of the bodies as described, at true positions."""
@@ -205,11 +201,7 @@ class Weighing:
         return np.concatenate(blocks, axis=2), np.concatenate(sizes)
 
     def fit(self, x: Explanation, columns: Array | None = None, sizes: Array | None = None) -> Fit:
-        """The evidence of an explanation.
-
-        Args:
-            columns: (m, k, nv) of further parameters, of sizes (m,), that are estimated beside.
-        """
+        """The evidence of an explanation; ``columns`` (m, k, nv) of further parameters, of ``sizes`` (m,), are estimated beside."""
         r = self.readings
         q, effort = x.positions(r.q), x.efforts(r.effort)
         Y, bodies = self.columns(q, x.gravity)

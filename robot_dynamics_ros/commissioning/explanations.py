@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.evidence import Explanation, Fit, Weighing
+from robot_dynamics_ros.commissioning.evidence import PARAMETERS_OF, Explanation, Fit, Weighing
 from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
 
 ADEQUATE = 1.6  # misfit of an explanation that leaves nothing
@@ -114,13 +114,10 @@ def search(weighing: Weighing) -> list[Scored]:
 
 
 def _distinct(ordered: list[Scored]) -> list[Scored]:
-    names: set[frozenset[tuple[str, tuple[int, ...]]]] = set()
-    out = []
+    first: dict[frozenset[tuple[str, tuple[int, ...]]], Scored] = {}
     for scored in ordered:
-        if scored.name not in names:
-            names.add(scored.name)
-            out.append(scored)
-    return out
+        first.setdefault(scored.name, scored)
+    return list(first.values())
 
 
 def _other_robot(weighing: Weighing) -> Scored:
@@ -131,11 +128,10 @@ def _other_robot(weighing: Weighing) -> Scored:
 
 def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scored | None:
     """``base`` with one more mistake; None if that is none, or too small to be named."""
-    alike = [other for other in base.guesses if other.kind == guess.kind]
-    if alike and (
-        guess.kind in _ONCE or not guess.joints or any(set(other.joints) & set(guess.joints) for other in alike)
-    ):
-        return None
+    for other in base.guesses:
+        again = not guess.joints or guess.kind in _ONCE or set(other.joints) & set(guess.joints)
+        if other.kind == guess.kind and again:
+            return None
     changed = _with(weighing, base.explanation, guess)
     if changed is None:
         return None
@@ -169,13 +165,13 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
 
 
 def _heavy(x: Explanation, fit: Fit) -> bool:
+    """Whether masses of bodies are large enough to be named, and not too large."""
     first = 0
     for kind, _ in x.bodies:
-        if kind == "link_mass" and not (abs(fit.extra[first]) > _LIGHTEST and 0.0 < 1.0 + fit.extra[first] < _HEAVIEST):
+        mass, error = fit.extra[first], fit.error[first]
+        if not (mass > 2.0 * error if kind == "payload" else abs(mass) > _LIGHTEST and 0.0 < 1.0 + mass < _HEAVIEST):
             return False
-        if kind == "payload" and not fit.extra[first] > 2.0 * fit.error[first]:
-            return False
-        first += 1 if kind == "link_mass" else 4
+        first += PARAMETERS_OF[kind]
     return True
 
 
@@ -191,9 +187,8 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
         factor[:] = squares.sum() / along.sum() if alike else math.sqrt(squares.sum() / max(own.sum(), 1e-300))
     else:
         chosen = list(joints)
-        clear = (along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])) & (
-            squares[chosen] > 1e-3 * squares.max()
-        )
+        clear = along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])
+        clear &= squares[chosen] > 1e-3 * squares.max()
         if not clear.any():
             return None
         factor[chosen] = np.where(clear, squares[chosen] / np.where(clear, along[chosen], 1.0), 1.0)
@@ -203,9 +198,8 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
     if size.max() < _UNIT or (len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY):
         return None
     odd = _UNIT_WIDTH if size.max() < _ODD else 0.0
-    return dataclasses.replace(x, e_factor=factor * x.e_factor), odd + _UNIT_WIDTH * len(
-        set(factor[factor != 1.0].tolist())
-    )
+    width = odd + _UNIT_WIDTH * len(np.unique(factor[factor != 1.0]))
+    return dataclasses.replace(x, e_factor=factor * x.e_factor), width
 
 
 def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
@@ -153,17 +154,18 @@ def mistake(
     certainty: float = math.nan,
     line: str = "",
 ) -> Finding:
-    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it.
-
-    Raises:
-        UnknownNameError: no such kind.
-    """
+    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it."""
     if kind not in KINDS:
         raise UnknownNameError("kind of finding", kind, KINDS)
     row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
     change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value) if row.place else None
     sure = row.certainty if math.isnan(certainty) else certainty
     return Finding(kind, names, sentence, float(number), row.unit, sure, change)
+
+
+def sorted_by_certainty(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The most certain first."""
+    return tuple(sorted(findings, key=lambda finding: -finding.certainty))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,29 +213,19 @@ class StepReport:
 
     def to_json(self) -> dict[str, object]:
         """Lists, dictionaries, words and numbers only; what is not finite becomes ``None``."""
-        return {
-            "step": self.step,
-            "findings": [
-                {
-                    "kind": f.kind,
-                    "title": KINDS[f.kind].title,
-                    "joints": list(f.joints),
-                    "sentence": f.sentence,
-                    "number": _plain(f.number),
-                    "unit": f.unit,
-                    "certainty": f.certainty,
-                    "change": None if f.change is None else {"place": f.change.place, "line": str(f.change)},
-                }
-                for f in self.findings
-            ],
-            "numbers": {name: _plain(value) for name, value in self.numbers.items()},
-            "enough": self.enough,
-            "next_pose": None if self.next_pose is None else _plain(self.next_pose),
-            "notes": list(self.notes),
-        }
-
-
-def _plain(value: Array | float) -> list[float | None] | float | None:
-    if isinstance(value, Iterable):
-        return [float(x) if math.isfinite(x) else None for x in value]
-    return float(value) if math.isfinite(value) else None
+        findings = [
+            {
+                "kind": f.kind,
+                "title": KINDS[f.kind].title,
+                "joints": f.joints,
+                "sentence": f.sentence,
+                "number": f.number,
+                "unit": f.unit,
+                "certainty": f.certainty,
+                "change": None if f.change is None else {"place": f.change.place, "line": str(f.change)},
+            }
+            for f in self.findings
+        ]
+        rest = {"numbers": self.numbers, "enough": self.enough, "next_pose": self.next_pose, "notes": self.notes}
+        document: dict[str, object] = plain({"step": self.step, "findings": findings, **rest})
+        return document

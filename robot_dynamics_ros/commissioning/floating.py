@@ -75,16 +75,8 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
 
 
 def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) -> float:
-    """Delay from commands to measured efforts, whatever the sign and the unit of these.
-
-    Args:
-        t: (k,) s.
-        command, effort: (k, n) N m or N; NaN where nothing is measured.
-        frequencies: (f,) rad/s, of vibrations in the commands.
-
-    Returns:
-        s; NaN where efforts do not show the vibrations.
-    """
+    """Delay from commands to measured efforts (k, n), s, whatever the sign and the unit of these; NaN where efforts do not show the
+    vibrations of the commands, of these frequencies, rad/s."""
     A = np.column_stack([t**0, t, t * t, *np.cos(np.outer(frequencies, t)), *np.sin(np.outer(frequencies, t))])
     sent, measured = (np.linalg.lstsq(A, np.nan_to_num(x), rcond=None)[0] for x in (command, effort))
     f, noise = len(frequencies), np.std(effort - A @ measured, axis=0) * np.sqrt(2.0 / len(t))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.commissioning.arm import ArmState
-from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -107,12 +108,12 @@ def listen(
         findings.append(mistake("other_publisher", (), text, len(publishers)))
     delay = _delays(log)
     findings += [*_times(log), *_units(log), *_frozen(log), *_velocities(log, delay), *_missing(log)]
-    outside = (log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)
+    outside = ((log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)).any(axis=0)
     if outside.any() and not any(f.kind == "position_unit" for f in findings):
-        which = ", ".join(n for n, x in zip(model.joint_names, np.any(outside, axis=0).tolist(), strict=True) if x)
+        which = ", ".join(np.array(model.joint_names)[outside])
         notes.append(f"positions outside the limits of the description: {which}; weighing tells signs and zeros")
     if not still and not log.moves.all():
-        which = ", ".join(n for n, x in zip(model.joint_names, log.moves, strict=True) if not x)
+        which = ", ".join(np.array(model.joint_names)[~log.moves])
         notes.append(f"these joints did not move, their velocities are not judged: {which}")
     numbers: dict[str, Array | float] = {
         "rate": 1.0 / log.period,
@@ -125,32 +126,15 @@ def listen(
         "velocity_delay": delay[:, 1],
     }
     enough = bool(still or log.moves.all())
-    return StepReport(
-        "listen", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough, None, tuple(notes)
-    )
+    return StepReport("listen", sorted_by_certainty(findings), numbers, enough, None, tuple(notes))
 
 
-def listen_to(
-    model: RobotModel,
-    states: Sequence[ArmState],
-    *,
-    declared_rate: float = math.nan,
-    still: bool = False,
-    publishers: Sequence[str] = (),
-) -> StepReport:
-    """See :func:`listen`; of states in the order of the model's joints."""
-    return listen(
-        model,
-        [state.arrival for state in states],
-        [state.t for state in states],
-        model.joint_names,
-        [state.q for state in states],
-        [state.v for state in states],
-        None if any(state.effort is None for state in states) else np.array([state.effort for state in states]),
-        declared_rate=declared_rate,
-        still=still,
-        publishers=publishers,
-    )
+def listen_to(model: RobotModel, states: Sequence[ArmState], **options: Any) -> StepReport:
+    """See :func:`listen`, which takes the options; of states in the order of the model's joints."""
+    arrival, t, q, v = ([getattr(state, x) for state in states] for x in ("arrival", "t", "q", "v"))
+    efforts = [state.effort for state in states if state.effort is not None]
+    known = efforts if len(efforts) == len(states) else None
+    return listen(model, arrival, t, model.joint_names, q, v, known, **options)
 
 
 def _read(
@@ -172,21 +156,12 @@ def _read(
         *((w, x, (n, m)) for w, x in zip(("position", "velocity", "effort"), columns, strict=True)),
     ):
         if x.shape != shape or n < _FEWEST or (len(shape) == 1 and not np.isfinite(x).all()):
-            raise ArgumentError(
-                f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}",
-                where=where,
-                got=x,
-                remedy="Record some seconds, one row for each message.",
-            )
+            text = f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}"
+            raise ArgumentError(text, where=where, got=x, remedy="Record some seconds, one row for each message.")
     if not (np.diff(times[0]) >= 0.0).all() or times[0][-1] <= times[0][0]:
-        raise ArgumentError(
-            "times of arrival decrease",
-            where="arrival",
-            got=arrival,
-            remedy="Give the messages in the order in which they came, times in s.",
-        )
-    notes: list[str] = []
-    findings: list[Finding] = []
+        remedy = "Give the messages in the order in which they came, times in s."
+        raise ArgumentError("times of arrival decrease", where="arrival", got=arrival, remedy=remedy)
+    notes, findings = list[str](), list[Finding]()
     lost = [name for name in model.joint_names if name not in names]
     other = [name for name in names if name not in model.joint_names]
     if lost:
@@ -226,7 +201,7 @@ def _units(log: _Log) -> Iterator[Finding]:
     room = np.maximum(np.abs(log.model.lower), np.abs(log.model.upper))
     beyond = (largest > _TURNS) & (largest > 1.5 * np.where(np.isfinite(room), room, _TURNS))
     if beyond.any():
-        names = tuple(name for name, x in zip(log.model.joint_names, beyond, strict=True) if x)
+        names = np.array(log.model.joint_names)[beyond].tolist()
         text = f"positions up to {largest.max():.0f} are no radians: they are in degrees or counts"
         yield mistake("position_unit", names, text, largest.max(), "rad")
 
@@ -329,10 +304,8 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
 
 def play_of(name: str, play: float) -> Finding:
     """The finding of a joint with play, rad or m."""
-    sentence = (
-        f"{name} has {play * 1e3:.1f} mrad or mm of play: its speed shows a displacement that its position does not"
-    )
-    return mistake("play", name, sentence, play)
+    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play"
+    return mistake("play", name, f"{sentence}: its speed shows a displacement that its position does not", play)
 
 
 def _resolution(x: Array) -> Array:

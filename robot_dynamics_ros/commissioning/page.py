@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Record
 from robot_dynamics_ros.commissioning.findings import StepReport
-from robot_dynamics_ros.errors import BackendError
-from robot_dynamics_ros.figures import STYLE, as_html, curve, pyplot
-from robot_dynamics_ros.identification.page import STYLE as PAGE_STYLE
+from robot_dynamics_ros.figures import STYLE, as_html, curve, html_finding, html_page, html_table, pyplot
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def page(
@@ -22,30 +24,17 @@ def page(
     records: Mapping[str, Record],
     parameters: Mapping[str, object],
 ) -> str:
-    """The report as a page that needs no other file.
-
-    Args:
-        model: the robot.
-        reports, records: step → what it has found, and its motion.
-        parameters: for the controller.
-    """
-    name = html.escape(model.name)
-    lines = [
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Commissioning of {name}</title>',
-        f"<style>{PAGE_STYLE}</style></head><body><h1>Commissioning of {name}</h1>",
-        "<table><tr><th>step</th><th>result</th></tr>",
-        *(f"<tr><td>{step}</td><td>{report.verdict}</td></tr>" for step, report in reports.items()),
-        "</table>",
-    ]
+    """The report as a page that needs no other file; reports and motions by step, parameters for the controller."""
+    lines = [html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])]
     for step, report in reports.items():
         lines.append(f"<h2>{step}</h2>")
-        lines += [f'<div class="finding poor">{html.escape(str(finding))}</div>' for finding in report.findings]
-        lines += [f'<div class="finding fair">{html.escape(note)}</div>' for note in report.notes]
-        lines.append(_numbers(model, report))
-        if step in records:
-            lines.append(_picture(model, step, records[step]))
-    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(parameters))}</pre></body></html>")
-    return "\n".join(lines)
+        lines += [html_finding("poor", str(finding)) for finding in report.findings]
+        lines += [html_finding("fair", note) for note in report.notes]
+        lines += _numbers(model, report)
+        if step in records and len(records[step].t) > 1:
+            lines.append(as_html(partial(_picture, model, records[step]), f"motion of {step}"))
+    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(parameters))}</pre>")
+    return html_page(f"Commissioning of {model.name}", lines)
 
 
 def _text(table: Mapping[str, object], indent: str = "") -> str:
@@ -55,40 +44,28 @@ def _text(table: Mapping[str, object], indent: str = "") -> str:
     )
 
 
-def _numbers(model: RobotModel, report: StepReport) -> str:
-    columns = {key: np.asarray(value) for key, value in report.numbers.items() if np.ndim(value) == 1}
-    single = {key: float(value) for key, value in report.numbers.items() if np.ndim(value) == 0}
-    out = "".join(f"<p>{html.escape(key)}: {value:.4g}</p>" for key, value in single.items())
+def _numbers(model: RobotModel, report: StepReport) -> Iterator[str]:
+    """Single numbers, then a table of those of the joints."""
+    numbers = {key: np.asarray(value) for key, value in report.numbers.items()}
+    yield from (f"<p>{html.escape(key)}: {value:.4g}</p>" for key, value in numbers.items() if not value.ndim)
+    columns = {key: value for key, value in numbers.items() if value.ndim}
     if columns:
-        head = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
-        rows = "".join(
-            f"<tr><td>{html.escape(joint)}</td>" + "".join(f"<td>{c[i]:.4g}</td>" for c in columns.values()) + "</tr>"
-            for i, joint in enumerate(model.joint_names)
-        )
-        out += f"<table><tr><th>joint</th>{head}</tr>{rows}</table>"
-    return out
+        rows = zip(model.joint_names, *(map("{:.4g}".format, column) for column in columns.values()), strict=True)
+        yield html_table(("joint", *columns), rows)
 
 
-def _picture(model: RobotModel, step: str, record: Record) -> str:
-    if len(record.t) < 2:
-        return ""
-    try:
-        plt = pyplot()
-    except BackendError as error:
-        return f"<p>{html.escape(str(error))}</p>"
+def _picture(model: RobotModel, record: Record) -> Figure:
+    plt = pyplot()
     t, q, _, u = record.arrays()
-    every = max(1, len(t) // 3000)
+    every = slice(None, None, max(1, len(t) // 3000))
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(2, 1, sharex=True, figsize=(9.0, 4.5), layout="constrained")
+        figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(9.0, 4.5), layout="constrained")
         for i, name in enumerate(model.joint_names):
-            axes[0].plot(t[::every] - t[0], (q[::every, i] - q[0, i]) * 1e3, label=name, **curve(i))
-            axes[1].plot(t[::every] - t[0], u[::every, i], **curve(i))
-        _label(axes)
-    return as_html(figure, f"motion of {step}")
-
-
-def _label(axes: Any) -> None:
-    axes[0].set_ylabel("displacement in mrad or mm")
-    axes[1].set_ylabel("command in N m or N")
-    axes[1].set_xlabel("time in s")
-    axes[0].legend(fontsize=7, ncols=4)
+            above.plot(t[every] - t[0], (q[every, i] - q[0, i]) * 1e3, label=name, **curve(i))
+            below.plot(t[every] - t[0], u[every, i], **curve(i))
+        above.set_ylabel("displacement in mrad or mm")
+        below.set_ylabel("command in N m or N")
+        below.set_xlabel("time in s")
+        above.legend(fontsize=7, ncols=4)
+    figure_of_motion: Figure = figure
+    return figure_of_motion

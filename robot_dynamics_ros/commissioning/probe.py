@@ -9,7 +9,7 @@ nothing is known stays slow.  After each push what held the arm before holds it 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,24 +62,17 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     distance, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
     fastest = share * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
-    t = np.geomspace(
-        1e-3, 10.0, 400
-    )  # in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
+    # t, in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
+    t = np.geomspace(1e-3, 10.0, 400)
     slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
     return float(min(RISE * effort_limit(model)[i], 6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3))
 
 
 def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
-    """When a joint that a growing effort pushes breaks free, and its inertia: it then moves by rise (t − t₀)³ / (6 J).
+    """When, s, a joint that an effort pushes that grows from t = 0 on breaks free, and its inertia: it then moves by rise (t − t₀)³ / (6 J).
 
-    Args:
-        t: (k,) s since the effort began to grow.
-        displacement: (k,) rad or m, from rest.
-        rise: N m/s or N/s.
-        least: rad or m, of a displacement that is not noise.
-
-    Returns:
-        t₀ in s, and kg m² or kg, less where friction falls as it breaks free; NaN where too little is seen.
+    Its inertia is less where friction falls as it breaks free; NaN where too little of (k,) displacements from rest, rad or m, exceeds
+    ``least``, which is noise.
     """
     noise = np.flatnonzero(displacement <= least)
     first = int(noise[-1]) + 1 if len(noise) else 0
@@ -106,7 +99,6 @@ class Pushed:
     q: Array
 
 
-@dataclass(eq=False)
 class _Probe:
     """Pushes of several joints, as far as they have come.
 
@@ -120,27 +112,23 @@ class _Probe:
         bounds: of all pushes.
     """
 
-    runner: StepRunner
-    findings: list[Finding] = field(default_factory=list)
-    pushes: dict[int, Pushed] = field(default_factory=dict)
-    proven: set[int] = field(default_factory=set)
-    side: Array = field(default_factory=lambda: np.zeros(0))
-    damping: Array = field(default_factory=lambda: np.zeros(0))
-    carried: float = 0.0
-    bounds: Bounds | None = None
+    def __init__(self, runner: StepRunner) -> None:
+        self.runner, self.model, self.limit = runner, runner.model, speed_limit(runner.model)
+        self.findings, self.pushes, self.proven = list[Finding](), dict[int, Pushed](), set[int]()
+        self.side, self.carried = np.ones(self.model.nv), 0.0
 
     def motion(self, state: ArmState) -> Motion[bool]:
         """Release the arm for ever longer instants, then push one joint after another, the lightest first."""
-        runner, model, names = self.runner, self.runner.model, self.runner.model.joint_names
+        model, names, frozen = self.model, self.model.joint_names, self.runner.record.frozen
         self.bounds = Bounds.around(model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q))))
-        self.side, self.damping = np.ones(model.nv), GENTLY * damping_of(model, state.q)
+        self.damping = GENTLY * damping_of(model, state.q)
         calm, state = yield from self.releases(state)
         if not calm:
             return True
-        for i in (names.index(name) for name in runner.record.frozen):
-            sentence = f"the state of {names[i]} does not change at all, those of others do: it is not pushed"
-            self.findings.append(mistake("frozen_joint", names[i], sentence, 0.0, certainty=0.7))
-        awake = [i for i in range(model.nv) if names[i] not in runner.record.frozen]
+        for name in frozen:
+            sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
+            self.findings.append(mistake("frozen_joint", name, sentence, 0.0, certainty=0.7))
+        awake = [i for i in range(model.nv) if names[i] not in frozen]
         rises = self.rises(state.q)
         for i in sorted(awake, key=lambda i: float(rises[i])):
             rise = min([rises[i], *(rises[k] for k in awake if k not in self.proven)])
@@ -154,12 +142,12 @@ class _Probe:
 
     def rises(self, q: Array) -> Array:
         """(n,) rises of the first pushes, N m/s or N/s."""
-        inertia = FRACTION * least_inertia(self.runner.model, q)
+        inertia = FRACTION * least_inertia(self.model, q)
         return np.array([_rise(self.runner, i, x, q, PUSHED[0]) for i, x in enumerate(inertia)])
 
     def largest(self, i: int) -> float:
         """The largest push of joint i, N m or N."""
-        limit, friction = effort_limit(self.runner.model)[i], self.runner.model.friction[i]
+        limit, friction = effort_limit(self.model)[i], self.model.friction[i]
         return float(PUSH * limit + RUB * (friction or UNKNOWN * limit))
 
     def held(self, state: ArmState) -> Array:
@@ -168,7 +156,7 @@ class _Probe:
 
     def rest(self, state: ArmState) -> Motion[ArmState]:
         """Let what held the arm before hold it, until it stands."""
-        t, still = state.t, np.maximum(STILL * speed_limit(self.runner.model), 2e-3)
+        t, still = state.t, np.maximum(STILL * self.limit, 2e-3)
         shortest, longest = REST
         while state.t - t < shortest or (state.t - t < longest and (np.abs(state.v) > still).any()):
             state = yield Command(self.held(state), self.bounds, hold=True)
@@ -193,7 +181,7 @@ class _Probe:
 
     def releases(self, state: ArmState) -> Motion[tuple[bool, ArmState]]:
         """Release the arm with no effort, then with its weight, ever longer; whether it is slow with one of them."""
-        runner, model, limit = self.runner, self.runner.model, speed_limit(self.runner.model)
+        runner, model, limit = self.runner, self.model, self.limit
         slow, worst = [False, False], np.zeros(model.nv)
         for commanded in (0, 1):
             self.carried, length = float(commanded), runner.period
@@ -219,9 +207,8 @@ class _Probe:
 
     def push(self, i: int, sign: float, rise: float, state: ArmState) -> Motion[tuple[Pushed, Array, ArmState]]:
         """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and the state after it."""
-        runner, n = self.runner, self.runner.model.nv
-        q, t, most, limit = state.q, state.t, self.largest(i), speed_limit(runner.model)[i]
-        push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(runner)
+        n, q, t, most = self.model.nv, state.q, state.t, self.largest(i)
+        push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(self.runner)
         others = enough * [1.0 if k == i else OTHERS[k not in self.proven] for k in range(n)]
         while push < most and not (np.abs(moved) > others).any():
             push = min(rise * (state.t - t), most)
@@ -229,7 +216,7 @@ class _Probe:
             effort[i] += sign * push
             state = yield Command(effort, self.bounds)
             moved = state.q - q
-            if abs(state.v[i]) > PUSHED[1] * limit:  # behind play, positions do not show it
+            if abs(state.v[i]) > PUSHED[1] * self.limit[i]:  # behind play, positions do not show it
                 moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
             rows.append((state.t - t, abs(moved[i])))
         times, displacements = np.array(rows).T
@@ -239,16 +226,15 @@ class _Probe:
 
     def signs(self, i: int, state: ArmState, rise: float) -> Motion[tuple[Finding | None, Pushed, ArmState]]:
         """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
-        runner, model = self.runner, self.runner.model
+        runner, model = self.runner, self.model
         name, noise = model.joint_names[i], motion_seen(runner)
         least = FRACTION * float(least_inertia(model, state.q)[i])
         moved, pushed = list[Array](), list[Pushed]()
         up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
         for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
             seen, motion, state = yield from self.push(i, sign, rise, state)
-            if (
-                seen.inertia > UNIT * least and not moved
-            ):  # NaN is not; friction that falls makes it look smaller, or larger
+            # NaN is not; friction that falls makes it look smaller, or larger
+            if seen.inertia > UNIT * least and not moved:
                 inertia = max(least, 0.5 * seen.inertia)
                 rise = max(rise, _rise(runner, i, inertia, state.q, PUSHED[1]))
             pushed.append(seen)
@@ -257,15 +243,14 @@ class _Probe:
         shows = [seen.inertia for seen in pushed if seen.inertia > 0.0]  # NaN is not
         inertia = max(least, min(shows, default=least))
         shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
-        both = np.where(np.sign(moved[0]) == np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0) * np.sign(moved[0])
-        drifts = np.where(np.sign(moved[0]) == -np.sign(moved[1]), np.minimum(*np.abs(moved)), 0.0)
+        ways, smaller = np.sign(moved), np.minimum(*np.abs(moved))
+        both, drifts = smaller * (ways[0] == ways[1]) * ways[0], smaller * (ways[0] == -ways[1])
         if max(np.abs(both).max(), 1.0) < drifts.max():
             loose = model.joint_names[int(np.argmax(drifts))]
             return mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0), shown, state
         if np.abs(both).max() < 0.5:
-            sentence = (
-                f"{name} does not move with {largest:.3g} N m or N, described are {model.friction[i]:.3g} of friction"
-            )
+            described = f"described are {model.friction[i]:.3g} of friction"
+            sentence = f"{name} does not move with {largest:.3g} N m or N, {described}"
             return mistake("no_motion", name, sentence, largest), shown, state
         together = mass_matrix_inverse(model, state.q) / noise[:, None]  # columns: ways of free joints
         along = np.abs(both @ together) / np.linalg.norm(together, axis=0)

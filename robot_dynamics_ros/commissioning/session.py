@@ -136,21 +136,15 @@ class Commissioning:
             before = STEPS[k - 1]
             report = self.reports.get(before)
             if report is None or not report.enough:
-                raise ArgumentError(
-                    f"needs the step {before} before", where=f"step {step}", remedy=f"Do {before} first."
-                )
+                text = f"needs the step {before} before"
+                raise ArgumentError(text, where=f"step {step}", remedy=f"Do {before} first.")
+        used = {"gravity_compensated_by_driver"} if self.settings.gravity_compensated_by != "controller" else set()
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
-                used = (
-                    finding.kind == "gravity_compensated_by_driver"
-                    and self.settings.gravity_compensated_by != "controller"
-                )
-                if finding.kind in UNSAFE and finding.certainty > 0.5 and not used:
-                    raise ArgumentError(
-                        f"the arm is not to move: {finding.sentence}",
-                        where=f"step {step}",
-                        remedy=f"Correct it ({finding.change}), and do {name} again.",
-                    )
+                if finding.kind in UNSAFE - used and finding.certainty > 0.5:
+                    text = f"the arm is not to move: {finding.sentence}"
+                    remedy = f"Correct it ({finding.change}), and do {name} again."
+                    raise ArgumentError(text, where=f"step {step}", remedy=remedy)
 
     def _do(self, step: str) -> StepReport:
         if step == "listen":
@@ -183,11 +177,9 @@ class Commissioning:
             self.home = self._state().q if self.home is None else self.home
             self.arm.lead(goal, LEADING, RESTING)
         elif exposure(runner.model, self._state().q) > CALM:
-            self.tell(
-                f"lead the arm to a pose where its weight acts little, such as {np.round(goal, 2).tolist()}, and let it rest"
-            )
-            resting = self._rests(lambda q: bool(exposure(runner.model, q) < CALM))
-            next(resting, None)
+            pose = np.round(goal, 2).tolist()
+            self.tell(f"lead the arm to a pose where its weight acts little, such as {pose}, and let it rest")
+            next(self._rests(lambda q: bool(exposure(runner.model, q) < CALM)), None)
         report, self.pushes = probe(runner)
         if report.findings or not report.enough:
             return report
@@ -201,11 +193,8 @@ class Commissioning:
             if state is not None and np.isfinite(state.q).all():
                 return state
         why = getattr(self.arm, "refused", "")
-        raise ArgumentError(
-            f"no joint state can be used: {why}" if why else "no joint states arrive",
-            where="arm",
-            remedy="Start the robot, and check topics and joint names.",
-        )
+        text = f"no joint state can be used: {why}" if why else "no joint states arrive"
+        raise ArgumentError(text, where="arm", remedy="Start the robot, and check topics and joint names.")
 
     def _heard(self, seconds: float) -> list[ArmState]:
         self.arm.begin()
@@ -224,15 +213,12 @@ class Commissioning:
         else:
             self.tell("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
-        reports = [
-            listen_to(self.model, states, declared_rate=self.declared_rate, still=quiet, publishers=self.publishers())
-            for states, quiet in ((still, True), (moving, False))
-        ]
+        options = {"declared_rate": self.declared_rate, "publishers": self.publishers()}
+        reports = [listen_to(self.model, still, still=True, **options), listen_to(self.model, moving, **options)]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
         notes = dict.fromkeys(note for report in reports for note in report.notes)
-        return StepReport(
-            "listen", tuple(findings.values()), {**reports[0].numbers, **reports[1].numbers}, notes=tuple(notes)
-        )
+        numbers = {**reports[0].numbers, **reports[1].numbers}
+        return StepReport("listen", tuple(findings.values()), numbers, notes=tuple(notes))
 
     def _weigh(self) -> StepReport:
         if not self.measured.measured:
@@ -258,22 +244,23 @@ class Commissioning:
         """(n,) mean position and (2, n) efforts while a pose is passed in both directions."""
         back, ahead = (np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05))
         arm.lead(back, 1.5, 0.2)
-        rows = [_passing(arm.lead(goal, PASSING)) for goal in (ahead, back)]
+        passed = [arm.lead(goal, PASSING) for goal in (ahead, back)]
+        rows = [
+            _rest(states[: len(states) // 2 + len(states) // 12]) for states in passed
+        ]  # it does not accelerate there
         return 0.5 * (rows[0][0] + rows[1][0]), np.array([effort for _, effort in rows])
 
     def _poses_by_hand(self, example: Array) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""
         asked = np.round(example, 2).tolist()
         self.tell(f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each")
-        poses: list[Array] = []
-        efforts: list[Array] = []
-        for states in self._rests(lambda q: all(np.abs(q - pose).max() > APART for pose in poses)):
-            q, effort = _rest(states)
-            poses.append(q)
-            efforts.append(effort)
-            self.tell(f"pose {len(poses)} of {POSES}")
-            if len(poses) == POSES:
+        rested: list[tuple[Array, Array]] = []
+        for states in self._rests(lambda q: all(np.abs(q - pose).max() > APART for pose, _ in rested)):
+            rested.append(_rest(states))
+            self.tell(f"pose {len(rested)} of {POSES}")
+            if len(rested) == POSES:
                 break
+        poses, efforts = ([row[k] for row in rested] for k in (0, 1))
         return np.array(poses), np.array(efforts)
 
     def _rests(self, suits: Callable[[Array], bool]) -> Iterator[list[ArmState]]:
@@ -318,12 +305,6 @@ class Commissioning:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         return {name: folder / name for name in texts}
-
-
-def _passing(states: list[ArmState]) -> tuple[Array, Array]:
-    """Mean position and effort amid a slow motion, where it does not accelerate."""
-    middle = len(states) // 2
-    return _rest(states[: middle + len(states) // 12])
 
 
 def _rest(states: list[ArmState]) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
-from robot_dynamics_ros.simulation.sensors import JointReading, Sensors, SensorSettings
+from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
 RATE = 500.0  # Hz
 POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3  # rad or m; rad/s or m/s; share of the effort limit
@@ -87,8 +87,6 @@ class StandIn:
             plant.step(effort)
             self._sensors.sample(plant.t, plant.q, plant.v, self._driver.reading())
             if arrived := self._sensors.deliver(plant.t):
-                return self._state(arrived[-1])
+                reading = arrived[-1]
+                return ArmState(reading.t, reading.q, reading.v, reading.tau, plant.t)
         return None
-
-    def _state(self, reading: JointReading) -> ArmState:
-        return ArmState(reading.t, reading.q, reading.v, reading.tau, self.plant.t)

@@ -72,7 +72,7 @@ class ArmSettings:
 
     @property
     def friction_trust(self) -> float:
-        """Of friction that was measured, more than that of a description."""
+        """Of friction that was measured."""
         return MEASURED if self.friction else 0.0
 
     @property
@@ -102,13 +102,11 @@ class ArmSettings:
     def friction_file(self) -> FrictionFile:
         """The friction of these settings, for ``friction_file``."""
         entries = {"coulomb": self.friction, "viscous": self.damping}
-        return FrictionFile(
-            {
-                name: {key: values[name] for key, values in entries.items() if name in values}
-                | {"smoothing": SMOOTHING}
-                for name in self.friction | self.damping
-            }
-        )
+        joints = {
+            name: {key: values[name] for key, values in entries.items() if name in values} | {"smoothing": SMOOTHING}
+            for name in self.friction | self.damping
+        }
+        return FrictionFile(joints)
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
         """With the rotors, friction, damping and delay among the numbers of a report; NaN leaves a joint as it was.
@@ -182,23 +180,14 @@ def step_response(t: Array, q: Array, command: Array, goal: float, start: float)
         ArgumentError: fewer than ten states, or no step.
     """
     if len(t) < 10 or goal == start:
-        raise ArgumentError(
-            "there is no response to a step",
-            where="step_response",
-            got=len(t),
-            remedy="Give ten states and a goal elsewhere.",
-        )
-    step = goal - start
-    late = np.asarray(t) > t[0] + 2.0 / 3.0 * (t[-1] - t[0])
-    tail = np.asarray(q)[late]
-    rise = float((tail - np.minimum.accumulate(tail)).max())
-    fall = float((np.maximum.accumulate(tail) - tail).max())
-    rough = np.diff(np.asarray(command)[late])
-    return StepResponse(
-        max(float(((np.asarray(q) - goal) / step).max()), 0.0),
-        min(rise, fall) / abs(step),
-        float(rough.std() / np.sqrt(2.0)) if len(rough) else 0.0,
-    )
+        remedy = "Give ten states and a goal elsewhere."
+        raise ArgumentError("there is no response to a step", where="step_response", got=len(t), remedy=remedy)
+    t, q, command, step = np.asarray(t), np.asarray(q), np.asarray(command), goal - start
+    late = t > t[0] + 2.0 / 3.0 * (t[-1] - t[0])
+    tail, rough = q[late], np.diff(command[late])
+    rise, fall = (x.max() for x in (tail - np.minimum.accumulate(tail), np.maximum.accumulate(tail) - tail))
+    noise = float(rough.std() / np.sqrt(2.0)) if len(rough) else 0.0
+    return StepResponse(max(float(((q - goal) / step).max()), 0.0), float(min(rise, fall)) / abs(step), noise)
 
 
 def follow(
@@ -212,14 +201,9 @@ def follow(
     late: float = 0.0,
     errors: list[Array] | None = None,
 ) -> Motion[ArmState]:
-    """Follow a trajectory and stay at its end.
+    """Follow a trajectory of all joints from the reference on, within bounds, and stay ``rest`` s at its end; ``state`` is the newest.
 
     Args:
-        controller: active.
-        trajectory: of all joints, from where the reference is.
-        bounds: what is announced.
-        state: the newest.
-        rest: s at the end.
         late: periods by which commands are held back, to prove a margin; between two whole numbers both commands are mixed.
         errors: (n,) reference minus position of every state is appended.
     """
@@ -242,7 +226,6 @@ def to_rest(model: RobotModel, goal: Array, length: float) -> Trajectory:
     return Trajectory.from_waypoints(model.joint_names, [length], goal[None], still, still)
 
 
-@dataclass(eq=False)
 class _Tuning:
     """Steps with one bandwidth after another.
 
@@ -252,15 +235,11 @@ class _Tuning:
         margin: s of delay beside the arm's own with which the loop was still stable.
     """
 
-    runner: StepRunner
-    settings: ArmSettings
-    responses: dict[int, StepResponse] = dataclasses.field(default_factory=dict)
-    tried: list[tuple[float, bool, str]] = dataclasses.field(default_factory=list)
-    margin: float = 0.0
-    whole_delay: float = 0.0
-    controllers: dict[float, JointController] = dataclasses.field(default_factory=dict)
-    best: float = 0.0
-    period: float = 0.0
+    def __init__(self, runner: StepRunner, settings: ArmSettings) -> None:
+        self.runner, self.settings = runner, settings
+        self.responses, self.controllers = dict[int, StepResponse](), dict[float, JointController]()
+        self.tried = list[tuple[float, bool, str]]()
+        self.margin = self.whole_delay = self.best = self.period = 0.0
 
     def controller(self, bandwidth: float, state: ArmState) -> JointController:
         """Active, with this bandwidth."""
@@ -281,15 +260,11 @@ class _Tuning:
         step = np.zeros(model.nv)
         step[joints] = np.minimum(STEP * scale_of(model), 0.1 * speed_limit(model) * length)[joints]
         step *= np.where(model.upper - state.q > state.q - model.lower, 1.0, -1.0)
-        home, bounds = (
-            np.clip(state.q, model.lower, model.upper),
-            Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED),
-        )
+        home = np.clip(state.q, model.lower, model.upper)
+        bounds = Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
         for goal, start in ((home + step, home), (home, home + step)):
-            first = len(runner.record.t)
-            state = yield from follow(
-                runner, controller, to_rest(model, goal, length), bounds, state, rest=SETTLING, late=late
-            )
+            first, way = len(runner.record.t), to_rest(model, goal, length)
+            state = yield from follow(runner, controller, way, bounds, state, rest=SETTLING, late=late)
             t, q, _, u = runner.record.arrays(first)
             after = t - t[0] > length
             for i in joints:
@@ -383,9 +358,8 @@ def tune(
         if runner.record.stopped and not runner.record.ran_away:
             stopped, interrupted = runner.record.stopped, True
         elif not tuning.margin:
-            announce(
-                f"bandwidth {tuning.best:.3g} rad/s: not stable with {PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
-            )
+            more = f"{PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
+            announce(f"bandwidth {tuning.best:.3g} rad/s: not stable with {more}")
             tuning.best = PROVEN * min(tuning.best, tuning.controllers[tuning.best].feedback_frequency[0])
     reached = tuning.best or settings.bandwidth
     numbers: dict[str, Array | float] = {

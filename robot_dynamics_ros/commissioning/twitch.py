@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics_ros.commissioning.arm import (
     GENTLE,
@@ -24,7 +25,7 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     gentle_controller,
 )
-from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
 from robot_dynamics_ros.commissioning.floating import LONGEST, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
 from robot_dynamics_ros.commissioning.probe import REACH, Pushed
@@ -100,11 +101,16 @@ class JointLoop:
 
 def _amplitudes(t: Array, x: Array, frequencies: Array) -> Array:
     """(f,) complex amplitudes of vibrations beside a parabola."""
-    columns = [np.ones_like(t), t, t * t]
-    for w in frequencies:
-        columns += [np.cos(w * t), -np.sin(w * t)]
-    fit = np.linalg.lstsq(np.column_stack(columns), x, rcond=None)[0]
-    return np.asarray(fit[3::2] + 1j * fit[4::2])
+    parabola, waves = np.vander(t, 3, increasing=True), np.exp(1j * np.outer(t, frequencies))
+    fit = np.linalg.lstsq(np.column_stack([parabola, waves.real, -waves.imag]), x, rcond=None)[0]
+    return np.asarray(fit[3 : 3 + len(frequencies)] + 1j * fit[3 + len(frequencies) :])
+
+
+def _parts(sweep: Sweep, phase: float) -> list[NDArray[np.int64]]:
+    """Rows of each stretch in a phase, in either direction."""
+    edges = np.flatnonzero(np.diff(sweep.phase)) + 1
+    parts = np.split(np.arange(len(sweep.t)), edges)
+    return [part for part in parts if abs(sweep.phase[part[0]]) == phase]
 
 
 def loop_of(sweep: Sweep) -> JointLoop:
@@ -114,13 +120,12 @@ def loop_of(sweep: Sweep) -> JointLoop:
         ArgumentError: the joint has hardly moved at constant speed.
     """
     t, w = sweep.t, np.array(sweep.frequencies)
-    edges = np.flatnonzero(np.diff(sweep.phase)) + 1
-    parts = [part for part in np.split(np.arange(len(t)), edges) if len(part) > 20]
-    moving = [part for part in parts if abs(sweep.phase[part[0]]) == 1.0]
+    moving = [part for part in _parts(sweep, 1.0) if len(part) > 20]
     if len(moving) < 2:
         raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
-    Q = np.array([_amplitudes(t[part] - t[part[0]], sweep.q[part], w) for part in moving])
-    U = np.array([_amplitudes(t[part] - t[part[0]], sweep.effort[part], w) for part in moving])
+    Q, U = (
+        np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in (sweep.q, sweep.effort)
+    )
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
@@ -142,8 +147,7 @@ def hidden_way(sweep: Sweep) -> float:
     """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m."""
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
-    edges = np.flatnonzero(np.diff(sweep.phase)) + 1
-    rests = [part for part in np.split(np.arange(len(sweep.t)), edges) if abs(sweep.phase[part[0]]) == 2.0]
+    rests = _parts(sweep, 2.0)
     levels = [float(np.median(hidden[part[len(part) // 2 :]])) for part in rests]
     if len(levels) < 3:  # it was stopped
         return abs(float(hidden[-1]) - (levels[-1] if levels else float(hidden[0])))
@@ -184,8 +188,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     findings += late_commands(robot_delay, period)
     largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "unknown_rotor"))
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
-    for i in range(n):
-        loop = loops[i]
+    for i, loop in enumerate(loops):
         if loop is None:
             continue
         inertia = columns["inertia"][i]
@@ -206,9 +209,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         "robot_delay": robot_delay,
         "largest bandwidth": MARGIN / whole,
     }
-    return StepReport(
-        "twitch", tuple(sorted(findings, key=lambda f: -f.certainty)), numbers, enough=len(measured_loops) == n
-    )
+    return StepReport("twitch", sorted_by_certainty(findings), numbers, enough=len(measured_loops) == n)
 
 
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:
@@ -218,13 +219,8 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
 
 @dataclass(eq=False)
 class _Drive:
-    """Effort of a joint along a slow way: friction, which grows while the joint sticks and falls while it is ahead, and soft feedback.
-
-    Attributes:
-        friction, inertia: as pushes showed them.
-        speed: rad/s or m/s, of the way.
-        most: N m or N, largest friction.
-    """
+    """Effort of a joint along a slow way at this speed: friction, which grows to ``most`` while the joint sticks and falls while it is
+    ahead, and soft feedback; friction and inertia as pushes showed them."""
 
     friction: float
     inertia: float
@@ -251,58 +247,13 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to and fro twice."""
     lengths = np.tile([TURN, SWEEP, TURN, PAUSE], 4)
     sides = np.repeat([side, -side, side, -side], 4)
-    rates = np.append(sides * np.tile([0.0, speed, speed, 0.0], 4), 0.0)  # at the beginnings of the pieces
-    positions = start + np.append(0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4)))
-    return (
-        np.append(0.0, np.cumsum(lengths)),
-        positions,
-        rates,
-        np.append(sides * np.tile([0.0, 1.0, 0.0, 2.0], 4), 0.0),
+    rates, phases = (
+        np.append(sides * np.tile(row, 4), 0.0) for row in ([0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0])
     )
+    positions = start + np.append(0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4)))
+    return np.append(0.0, np.cumsum(lengths)), positions, rates, phases  # rates at the beginnings of the pieces
 
 
-def _sweep(
-    runner: StepRunner,
-    controller: JointController,
-    i: int,
-    drive: _Drive,
-    size: Array,
-    rows: list[tuple[float, ...]],
-    state: ArmState,
-) -> Motion[ArmState]:
-    """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others; what
-    happens goes into ``rows``."""
-    model, speed = runner.model, drive.speed
-    q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
-    side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
-    middle = q0.copy()
-    middle[i] += 0.5 * side * way
-    frequencies, bounds = _frequencies(runner), Bounds.around(model, middle, REACH)
-    times, positions, rates, phases = _way(q0[i], side, speed)
-    points, velocities = np.tile(q0, (16, 1)), np.zeros((16, model.nv))
-    points[:, i], velocities[:, i] = positions[1:], rates[1:]
-    start = state.t
-    controller.activate(nanoseconds(start), q0, np.zeros(model.nv))
-    reference = Trajectory.from_waypoints(model.joint_names, times[1:].tolist(), points, velocities)
-    controller.accept_trajectory(reference, nanoseconds(start))
-    while (now := state.t - start) < times[-1]:
-        piece = int(np.searchsorted(times, now, side="right")) - 1
-        part, phase = now - times[piece], phases[piece]
-        acceleration = (rates[piece + 1] - rates[piece]) / (times[piece + 1] - times[piece])
-        rate = rates[piece] + acceleration * part
-        place = positions[piece] + (rates[piece] + 0.5 * acceleration * part) * part
-        effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
-        weight = runner.weight(state.q)[i]
-        effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
-        if abs(phase) < 2.0:
-            effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
-        rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
-        state = yield Command(effort, bounds)
-    controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-    return state
-
-
-@dataclass(eq=False)
 class _Twitches:
     """The twitches of several joints, as far as they have come.
 
@@ -313,13 +264,44 @@ class _Twitches:
         rows: of its sweep.
     """
 
-    runner: StepRunner
-    joints: Sequence[int]
-    pushes: Mapping[int, Pushed]
-    loops: list[JointLoop | None] = field(default_factory=list)
-    place: Array = field(default_factory=lambda: np.zeros(0))
-    present: int = -1
-    rows: list[tuple[float, ...]] = field(default_factory=list)
+    def __init__(self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]) -> None:
+        self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
+        self.loops: list[JointLoop | None] = [None] * runner.model.nv
+        self.present, self.rows = -1, list[tuple[float, ...]]()
+
+    def sweep(
+        self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
+    ) -> Motion[ArmState]:
+        """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others."""
+        runner, model, speed = self.runner, self.runner.model, drive.speed
+        self.present, self.rows = i, []
+        q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
+        side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
+        middle = q0.copy()
+        middle[i] += 0.5 * side * way
+        frequencies, bounds = _frequencies(runner), Bounds.around(model, middle, REACH)
+        times, positions, rates, phases = _way(q0[i], side, speed)
+        points, velocities = np.tile(q0, (16, 1)), np.zeros((16, model.nv))
+        points[:, i], velocities[:, i] = positions[1:], rates[1:]
+        start = state.t
+        controller.activate(nanoseconds(start), q0, np.zeros(model.nv))
+        reference = Trajectory.from_waypoints(model.joint_names, times[1:].tolist(), points, velocities)
+        controller.accept_trajectory(reference, nanoseconds(start))
+        while (now := state.t - start) < times[-1]:
+            piece = int(np.searchsorted(times, now, side="right")) - 1
+            part, phase = now - times[piece], phases[piece]
+            acceleration = (rates[piece + 1] - rates[piece]) / (times[piece + 1] - times[piece])
+            rate = rates[piece] + acceleration * part
+            place = positions[piece] + (rates[piece] + 0.5 * acceleration * part) * part
+            effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
+            weight = runner.weight(state.q)[i]
+            effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
+            if abs(phase) < 2.0:
+                effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
+            self.rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
+            state = yield Command(effort, bounds)
+        controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
+        return state
 
     def swept(self) -> Sweep:
         """The present sweep."""
@@ -339,25 +321,21 @@ class _Twitches:
     def motion(self, state: ArmState) -> Motion[bool]:
         """Sweep every joint that follows its commands."""
         runner, model = self.runner, self.runner.model
-        self.place, self.loops = state.q, [None] * model.nv
-        rotors = dict(zip(model.joint_names, self.rotors(), strict=True))
-        controller = gentle_controller(
-            model, runner.options, state.q, {name: rotor for name, rotor in rotors.items() if math.isfinite(rotor)}
-        )
+        self.place = state.q
+        seen = zip(model.joint_names, self.rotors(), strict=True)
+        rotors = {name: rotor for name, rotor in seen if math.isfinite(rotor)}
+        controller = gentle_controller(model, runner.options, state.q, rotors)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
         rate, limit, fastest = np.array(_frequencies(runner)), effort_limit(model), speed_limit(model)
-        for i in self.joints:
-            if i not in self.pushes:
-                continue
+        for i in (i for i in self.joints if i in self.pushes):
             pushed = self.pushes[i]
             friction, assumed = pushed.friction, pushed.inertia
             inertia, speed = max(assumed, mass_matrix(model, state.q)[i, i]), SWEEP_SPEED * fastest[i]
             drive = _Drive(friction, inertia, speed, max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN)
             target = RIPPLE * speed
             for _ in range(PASSES):
-                self.present, self.rows = i, []
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
-                state = yield from _sweep(runner, controller, i, drive, size, self.rows, state)
+                state = yield from self.sweep(controller, i, drive, size, state)
                 loop = loop_of(self.swept())
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, effort_scale, without_compiling
+from robot_dynamics_ros.commissioning.evidence import (
+    PARAMETERS_OF,
+    Explanation,
+    Readings,
+    Weighing,
+    effort_scale,
+    without_compiling,
+)
 from robot_dynamics_ros.commissioning.explanations import ADEQUATE, Guess, Scored, search
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.dynamics import gravity_forces
@@ -25,11 +32,8 @@ _MARGIN = 0.1  # rad or m from limits
 _CARRIED = 0.6  # of the effort limit
 _CANDIDATES = 300
 _SAGS = 0.02  # rad or m during a rest
-_RUBS, _NAMED, _RUBS_UNKNOWN = (
-    1.9,
-    0.04,
-    0.16,
-)  # times the description's friction, and least; where it has none: of the limit
+# times the description's friction, and least; where it has none: of the limit
+_RUBS, _NAMED, _RUBS_UNKNOWN = 1.9, 0.04, 0.16
 _UNKNOWN_FRICTION = 0.03  # of the effort limit
 
 
@@ -72,12 +76,8 @@ def weigh(
     model = without_compiling(model)
     q, effort = _checked(model, poses, "poses"), _checked(model, efforts, "efforts")
     if len(q) != len(effort):
-        raise ArgumentError(
-            f"{len(q)} poses and {len(effort)} efforts",
-            where="efforts",
-            got=effort.shape,
-            remedy="One row of efforts for each pose.",
-        )
+        text, remedy = f"{len(q)} poses and {len(effort)} efforts", "One row of efforts for each pose."
+        raise ArgumentError(text, where="efforts", got=effort.shape, remedy=remedy)
     kind = MeasuredEffort() if measured is None else measured
     kind.need("weighing")
     both = effort if effort.ndim == 3 else effort[:, None]
@@ -91,24 +91,20 @@ def weigh(
     tried = search(weighing)
     best, certainty, rival = _choose(tried)
     findings = [*apart, *_findings(weighing, best, certainty), *_friction(weighing, best)]
-    notes = (
-        []
-        if readings.band is not None
-        else ["each pose was approached once: friction is not known, small mistakes do not show"]
-    )
+    notes = []
+    if readings.band is None:
+        notes.append("each pose was approached once: friction is not known, small mistakes do not show")
     if not best.guesses:
         lighter = [s for s in tried if [g.kind for g in s.guesses] == ["link_mass"]]
         for scored in sorted(lighter, key=lambda s: -s.fit.score)[:2]:
             if scored.fit.score > best.fit.score + _HINT:
-                notes.append(
-                    f"perhaps {_finding(weighing, scored, scored.guesses[0]).sentence}: the evidence is too weak to say so"
-                )
+                perhaps = _finding(weighing, scored, scored.guesses[0]).sentence
+                notes.append(f"perhaps {perhaps}: the evidence is too weak to say so")
     pose = None
     if certainty < _SURE and rival is not None:
         pose = _deciding(weighing, best, rival)
-        notes.append(
-            f"it may be instead: {'; '.join(_finding(weighing, rival, g).sentence for g in rival.guesses) or 'all is well'}"
-        )
+        instead = "; ".join(_finding(weighing, rival, guess).sentence for guess in rival.guesses)
+        notes.append(f"it may be instead: {instead or 'all is well'}")
     return StepReport("weigh", tuple(findings), _numbers(weighing, best), pose is None, pose, tuple(notes))
 
 
@@ -116,13 +112,10 @@ def _checked(model: RobotModel, values: ArrayLike, where: str) -> Array:
     array = real_array_or_nan(values)
     wrong = array.ndim not in ((2, 3) if where == "efforts" else (2,)) or array.shape[-1] != model.nv or not len(array)
     if wrong or (array.ndim == 3 and array.shape[1] != 2) or model.nq != model.nv or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected finite numbers of shape (poses, {model.nv}){' or (poses, 2, joints)' if where == 'efforts' else ''}, "
-            f"got shape {array.shape}",
-            where=where,
-            got=values,
-            remedy="Give one row for each pose, in the order of model.joint_names; no joint may float.",
-        )
+        more = " or (poses, 2, joints)" if where == "efforts" else ""
+        text = f"expected finite numbers of shape (poses, {model.nv}){more}, got shape {array.shape}"
+        remedy = "Give one row for each pose, in the order of model.joint_names; no joint may float."
+        raise ArgumentError(text, where=where, got=values, remedy=remedy)
     return array
 
 
@@ -231,11 +224,8 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
 
 def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, float]:
     """Sentence, number, and the mass to set, kg."""
-    body, first = guess.joints[0], 0
-    for kind, number in scored.explanation.bodies:
-        if (kind, number) == (guess.kind, body):
-            break
-        first += 1 if kind == "link_mass" else 4
+    body, earlier = guess.joints[0], scored.explanation.bodies
+    first = sum(PARAMETERS_OF[kind] for kind, _ in earlier[: earlier.index((guess.kind, body))])
     model, value, error = weighing.model, scored.fit.extra[first:], 2.0 * scored.fit.error[first]
     link = model.joint(model.moving_joint_names[body]).child
     if guess.kind == "link_mass":

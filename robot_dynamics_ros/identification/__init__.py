@@ -5,7 +5,6 @@ from robot_dynamics_ros.identification.design import DesignSettings, design_exci
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
 from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
 from robot_dynamics_ros.identification.excitation import Excitation
-from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.floating_base import SegmentIdentification, identify_segments
 from robot_dynamics_ros.identification.identify import (
     Identification,
@@ -15,7 +14,6 @@ from robot_dynamics_ros.identification.identify import (
     identify_recordings,
 )
 from robot_dynamics_ros.identification.least_squares import PoorExcitation
-from robot_dynamics_ros.identification.page import report_html
 from robot_dynamics_ros.identification.payload import (
     PayloadEstimate,
     estimate_payload,
@@ -24,7 +22,7 @@ from robot_dynamics_ros.identification.payload import (
 )
 from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
-from robot_dynamics_ros.identification.report import friction_file, report_json, report_text
+from robot_dynamics_ros.identification.report import findings, friction_file, report_html, report_json, report_text
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.published import publish
 

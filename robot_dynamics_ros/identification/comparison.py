@@ -52,21 +52,18 @@ def validate(
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
-    return _validation(result, Motion.of(result.prior, t, q, effort, v, window=result.window), block)
+    return _validation(result, Motion.of(result.prior, t, q, effort, v, window=result.window), block)[0]
 
 
-def _validation(result: Identification, motion: Motion, block: float = 0.05) -> Validation:
-    """The same of a motion that is smoothed already."""
+def _validation(result: Identification, motion: Motion, block: float = 0.05) -> tuple[Validation, Motion]:
+    """The same of a motion that is smoothed already, and this motion with efforts in time."""
     parameters, motion = result.parameters, result.with_efforts(motion).earlier(result.delay)
     slow = 0.2 * EffortParameters(result.prior, parameters.terms).smoothing
     data = blocks(parameters, motion, length=block, slow=slow)
     # what is no parameter is known, and the same in both
-    return Validation(
-        data.rms(data.effort),
-        data.rms(data.effort - data.Y @ parameters.values()),
-        data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)),
-        result.base.noise,
-    )
+    prior, identified = data.Y @ parameters.values(), np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)
+    size, before, after = (data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified))
+    return Validation(size, before, after, result.base.noise), motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +106,7 @@ def compare(result: Identification, recording: Recording, *, block: float = 0.05
         ArgumentError: a recording without efforts, or with too few rows.
     """
     motion = Motion.of_recordings(result.prior, [recording], window=result.window)
-    check, motion = _validation(result, motion, block), result.with_efforts(motion).earlier(result.delay)
+    check, motion = _validation(result, motion, block)
     q, v, a = motion.q, motion.v, motion.a
     # rotors are among the efforts that are no parameters
     before = inverse_dynamics(result.prior, q, v, a) - result.prior.rotor_effort(a)

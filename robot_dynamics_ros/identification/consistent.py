@@ -11,6 +11,7 @@ Source: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,45 +80,35 @@ class _Problem:
         # a joint's usual efforts: of fast motion, or those recorded where they are more
         usual = np.array([identifiable.effort_scale[j] for j in parameters.joint_of()])
         recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
+        bodies = np.tile(BodyShape.distance(np.ones(10)), self.nb)
         self.metric = np.concatenate(
-            [
-                np.tile(np.r_[np.full(4, 2.0), np.full(6, math.sqrt(2.0))], self.nb),
-                identifiable.strength[self.split :] * usual / np.maximum(usual, recorded),
-            ]
+            [bodies, identifiable.strength[self.split :] * usual / np.maximum(usual, recorded)]
         )
 
     def full(self, x: Array) -> Array:
         """(p,) parameters of free ones."""
-        bodies = [shape.parameters(x[10 * k : 10 * k + 10]) for k, shape in enumerate(self.shapes)]
+        bodies = [shape.parameters(x[part]) for part, shape in self.parts()]
         return np.concatenate([*bodies, x[self.split :]])
 
-    def covariance(self, x: Array, free: Array) -> Array:
-        """(p, p) of all parameters, to first order, of the (p, p) covariance of free ones."""
-        D = np.eye(len(x))
-        for k, shape in enumerate(self.shapes):
-            part = slice(10 * k, 10 * k + 10)
-            D[part, part] = shape.derivative(x[part])
-        return np.asarray(D @ free @ D.T)
+    def parts(self) -> Iterator[tuple[slice, BodyShape]]:
+        """Each body's parameters, and its shape."""
+        return ((slice(10 * k, 10 * k + 10), shape) for k, shape in enumerate(self.shapes))
 
     def away(self, x: Array) -> Array:
         """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
         return np.asarray(self.metric * (x - self.start))
 
-    def slope(self, x: Array) -> Array:
-        """∂(A full)/∂x."""
-        out = self.A.copy()
-        for k, shape in enumerate(self.shapes):
-            part = slice(10 * k, 10 * k + 10)
-            out[:, part] = self.A[:, part] @ shape.derivative(x[part])
+    def slope(self, x: Array, A: Array) -> Array:
+        """(rows, p) ∂(A full)/∂x, to first order."""
+        out = A.copy()
+        for part, shape in self.parts():
+            out[:, part] = A[:, part] @ shape.derivative(x[part])
         return out
 
     def minimise(self, x: Array, hold: Array, evaluations: int, tolerance: float) -> tuple[Array, Array, bool]:
-        """Levenberg-Marquardt steps within the bounds; ``hold`` (p,) are weights of the distances.
-
-        Returns:
-            x, JᵀJ of the misfit there, and whether it converged.
-        """
-        J = self.slope(x)
+        """Levenberg-Marquardt steps within the bounds, with weights ``hold`` (p,) of the distances: x, JᵀJ of the misfit there, and
+        whether it converged."""
+        J = self.slope(x, self.A)
         misfit = self.A @ self.full(x) - self.b
         cost = misfit @ misfit + np.sum((hold * self.away(x)) ** 2)
         damping, scale = 1e-3, hold * self.metric
@@ -136,7 +127,7 @@ class _Problem:
             if now <= cost:
                 done = cost - now <= tolerance * (cost + 1e-12) and damping <= 1e-2
                 x, misfit, cost = new, residual, now
-                J = self.slope(x)
+                J = self.slope(x, self.A)
                 damping = max(damping / 5.0, 1e-9)
                 if done:
                     return x, J.T @ J, True
@@ -161,8 +152,7 @@ def consistent_parameters(
     """Maximum a posteriori estimate of all parameters.
 
     Args:
-        noise: (nv,) standard deviation of one block's efforts.
-        prior: (p,) what was known.
+        noise: (nv,) standard deviation of one block's efforts.  prior: (p,) what was known.
         spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
@@ -192,5 +182,5 @@ def consistent_parameters(
     free = x[: problem.split].reshape(problem.nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
     remain = np.asarray(np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64)
-    covariance = problem.covariance(x, remain)
-    return ConsistentEstimate(problem.full(x), covariance, distance, converged, size, usual, x)
+    D = problem.slope(x, np.eye(len(x)))
+    return ConsistentEstimate(problem.full(x), D @ remain @ D.T, distance, converged, size, usual, x)

@@ -9,6 +9,7 @@ Source: Swevers et al. (1997) (the criterion); Rechenberg, Evolutionsstrategie (
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,26 +66,17 @@ class DesignSettings:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.period) and self.period > 0.0):
-            raise ArgumentError(
-                f"expected a positive number of seconds, got {self.period!r}",
-                where="period",
-                remedy="10 to 30 s serve most arms.",
-            )
+            text = f"expected a positive number of seconds, got {self.period!r}"
+            raise ArgumentError(text, where="period", remedy="10 to 30 s serve most arms.")
         for name, least, most in (("harmonics", 3, _MOST_HARMONICS), ("evaluations", 1, 10**9)):
             value = getattr(self, name)
             if int(value) != value or not least <= value <= most:
-                raise ArgumentError(
-                    f"expected a whole number from {least} to {most}, got {value!r}",
-                    where=name,
-                    remedy="5 harmonics and 1500 evaluations serve most arms.",
-                )
+                text = f"expected a whole number from {least} to {most}, got {value!r}"
+                raise ArgumentError(text, where=name, remedy="5 harmonics and 1500 evaluations serve most arms.")
         for name in ("scale", "effort_scale"):
             if not 0.0 < getattr(self, name) <= 1.0:
-                raise ArgumentError(
-                    f"expected a number above 0, up to 1, got {getattr(self, name)!r}",
-                    where=name,
-                    remedy="It is a share of the limits.",
-                )
+                text = f"expected a number above 0, up to 1, got {getattr(self, name)!r}"
+                raise ArgumentError(text, where=name, remedy="It is a share of the limits.")
         if self.floor is not None and not math.isfinite(self.floor):
             raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor")
 
@@ -102,26 +94,18 @@ class _Problem:
         high = np.where(np.isfinite(high), high, low + _SPAN)
         if (low >= high).any():
             i = int(np.argmax(low - high))
-            raise ArgumentError(
-                f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}",
-                where="limits",
-                remedy="Widen them, or lock the joint.",
-            )
+            text = f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}"
+            raise ArgumentError(text, where="limits", remedy="Widen them, or lock the joint.")
         middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
         self.low, self.high = middle - half, middle + half
         speed = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _SPEED)
         if (speed <= 0.0).any():
             i = int(np.argmin(speed))
-            raise ArgumentError(
-                f"joint {model.joint_names[i]!r} may not move at all",
-                where="velocity limit",
-                remedy="Correct the URDF's <limit>, or lock the joint.",
-            )
-        brake = (
-            default_deceleration(speed)
-            if s.acceleration is None
-            else per_joint(s.acceleration, n, "acceleration", positive=True)
-        )
+            text, remedy = "may not move at all", "Correct the URDF's <limit>, or lock the joint."
+            raise ArgumentError(f"joint {model.joint_names[i]!r} {text}", where="velocity limit", remedy=remedy)
+        brake = default_deceleration(speed)
+        if s.acceleration is not None:
+            brake = per_joint(s.acceleration, n, "acceleration", positive=True)
         self.speed, self.acceleration = s.scale * speed, s.scale * brake
         self.effort_limit = s.effort_scale * model.effort_limit
         self.times = np.arange(_FINE * s.harmonics) * (s.period / (_FINE * s.harmonics))
@@ -137,14 +121,9 @@ class _Problem:
         middle = 0.5 * (q.max(axis=0) + q.min(axis=0))
         reach = (q.max(axis=0) - q.min(axis=0)) / _BETWEEN
         with np.errstate(divide="ignore"):
-            factor = np.minimum.reduce(
-                [
-                    np.ones(n),
-                    (self.high - self.low) / reach,
-                    _BETWEEN * self.speed / np.abs(v).max(axis=0),
-                    _BETWEEN * self.acceleration / np.abs(acc).max(axis=0),
-                ]
-            )
+            factor = np.minimum(1.0, (self.high - self.low) / reach)
+            for limit, rate in ((self.speed, v), (self.acceleration, acc)):
+                factor = np.minimum(factor, _BETWEEN * limit / np.abs(rate).max(axis=0))
         factor *= 1.0 - 1e-9
         room = (self.high - self.low) - factor * reach
         centre = self.low - factor * (middle - 0.5 * reach) + room * 0.5 * (1.0 + np.sin(x[-n:]))
@@ -196,11 +175,10 @@ def design_excitation(
     step = 0.3
     for k in range(s.evaluations):
         # a motion that breaks a barrier even at its smallest starts from a smaller one
-        x = (
-            drawn() * (1.0 if best < 100.0 else rng.uniform(0.02, 1.0))
-            if k < starts
-            else (best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3))
-        )
+        if k < starts:
+            x = drawn() * (1.0 if best < 100.0 else rng.uniform(0.02, 1.0))
+        else:
+            x = best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3)
         cost, candidate = problem.cost(x)
         if cost < best:
             best_x, best, motion = x, cost, candidate
@@ -210,24 +188,13 @@ def design_excitation(
         if progress is not None and not k & 15:
             progress((k + 1) / s.evaluations, 10.0**best if best < 100.0 else math.inf)
     if motion is None or best >= 100.0:
-        raise ArgumentError(
-            "no motion was found that keeps the effort limits"
-            + ("" if s.floor is None else " and stays above the floor"),
-            where="excitation",
-            remedy="Narrow lower and upper to where the arm can hold itself, or raise effort_scale.",
-        )
-    t = problem.times
-    tau = inverse_dynamics(model, motion.at(t), motion.at(t, 1), motion.at(t, 2))
-    tau = tau + model.damping * motion.at(t, 1) + model.friction * np.sign(motion.at(t, 1))
-    return Excitation(
-        motion.joint_names,
-        motion.period,
-        motion.centre,
-        motion.sine,
-        motion.cosine,
-        10.0**best,
-        np.abs(tau).max(axis=0),
-    )
+        text = "no motion was found that keeps the effort limits"
+        text += "" if s.floor is None else " and stays above the floor"
+        remedy = "Narrow lower and upper to where the arm can hold itself, or raise effort_scale."
+        raise ArgumentError(text, where="excitation", remedy=remedy)
+    q, v, a = (motion.at(problem.times, k) for k in range(3))
+    tau = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v)
+    return dataclasses.replace(motion, condition=10.0**best, effort=np.abs(tau).max(axis=0))
 
 
 def _bounds(values: ArrayLike, n: int, name: str) -> Array:

@@ -22,8 +22,8 @@ KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
 
 
-def bounds_of(parameter: str) -> tuple[float, float]:
-    """Between which a parameter of a joint can be; ``(−∞, ∞)`` for one of a body."""
+def _bounds_of(parameter: str) -> tuple[float, float]:
+    """Between which a parameter can be: one of a joint; of a body ``(−∞, ∞)``."""
     if parameter in ("armature", "viscous", "coulomb"):
         return 0.0, np.inf
     effect = next((effect for effect in EFFECTS.values() if parameter in effect.columns), Effect({}))
@@ -63,9 +63,6 @@ class EffortParameters:
         kinds: the parameters that all joints have, in order.
         extra: joint and name of each parameter that single joints have, in order.
         smoothing: (nv,) speed over which Coulomb friction is smoothed.
-
-    Raises:
-        ArgumentError: no joint, joints of several degrees of freedom, or a bad ``smoothing``.
     """
 
     def __init__(
@@ -132,14 +129,14 @@ class EffortParameters:
         model = model or self.model
         out = np.zeros(len(self))
         out[self.bodies] = inertial_parameters(model)
-        out[self.of("armature")] = model.armature if "armature" in self.kinds else 0.0
-        out[self.of("viscous")] = model.damping if "viscous" in self.kinds else 0.0
-        out[self.of("coulomb")] = model.friction if "coulomb" in self.kinds else 0.0
+        for kind, known in (("armature", model.armature), ("viscous", model.damping), ("coulomb", model.friction)):
+            if kind in self.kinds:
+                out[self.of(kind)] = known
         return out
 
     def bounds(self) -> tuple[Array, Array]:
         """(p,) each, between which parameters of joints can be: friction and rotors are not negative, shares are small."""
-        low, high = np.array([bounds_of(name.rpartition(".")[2]) for name in self.names]).T
+        low, high = np.array([_bounds_of(name.rpartition(".")[2]) for name in self.names]).T
         return low, high
 
     def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
@@ -162,14 +159,9 @@ class EffortParameters:
         return out
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
-        """(..., nv, p) see :func:`effort_regressor`.
-
-        Args:
-            parts: stretches of a motion in order of time, along which presliding friction is followed.
-        """
-        return np.concatenate(
-            [np.asarray(joint_torque_regressor(self.model, q, v, a)), self.joint_columns(q, v, a, parts)], axis=-1
-        )
+        """(..., nv, p) see :func:`effort_regressor`; presliding friction is followed along ``parts``, stretches in order of time."""
+        bodies = np.asarray(joint_torque_regressor(self.model, q, v, a))
+        return np.concatenate([bodies, self.joint_columns(q, v, a, parts)], axis=-1)
 
     def fixed_effort(self, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is not identified."""

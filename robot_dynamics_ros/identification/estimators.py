@@ -99,11 +99,8 @@ def compare_estimators(
         SimulationError: the closed loop cannot be simulated.
     """
     if references and len(references) != len(recordings):
-        raise ArgumentError(
-            f"expected one for each of {len(recordings)} recordings, got {len(references)}",
-            where="references",
-            remedy="Give them in the order of the recordings.",
-        )
+        text = f"expected one for each of {len(recordings)} recordings, got {len(references)}"
+        raise ArgumentError(text, where="references", remedy="Give them in the order of the recordings.")
     motions = [
         result.with_efforts(Motion.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
         for r in recordings
@@ -138,14 +135,15 @@ def compare_estimators(
     bodies = held_out_bodies(identifiable, data, noise, prior, result.full)
     K = identifiable.base.combination
     spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
-    estimates = [e for e, _ in rows.values()]
+    own = dataclasses.replace(weighted, values=identifiable.base.values(result.full.values), standard_error=spread)
+    rows["bodies that can exist"] = own, root_mean_square(bodies)
     return Estimates(
-        (*rows, "bodies that can exist"),
+        tuple(rows),
         identifiable.names,
-        np.stack([*(e.values for e in estimates), identifiable.base.values(result.full.values)]),
-        np.stack([*(e.standard_error for e in estimates), spread]),
-        np.array([*(e.condition for e in estimates), weighted.condition]),
-        np.stack([*(residual for _, residual in rows.values()), root_mean_square(bodies)]),
+        np.stack([e.values for e, _ in rows.values()]),
+        np.stack([e.standard_error for e, _ in rows.values()]),
+        np.array([e.condition for e, _ in rows.values()]),
+        np.stack([residual for _, residual in rows.values()]),
         _without(result, motions, data, weighted, block),
     )
 
@@ -219,10 +217,8 @@ def _without(
     """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
     identifiable, parameters = result.identifiable, result.parameters
     start = identifiable.base.values(parameters.values())
-    names = [
-        parameters.names[k].rpartition(".")[2] if k >= parameters.bodies.stop else ""
-        for k in identifiable.base.independent
-    ]
+    words = [name.rpartition(".")[2] for name in parameters.names]
+    names = [words[k] if k >= parameters.bodies.stop else "" for k in identifiable.base.independent]
     kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}
     kinds |= {name: tuple(EFFECTS[name].columns) for form in parameters.effects for name in form.effects}
     out = {}

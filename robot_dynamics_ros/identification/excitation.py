@@ -59,13 +59,10 @@ class Excitation:
         lw = 2.0 * math.pi / self.period * np.arange(1, self.sine.shape[-1] + 1.0)
         angle = np.asarray(t, dtype=np.float64)[..., None] * lw
         s, c = np.sin(angle), np.cos(angle)
-        if derivative == 0:
-            return np.asarray(self.centre + (s / lw) @ self.sine.T - (c / lw) @ self.cosine.T)
-        if derivative == 1:
-            return np.asarray(c @ self.sine.T + s @ self.cosine.T)
-        if derivative == 2:
-            return np.asarray(-(s * lw) @ self.sine.T + (c * lw) @ self.cosine.T)
-        raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative")
+        if derivative not in (0, 1, 2):
+            raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative")
+        a, b = ((s / lw, -c / lw), (c, s), (-s * lw, c * lw))[derivative]
+        return np.asarray((self.centre if derivative == 0 else 0.0) + a @ self.sine.T + b @ self.cosine.T)
 
     def trajectory(
         self,
@@ -89,16 +86,13 @@ class Excitation:
             ArgumentError: no period, a rate that leaves less than two points a period, or ``start`` without ``model``.
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
-            raise ArgumentError(
-                f"{periods!r} periods at {rate!r} points a second make no trajectory",
-                where="trajectory",
-                remedy="Give at least one period and a rate above zero.",
-            )
+            text = f"{periods!r} periods at {rate!r} points a second make no trajectory"
+            raise ArgumentError(text, where="trajectory", remedy="Give at least one period and a rate above zero.")
         count = max(2, round(self.period * rate))
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))
         v[[0, -1]] = a[[0, -1]] = 0.0
-        begin, points = 0, []
+        begin, points = 0, list[TrajectoryPoint]()
         if start is not None:
             if model is None:
                 raise ArgumentError("the move to the start needs the robot", where="model", remedy="Pass model=.")
@@ -111,10 +105,10 @@ class Excitation:
                 TrajectoryPoint(int(time), row.tolist(), zero, zero)
                 for time, row in zip(move.times, move.positions, strict=True)
             ]
-        for k, time in enumerate(t):
-            points.append(
-                TrajectoryPoint(begin + round(time * NANOSECONDS), q[k].tolist(), v[k].tolist(), a[k].tolist())
-            )
+        points += [
+            TrajectoryPoint(begin + round(time * NANOSECONDS), *(x.tolist() for x in state))
+            for time, *state in zip(t, q, v, a, strict=True)
+        ]
         return Trajectory.from_points(self.joint_names, points)
 
     @staticmethod
@@ -124,25 +118,18 @@ class Excitation:
             out = csv.writer(file)
             fields = ("position", "velocity", "acceleration")
             out.writerow(["t", *(f"{name}.{field}" for field in fields for name in trajectory.joint_names)])
-            for k in range(len(trajectory)):
-                rows = (trajectory.positions[k], trajectory.velocities[k], trajectory.accelerations[k])
-                numbers = [float(trajectory.times[k]) / NANOSECONDS, *(float(x) for row in rows for x in row)]
-                out.writerow([repr(x) for x in numbers])
+            rows = trajectory.positions, trajectory.velocities, trajectory.accelerations
+            table = np.column_stack([np.asarray(trajectory.times) / NANOSECONDS, *rows])
+            out.writerows([repr(x) for x in row] for row in table.tolist())
 
     @staticmethod
     def write_message(trajectory: Trajectory, path: str | Path) -> None:
         """Write a trajectory_msgs/JointTrajectory as JSON, which is YAML too: what ``ros2 topic pub`` takes."""
+        names = ("positions", "velocities", "accelerations")
+        fields = [np.asarray(getattr(trajectory, name)).tolist() for name in names]
         points = []
-        for k in range(len(trajectory)):
-            sec, nanosec = divmod(int(trajectory.times[k]), NANOSECONDS)
-            points.append(
-                {
-                    "positions": trajectory.positions[k].tolist(),
-                    "velocities": trajectory.velocities[k].tolist(),
-                    "accelerations": trajectory.accelerations[k].tolist(),
-                    "time_from_start": {"sec": sec, "nanosec": nanosec},
-                }
-            )
-        Path(path).write_text(
-            json.dumps({"joint_names": list(trajectory.joint_names), "points": points}) + "\n", encoding="utf-8"
-        )
+        for time, *rows in zip(trajectory.times, *fields, strict=True):
+            sec, nanosec = divmod(int(time), NANOSECONDS)
+            points.append({**dict(zip(names, rows, strict=True)), "time_from_start": {"sec": sec, "nanosec": nanosec}})
+        document = {"joint_names": list(trajectory.joint_names), "points": points}
+        Path(path).write_text(json.dumps(document) + "\n", encoding="utf-8")

@@ -110,30 +110,19 @@ def identify_segments(
     if t.shape != q.shape[:1]:
         raise ArgumentError(f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q.")
     if not external:
-        raise ArgumentError(
-            "no external wrench was recorded", where="external", remedy="Give the wrenches of force plates or sensors."
-        )
+        remedy = "Give the wrenches of force plates or sensors."
+        raise ArgumentError("no external wrench was recorded", where="external", remedy=remedy)
     require_increasing(t)
     data = _blocks(model, t, q, external, rows, window, block)
     identifiable, prior = identifiable_parameters(parameters, rows=rows), parameters.values()
-    base = weighted_least_squares(
-        identifiable, data, identifiable.base.values(prior), confidence=confidence, unseen="keep"
-    )
+    start = identifiable.base.values(prior)
+    base = weighted_least_squares(identifiable, data, start, confidence=confidence, unseen="keep")
     noise = base.noise * np.sqrt(base.correlation)
     full = consistent_parameters(identifiable, data, noise, prior, spread=spread)
-
     error = root_mean_square(held_out_bodies(identifiable, data, noise, prior, full))
+    left, left_before = (data.rms(data.effort - data.Y @ x) for x in (full.values, prior))
     identified = with_parameters(parameters, full.values)
-    return SegmentIdentification(
-        model,
-        identified,
-        base,
-        full,
-        identifiable,
-        data.rms(data.effort - data.Y @ full.values),
-        data.rms(data.effort - data.Y @ prior),
-        error,
-    )
+    return SegmentIdentification(model, identified, base, full, identifiable, left, left_before, error)
 
 
 def _blocks(

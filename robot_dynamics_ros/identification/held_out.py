@@ -62,12 +62,7 @@ def held_out_least_squares(
 def held_out_bodies(
     identifiable: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate
 ) -> Array:
-    """The same of bodies that can exist.
-
-    Args:
-        noise, prior: see :func:`~robot_dynamics_ros.identification.consistent.consistent_parameters`.
-        full: the estimate from all blocks, for how far bodies and joints may be from the prior.
-    """
+    """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far these may be from the prior."""
     fold, out = stretches(len(data.effort)), np.full(data.effort.shape, np.nan)
     for f in range(FOLDS):
         own = (fold == f)[:, None]
@@ -95,8 +90,7 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
     """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts.
 
     Args:
-        bodies, least_squares: (m, nv) see :func:`held_out_bodies` and :func:`held_out_least_squares`.
-        effort: (nv,) root mean square of the efforts.
+        bodies, least_squares: (m, nv) held-out residuals.  effort: (nv,) root mean square of the efforts.
     """
     out = np.zeros(bodies.shape[1])
     for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):

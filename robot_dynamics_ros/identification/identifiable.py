@@ -59,10 +59,7 @@ class Identifiable:
 
 
 def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice(None)) -> Identifiable:
-    """Find the base parameters from the regressor at random states of fast motion.
-
-    Args:
-        rows: those of the efforts that are measured.
+    """Find the base parameters from the regressor at random states of fast motion; ``rows`` of the efforts are measured.
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """
@@ -80,9 +77,7 @@ def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice
     norms = np.sqrt(np.mean(W * W, axis=0))
     W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0  # rounding errors
     base = independent_columns(W, 1e-8, equilibrate=True)
-    names = []
-    for k, own in enumerate(base.independent):
-        more = int(np.count_nonzero(base.combination[k])) - 1
-        names.append(parameters.names[own] + (f" + {more} more" if more else ""))
+    more = np.count_nonzero(base.combination, axis=1) - 1
+    names = [parameters.names[i] + (f" + {k} more" if k else "") for i, k in zip(base.independent, more, strict=True)]
     Wb = W[:, base.independent]
     return Identifiable(parameters, base, tuple(names), scale, Wb.T @ Wb / count, norms * np.sqrt(len(scale)))

@@ -63,18 +63,10 @@ class BaseEstimate:
     residual: Array
 
 
-def excitation_of(identifiable: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
-    """Share of each direction in parameter space that a motion shows, compared with fast random motion.
-
-    Args:
-        W: (rows, nbase) regressor, efforts in units of ``identifiable.effort_scale``.
-        count: number of states that it is of.
-        tolerance: directions that show less than this share are unseen.
-
-    Returns:
-        T (nbase, nbase) whose columns are the directions in parameter space, their shares (nbase,) ascending, and
-        (nbase,) whether each parameter takes part in an unseen direction.
-    """
+def _directions(identifiable: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
+    """(nbase, nbase) directions in parameter space, columns; (nbase,) share of each that ``count`` states of motion with the regressor
+    W (rows, nbase) show, compared with fast random motion, ascending; and (nbase,) whether each parameter takes part in a direction
+    below ``tolerance``."""
     from scipy.linalg import eigh
 
     strength = identifiable.sensitivity
@@ -83,10 +75,8 @@ def excitation_of(identifiable: Identifiable, W: Array, count: int, tolerance: f
     Wn = W / strength
     squared, T = eigh(Wn.T @ Wn / max(count, 1), reference)
     share = np.sqrt(np.maximum(squared, 0.0))
-    hidden = share < tolerance
-    part = np.abs(T[:, hidden])
-    taking = (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
-    return T / strength[:, None], share, taking
+    part = np.abs(T[:, share < tolerance])
+    return T / strength[:, None], share, (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
 
 
 def _poor(identifiable: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExcitation:
@@ -94,12 +84,8 @@ def _poor(identifiable: Identifiable, data: Blocks, names: tuple[str, ...]) -> P
     counts, joints = data.use.mean(axis=0), identifiable.parameters.model.joint_names
     still = [name for name, share in zip(joints, counts, strict=True) if share < 0.01]
     more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
-    return PoorExcitation(
-        f"too little excitation: this motion does not show {', '.join(names)}{more}",
-        parameters=names,
-        where="recording",
-        remedy=_REMEDY,
-    )
+    text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
+    return PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
 
 
 def weighted_least_squares(
@@ -142,7 +128,7 @@ def weighted_least_squares(
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
     scaled = rows / identifiable.effort_scale[joint, None]
-    T, share, taking = excitation_of(identifiable, scaled, m, tolerance)
+    T, share, taking = _directions(identifiable, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
         raise _poor(identifiable, data, names)
@@ -181,45 +167,30 @@ def _covariances(
 ) -> tuple[Array, Array]:
     """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by that of the scores.
 
-    The first supposes that every column varies as slowly as the residuals, the second has fewer data to go by.
+    The first supposes that every column varies as slowly as the residuals, the second has fewer data to go by.  Scores are the products
+    of columns and residuals, summed over the joints of a block, so that what shakes several joints counts as one; their covariance over
+    as many lags as residuals are alike stands between two inverse normal matrices (Newey and West).
 
     Args:
         B: (rows, p) instruments; weighted columns if there are none.
-        use: (m, nv) blocks that the rows are from.
+        use: (m, nv) blocks that the rows are from.  part: (m,) number of the stretch of each block.
         sigma, kappa: (nv,) noise, and see :func:`inflation`.
     """
     block, joint = np.nonzero(use)
     slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))
     bread, spread = np.linalg.pinv(slow.T @ A, rcond=1e-14), slow * (sigma * np.sqrt(kappa))[joint, None]
-    robust = _robust_covariance(A, alone, residual, block, part, kappa)
-    return np.asarray(bread @ (spread.T @ spread) @ bread.T), robust
-
-
-def _robust_covariance(A: Array, B: Array, residual: Array, block: np.ndarray, part: np.ndarray, kappa: Array) -> Array:
-    """(p, p) covariance of estimates with Bᵀ(b − A x) = 0 whose residuals are alike in succession and from joint to joint.
-
-    The products of columns and residuals are summed over the joints of a block, so that what shakes several joints counts
-    as one; their covariance over as many lags as residuals are alike stands between two inverse normal matrices.
-
-    Args:
-        A, B: (rows, p) columns and weighted ones, residual: (rows,).
-        block: (rows,) number of each row's block.
-        part: (m,) number of the stretch each block is from.
-        kappa: (nv,) see :func:`inflation`.
-
-    Source: Newey and West, Econometrica 55 (1987).
-    """
+    by_joint = bread @ (spread.T @ spread) @ bread.T
     m, p = len(part), A.shape[1]
     score = np.zeros((m, p))
-    np.add.at(score, block, B * residual[:, None])
+    np.add.at(score, block, alone * residual[:, None])
     middle = score.T @ score
     lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
     for lag in range(1, lags + 1):
         same = (part[lag:] == part[:-lag])[:, None]
         both = (score[lag:] * same).T @ score[:-lag]
         middle += (1.0 - lag / (lags + 1.0)) * (both + both.T)
-    bread = np.linalg.pinv(B.T @ A, rcond=1e-14)
-    return np.asarray(bread @ middle @ bread.T) * (len(A) / max(len(A) - p, 1))
+    bread = np.linalg.pinv(alone.T @ A, rcond=1e-14)
+    return np.asarray(by_joint), np.asarray(bread @ middle @ bread.T) * (len(A) / max(len(A) - p, 1))
 
 
 def inflation(residual: Array, part: np.ndarray) -> float:

@@ -105,11 +105,9 @@ def payload_motion(
     n = model.nv
     q0 = vector(q0, n, "q0", joints=model.joint_names)
     if not (duration > 1.0 and 0.0 < scale <= 1.0 and tries >= 1):
-        raise ArgumentError(
-            "needs more than a second, and a share of the limits from 0 to 1",
-            where="payload motion",
-            remedy="Give a duration above 1 s, a scale above 0 to 1, and at least one try.",
-        )
+        text = "needs more than a second, and a share of the limits from 0 to 1"
+        remedy = "Give a duration above 1 s, a scale above 0 to 1, and at least one try."
+        raise ArgumentError(text, where="payload motion", remedy=remedy)
     low, high = _bounds(model, q0, per_joint(span, n, "span"), lower, upper)
     body, _, _ = _carrier(model, link)
     period, harmonics = 0.5 * duration, 4
@@ -128,18 +126,16 @@ def payload_motion(
                 np.where(q.min(axis=0) < 0, (q0 - low) / -q.min(axis=0), np.inf),
             )
         factor = 0.98 * np.minimum(room, speed / np.abs(unit.at(fine, 1)).max(axis=0))
-        motion = Excitation(model.joint_names, period, np.zeros(n), a * factor[:, None], b * factor[:, None])
-        motion = Excitation(model.joint_names, period, q0 - motion.at(0.0), motion.sine, motion.cosine)
-        x, v, acc = (motion.at(times, k) for k in range(3))
-        worth = _worth(model, body, x, v, acc)
+        a, b = a * factor[:, None], b * factor[:, None]
+        centre = q0 - Excitation(model.joint_names, period, np.zeros(n), a, b).at(0.0)
+        motion = Excitation(model.joint_names, period, centre, a, b)
+        worth = _worth(model, body, *(motion.at(times, k) for k in range(3)))
         if worth > best:
             best, chosen = worth, motion
     if chosen is None or not math.isfinite(best):
-        raise ArgumentError(
-            "no motion within the bounds shows a payload",
-            where="payload motion",
-            remedy="Give the joints more room, or another pose: some joint has to feel the payload's weight.",
-        )
+        text = "no motion within the bounds shows a payload"
+        remedy = "Give the joints more room, or another pose: some joint has to feel the payload's weight."
+        raise ArgumentError(text, where="payload motion", remedy=remedy)
     return chosen
 
 
@@ -152,11 +148,8 @@ def _bounds(
     outside = (q0 < low) | (q0 > high)
     if outside.any():
         i = int(np.argmax(outside))
-        raise ArgumentError(
-            f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}",
-            where="q0",
-            remedy="Move the arm to where it may move.",
-        )
+        text = f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}"
+        raise ArgumentError(text, where="q0", remedy="Move the arm to where it may move.")
     return low, high
 
 
@@ -172,8 +165,12 @@ def _worth(model: RobotModel, body: int, q: Array, v: Array, a: Array) -> float:
 
 def _usual(model: RobotModel) -> Array:
     """(nv,) size of a joint's efforts, for weights."""
-    limit = model.effort_limit
-    return np.where(np.isfinite(limit) & (limit > 0.0), limit, 50.0)
+    return _limit_or(model.effort_limit, 50.0)
+
+
+def _limit_or(limit: Array, usual: float) -> Array:
+    """(nv,) limits, and a usual one where there is none."""
+    return np.where(np.isfinite(limit) & (limit > 0.0), limit, usual)
 
 
 def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
@@ -187,11 +184,8 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
 
 
 def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> tuple[Array, Array]:
-    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs.
-
-    Raises:
-        ArgumentError: neither a number of at least 0 nor a covariance of all inertial parameters.
-    """
+    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs; an ArgumentError
+    unless ``arm_error`` is a number of at least 0, or a covariance of all inertial parameters."""
     size = 10 * model.nb
     covariance = np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
     if covariance.ndim == 0:
@@ -204,11 +198,9 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
             directions[own, own] = BodyShape(body).derivative(np.zeros(10)) / BodyShape.distance(np.ones(10))
         return directions, np.maximum(spreads, _EXACT)
     if covariance.shape != (size, size) or not np.isfinite(covariance).all():
-        raise ArgumentError(
-            f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters",
-            where="arm_error",
-            remedy="Give identification.body_covariance with identification.model.",
-        )
+        text = f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters"
+        remedy = "Give identification.body_covariance with identification.model."
+        raise ArgumentError(text, where="arm_error", remedy=remedy)
     power, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(power, 0.0)), np.ones(1)
 
@@ -226,27 +218,22 @@ class _Rows:
 
 
 class _Problem:
-    """Least squares for payload, the arm's own errors, and errors of each joint's friction, with what is likely of each.
-
-    Args:
-        arm: number of columns of the arm's errors; those of the payload come first.
-    """
+    """Least squares for payload, the arm's own errors in ``arm`` columns, and errors of each joint's friction, with what is likely of
+    each."""
 
     def __init__(self, model: RobotModel, rows: _Rows, arm: int = 0) -> None:
         self.rows, self.arm, self.count = rows, arm, 10 + arm
         self.joints: list[tuple[list[int], Array, Array, Array]] = []
-        usual, fastest = _usual(model), np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
-        fastest = np.where(np.isfinite(fastest), fastest, 2.0)
+        usual, fastest = _usual(model), _limit_or(model.velocity_limit, 2.0)
         for j in range(model.nv):
-            A = np.column_stack(
-                [rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))]
-            )[rows.use[:, j]]  # fmt: skip
+            columns = rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))
+            A = np.column_stack(columns)[rows.use[:, j]]
             own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
-            effort, speed = float(usual[j]), float(fastest[j])
+            speed, of_limit = float(fastest[j]), float(usual[j])
             errors = (
-                _FRICTION * float(model.damping[j]) + _UNSTATED * effort / speed,
-                _FRICTION * float(model.friction[j]) + _UNSTATED * effort,
-                _OFFSET * effort,
+                _FRICTION * float(model.damping[j]) + _UNSTATED * of_limit / speed,
+                _FRICTION * float(model.friction[j]) + _UNSTATED * of_limit,
+                _OFFSET * of_limit,
             )
             self.joints.append((own, A.T @ A, A.T @ rows.effort[rows.use[:, j], j], 1.0 / np.square(errors)))
 
@@ -352,9 +339,8 @@ def _corrected(delay: float, m: Motion, rows: _Rows, residual: Array, weight: Ar
     """s by which efforts are late, with what residuals show of it to first order."""
     rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
     power = float((rate * rate).sum())
-    if power <= 0.0:
-        return delay
-    return float(np.clip(delay - float(np.nansum(rate * residual * weight)) / power, -_LATEST, _LATEST))
+    late = float(np.nansum(rate * residual * weight)) / power if power > 0.0 else 0.0
+    return float(np.clip(delay - late, -_LATEST, _LATEST))
 
 
 def estimate_payload_at_rest(
@@ -387,9 +373,8 @@ def estimate_payload_at_rest(
     directions, (spread,) = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
-        raise ArgumentError(
-            f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}", where="q, effort"
-        )
+        text = f"expected two finite arrays (k, {model.nv}), got {q.shape} and {effort.shape}"
+        raise ArgumentError(text, where="q, effort")
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
     rest = effort - np.asarray(inverse_dynamics(model, q, zero, zero))
@@ -412,11 +397,8 @@ def _result(
     """From parameters in the body's frame to a payload in the link's frame."""
     mass, error = float(x[0]), math.sqrt(max(float(covariance[0, 0]), 0.0))
     if not mass > 2.0 * error:
-        raise ArgumentError(
-            f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg",
-            where="payload",
-            remedy="If there is one: check signs and offsets of efforts, and that the model is the arm without it.",
-        )
+        remedy = "If there is one: check signs and offsets of efforts, and that the model is the arm without it."
+        raise ArgumentError(f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg", where="payload", remedy=remedy)
     com = x[1:4] / mass
     by = np.concatenate([-com[:, None], np.eye(3)], axis=1) / mass  # ∂com/∂(m, h)
     com_covariance = R.T @ by @ covariance[:4, :4] @ by.T @ R
@@ -425,11 +407,8 @@ def _result(
     inertia_error = errors[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
     own = R.T @ I @ R
     local = np.concatenate([[mass], np.zeros(3), own[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
-    seen = bool(
-        np.isfinite(errors).all()
-        and is_consistent(local, 1e-9)
-        and (2.0 * inertia_error.diagonal() < np.abs(I.diagonal())).all()
-    )
+    small = (2.0 * inertia_error.diagonal() < np.abs(I.diagonal())).all()
+    seen = bool(np.isfinite(errors).all() and is_consistent(local, 1e-9) and small)
     return PayloadEstimate(
         Payload(link, mass, R.T @ (com - p), 0.5 * (own + own.T) if seen else np.zeros((3, 3))),
         error,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from robot_dynamics_ros.errors import UnknownNameError
-from robot_dynamics_ros.figures import SERIES, STYLE, joint_kinds, legend, pyplot, save, unit_of
+from robot_dynamics_ros.figures import SERIES, STYLE, joint_kinds, legend, pyplot, save, thinned, unit_of
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.model.description import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,23 +39,19 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
         ArgumentError: the file cannot be written.
     """
     plt = pyplot()
-    model = result.prior
+    model, base = result.prior, result.base
     kinds = joint_kinds(model)
-    base = result.base
     shown = np.argsort(-np.abs(base.values))[:_MOST_ROWS]
     shown = shown[np.isfinite(base.half_width[shown])]
     tall = max(2.0 + 0.33 * max(model.nv, 3), 1.0 + 0.19 * len(shown))
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(13.0, tall), layout="constrained")
         grid = figure.add_gridspec(len(kinds), 2, width_ratios=(1.0, 1.1))
-        axes = []
-        for row, (kind, joints) in enumerate(kinds.items()):
-            axis = figure.add_subplot(grid[row, 0])
+        axes = [figure.add_subplot(grid[row, 0]) for row in range(len(kinds))]
+        for axis, (kind, joints) in zip(axes, kinds.items(), strict=True):
             _bars(axis, result, joints, unit_of("effort", kind)[0])
-            axes.append(axis)
-        axis = figure.add_subplot(grid[:, 1])
-        _parameters(axis, result, shown)
-        axes.append(axis)
+        axes.append(figure.add_subplot(grid[:, 1]))
+        _parameters(axes[-1], result, shown)
         legend(figure, axes, below=True)  # long titles would run into it beside them
         return save(figure, path)
 
@@ -79,66 +77,57 @@ def plot_joint(result: Identification, comparison: Comparison, joint: str, path:
     model = result.prior
     if joint not in model.joint_names:
         raise UnknownNameError("joint", joint, model.joint_names)
-    j = model.joint_names.index(joint)
+    j, c = model.joint_names.index(joint), comparison
     kind = next(kind for kind, joints in joint_kinds(model).items() if j in joints)
-    c = comparison
+    unit = unit_of("effort", kind)[0]
+    left = (c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified")
+    measured = c.measured, "#999999", "measured"
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(13.0, 7.6))
         grid = figure.add_gridspec(3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22)
         over, residual = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
         residual.sharex(over)
         spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
-        _over_time(over, residual, c, j, unit_of("effort", kind)[0])
-        _spectrum(spectrum, c, j, unit_of("effort", kind)[0])
+        _over_time(over, c, j, (measured, (c.prior, _BEFORE, "before"), (c.identified, _AFTER, "identified")))
+        over.set_title(f"effort, measured and predicted [{unit}]")
+        _over_time(residual, c, j, left)
+        residual.set_title(f"residual: measured less predicted effort [{unit}]")
+        residual.set_xlabel("time [s]")
+        _spectrum(spectrum, c, j, (measured, *left))
+        spectrum.set_title(f"its spectrum [{unit}/√Hz]")
         _excitation(seen, result, c, j, kind)
         _friction(friction, c, j, kind)
         over.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         return save(figure, path)
 
 
-def _over_time(over: Axes, residual: Axes, c: Comparison, j: int, unit: str) -> None:
+_Curves: TypeAlias = "Iterable[tuple[Array, str, str]]"
+"""(n, nv) values, a colour and a name."""
+
+
+def _over_time(axis: Axes, c: Comparison, j: int, curves: _Curves) -> None:
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
-        first = part is c.parts[0]
-        for axis, curves in (
-            (
-                over,
-                (
-                    (c.measured, "#999999", "measured"),
-                    (c.prior, _BEFORE, "before"),
-                    (c.identified, _AFTER, "identified"),
-                ),
-            ),
-            (residual, ((c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified"))),
-        ):
-            for values, colour, label in curves:
-                axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if first else None)
-    over.set_title(f"effort, measured and predicted [{unit}]")
-    residual.set_title(f"residual: measured less predicted effort [{unit}]")
-    residual.set_xlabel("time [s]")
+        for values, colour, label in curves:
+            axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if part is c.parts[0] else None)
 
 
-def _spectrum(axis: Axes, c: Comparison, j: int, unit: str) -> None:
+def _spectrum(axis: Axes, c: Comparison, j: int, curves: _Curves) -> None:
     from scipy.signal import welch
 
     part = max(c.parts, key=lambda p: p.stop - p.start)
     t = c.t[part]
     step = float(np.median(np.diff(t)))
     grid = np.arange(t[0], t[-1], step)
-    for values, colour in (
-        (c.measured, "#999999"),
-        (c.measured - c.prior, _BEFORE),
-        (c.measured - c.identified, _AFTER),
-    ):
+    for values, colour, _ in curves:
         x = np.interp(grid, t, values[part, j])
         frequency, power = welch(x, 1.0 / step, nperseg=min(len(x), max(64, round(2.0 / step))))
         axis.loglog(frequency[1:], np.sqrt(power[1:]) + 1e-300, color=colour, lw=1.0)
-    axis.set_title(f"its spectrum [{unit}/√Hz]")
     axis.set_xlabel("frequency [Hz]")
 
 
 def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
-    k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
+    k = thinned(len(c.t))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)
     for limit in (result.prior.lower[j], result.prior.upper[j]):
@@ -152,7 +141,7 @@ def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind:
 
 
 def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
-    k = slice(None, None, max(1, len(c.t) // _MOST_POINTS))
+    k = thinned(len(c.t))
     rate, factor = unit_of("velocity", kind)
     axis.plot(factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6)
     axis.plot(factor * c.v[k, j], (c.identified - c.rigid)[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6)
@@ -181,14 +170,11 @@ def _parameters(axis: Axes, result: Identification, shown: NDArray[np.intp]) -> 
         base.values[shown], y, xerr=base.half_width[shown], fmt="o", ms=3, lw=1.2, color=SERIES[0],
         label=f"base parameter, {100 * base.confidence:g} % interval",
     )  # fmt: skip
-    axis.set_yticks(y, [_short(base.names[k]) for k in shown], fontsize=7)
+    names = [base.names[k] for k in shown]
+    axis.set_yticks(y, [name if len(name) <= 48 else name[:47] + "…" for name in names], fontsize=7)
     axis.invert_yaxis()
     largest = float(np.abs(base.values[shown]).max(initial=1e-6))
     axis.set_xscale("symlog", linthresh=10.0 ** np.floor(np.log10(0.02 * largest)))
     axis.margins(x=0.06)
     low = f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
     axis.set_title(f"base parameters [kg, kg m, kg m² and of friction]{low}")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 48 else name[:47] + "…"

@@ -1,24 +1,83 @@
-"""Reports of an identification, for people and for programs."""
+"""Reports of an identification, for people and for programs: findings, text, JSON, one HTML page."""
 
 from __future__ import annotations
 
+import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.friction.effects import JointEffects
+from robot_dynamics_ros.figures import as_html, html_finding, html_page, html_table
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.estimators import Estimates
-from robot_dynamics_ros.identification.findings import findings
 from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
 from robot_dynamics_ros.recordings.recording import Recording
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_EXPLAINED, _MOSTLY = 0.1, 0.3  # of a joint's efforts that may stay unexplained
+_UNSEEN_WORSE = 1.5  # times as much may stay unexplained of a recording for validation
+_FAR = 1.5  # Riemannian distance of a body from the URDF's
+_CONDITION = 200.0
+
+
+def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
+    """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first.
+
+    Args:
+        checks: comparisons with recordings that it was not identified from.
+    """
+    out: list[tuple[str, str]] = []
+    names = result.prior.joint_names
+    share = result.rms / np.maximum(result.effort_rms, 1e-300)
+    for level, low, high in (("good", 0.0, _EXPLAINED), ("fair", _EXPLAINED, _MOSTLY), ("poor", _MOSTLY, np.inf)):
+        joints = [f"{n} ({x:.0%})" for n, x in zip(names, share, strict=True) if low <= x < high]
+        if joints:
+            out.append((level, f"Unexplained share of the recorded efforts (root mean square): {', '.join(joints)}."))
+    worse = [n for n, a, b in zip(names, result.rms, result.prior_rms, strict=True) if a > b]
+    if worse:
+        out.append(("poor", f"The URDF as it was explains more: {', '.join(worse)}."))
+    for check in checks:
+        before, after = check.check.prior, check.check.identified
+        bad = [n for n, a, b in zip(names, after, result.prediction_rms, strict=True) if a > _UNSEEN_WORSE * b]
+        gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
+        if bad:
+            text = f"the error of {', '.join(bad)} is larger than expected; {gain:.0%} of the URDF's error."
+            out.append(("fair" if gain < 1.0 else "poor", f"{check.source}, for validation: {text}"))
+        else:
+            out.append(("good", f"{check.source}, for validation: the error is {gain:.0%} of the URDF's."))
+    if not checks:
+        out.append(("fair", "There is no recording for validation: --validate names one."))
+    if result.base.unseen:
+        out.append(("fair", f"The motion does not show, kept from the URDF: {', '.join(result.base.unseen)}."))
+    if result.base.condition > _CONDITION:
+        text = f"The motion is poor (condition number {result.base.condition:.0f}): see robot_dynamics excite."
+        out.append(("fair", text))
+    wide = np.isfinite(result.base.half_width) & (result.base.half_width > np.abs(result.base.values))
+    if wide.any():
+        text = f"{int(wide.sum())} of {len(wide)} base parameters cannot be distinguished from zero."
+        out.append(("fair" if wide.mean() > 0.2 else "good", text))
+    moved = zip(result.prior.moving_joint_names, result.full.distance, strict=True)
+    far = [result.prior.joint(joint).child for joint, distance in moved if distance > _FAR]
+    if far:
+        out.append(("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below."))
+    if not result.full.converged:
+        good_enough = bool((result.rms <= 1.05 * result.base.noise).all())
+        more = ", but its last result explains as much as base parameters do" if good_enough else ""
+        out.append(("fair" if good_enough else "poor", f"The search for bodies did not converge{more}."))
+    out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in result.notes]
+    return sorted(out, key=lambda entry: ("poor", "fair", "good").index(entry[0]))
 
 
 def report_text(
@@ -58,18 +117,10 @@ def report_text(
 
 
 def _unexplained(result: Identification) -> list[str]:
+    figures = result.effort_rms, result.prior_rms, result.rms, result.base.noise
     rows = [
-        [n, *(f"{x:.4g}" for x in figures), f"{share:.0%}", f"{used:.0%}"]
-        for n, share, used, *figures in zip(
-            result.prior.joint_names,
-            result.least_squares_share,
-            result.used,
-            result.effort_rms,
-            result.prior_rms,
-            result.rms,
-            result.base.noise,
-            strict=True,
-        )
+        [n, *(f"{x:.4g}" for x in row), f"{result.least_squares_share[j]:.0%}", f"{result.used[j]:.0%}"]
+        for j, (n, *row) in enumerate(zip(result.prior.joint_names, *figures, strict=True))
     ]
     return _section(
         "What remains unexplained",
@@ -84,11 +135,10 @@ def _torque_constants(result: Identification) -> list[str]:
     constants = result.torque_constants
     if constants is None:
         return []
+    rows_of = zip(constants.joint_names, constants.given, constants.known, strict=True)
     rows = [
-        [n, f"{k:.5g}", "given" if g else f"{e:.1%}" if seen else "unknown"]
-        for n, k, e, g, seen in zip(
-            result.prior.joint_names, constants.values, constants.error, constants.given, constants.known, strict=True
-        )
+        [name, f"{constants.values[j]:.5g}", "given" if given else f"{constants.error[j]:.1%}" if known else "unknown"]
+        for j, (name, given, known) in enumerate(rows_of)
     ]
     text = "N m or N at the joint for one unit of the recorded currents."
     return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
@@ -99,6 +149,8 @@ def _friction_forms(result: Identification) -> list[str]:
     for j, name in enumerate(result.prior.joint_names):
         form = result.effects[j]
         rest = ", ".join(f"{word} {result.value(j, word):.4g}" for word in form.parameters)
+        texts = [EFFECTS[effect].text.format(**form.all_numbers) for effect in form.effects]
+        rest += "".join(f" ({text})" for text in texts if text)
         rows.append(
             [
                 name,
@@ -108,7 +160,7 @@ def _friction_forms(result: Identification) -> list[str]:
                 f"{form.smoothing:.3g}",
                 f"{result.offset[j]:.4g}",
                 f"{result.model.armature[j]:.4g}",
-                rest + _speeds(form) or "-",
+                rest or "-",
                 f"{result.prediction_rms[j]:.4g}",
                 f"{result.simple_rms[j]:.4g}",
             ]
@@ -129,7 +181,7 @@ def _base_parameters(result: Identification) -> list[str]:
             base.names[k],
             f"{prior[k]:.5g}",
             f"{base.values[k]:.5g}",
-            _number(base.half_width[k]),
+            f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen",
             _t_value(base.values[k], base.standard_error[k]),
             result.identifiable.meaning(k, 3),
         ]
@@ -279,7 +331,7 @@ def report_json(
         e = estimates
         figures = {"values": e.values, "standard_errors": e.standard_error, "error": e.error, "condition": e.condition}
         document |= {"estimators": dict(zip(e.names, _objects(figures), strict=True)), "without": e.without}
-    return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
+    return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
 def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -287,15 +339,63 @@ def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _plain(x: Any) -> Any:
-    """Values as JSON has them: lists for arrays, null for numbers that are not finite."""
-    if isinstance(x, Mapping):
-        return {key: _plain(value) for key, value in x.items()}
-    if isinstance(x, np.ndarray | np.generic):
-        return _plain(x.tolist())
-    if isinstance(x, list | tuple):
-        return [_plain(value) for value in x]
-    return None if isinstance(x, float) and not math.isfinite(x) else x
+def report_html(
+    result: Identification,
+    comparisons: Sequence[Comparison] = (),
+    checks: Sequence[Comparison] = (),
+    recordings: Sequence[Recording] = (),
+    progress: Callable[[float], None] | None = None,
+    estimates: Estimates | None = None,
+) -> str:
+    """The report as one HTML page that needs no other file.
+
+    Args:
+        comparisons: with the recordings that it was identified from; the first is drawn, joint by joint.
+        checks: with others; all are drawn.
+        recordings: those it was identified from, to report the changes made to them.
+        progress: called with the share of the pictures drawn.
+        estimates: other estimators, side by side.
+    """
+    drawn = [*comparisons[:1], *checks]
+    total, done = 1 + len(drawn) * result.prior.nv, 0
+    lines = [*(html_finding(level, text) for level, text in findings(result, checks)), "<h2>Errors and confidence</h2>"]
+
+    def add_picture(draw: Callable[[], Figure], words: str) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done / total)
+        picture = as_html(draw, words)
+        said = picture.startswith("<p>") and picture in lines  # why there is none, which is said once
+        lines.append("" if said else picture)
+
+    add_picture(lambda: plot_identification(result), "root mean squares and base parameters")
+    for number, c in enumerate(drawn):
+        role = "identified from" if number < len(comparisons[:1]) else "not identified from"
+        lines.append(f"<h2>{html.escape(c.source)} ({role})</h2>")
+        for joint in result.prior.joint_names:
+            lines.append(f"<h3>{html.escape(joint)}</h3>")
+            add_picture(partial(plot_joint, result, c, joint), f"{joint}, {c.source}")
+    lines += ["<h2>All numbers</h2>", *_as_html(report_text(result, recordings, checks, estimates))]
+    return html_page(f"Identification of {result.prior.name}", lines)
+
+
+def _as_html(text: str) -> list[str]:
+    """The report's own Markdown: headings, tables, lists, paragraphs."""
+    out: list[str] = []
+    table: list[list[str]] = []
+    for line in [*text.splitlines()[1:], ""]:
+        if line.startswith("|"):
+            table.append([cell.strip() for cell in line.strip("|").split("|")])
+            continue
+        if table:
+            out.append(html_table(table[0], table[2:]))
+            table = []
+        if line.startswith("## "):
+            out.append(f"<h3>{html.escape(line[3:])}</h3>")
+        elif line:
+            out.append(f"<p>{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>")
+    return out
 
 
 def friction_file(result: Identification) -> FrictionFile:
@@ -319,16 +419,6 @@ def friction_file(result: Identification) -> FrictionFile:
             for j, name in enumerate(result.prior.joint_names)
         }
     )
-
-
-def _speeds(form: JointEffects) -> str:
-    """The numbers of a joint's effects."""
-    texts = [EFFECTS[name].text.format(**form.all_numbers) for name in form.effects]
-    return "".join(f" ({text})" for text in texts if text)
-
-
-def _number(x: float) -> str:
-    return f"{x:.2g}" if math.isfinite(x) else "unseen"
 
 
 def _t_value(x: float, error: float) -> str:

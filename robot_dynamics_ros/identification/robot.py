@@ -16,18 +16,15 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.to_urdf import to_urdf
+from robot_dynamics_ros.model.to_urdf import add_inertial, to_urdf
 from robot_dynamics_ros.model.urdf import load_urdf
 
 
 def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
-    """The robot of ``parameters`` with these values.
+    """The robot of ``parameters`` with these values (p,), which are consistent.
 
     A body of several links: those fixed to the first keep what is known of them if the first can then exist; otherwise
     they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
-
-    Args:
-        values: (p,) consistent parameters.
     """
     model = parameters.model
     inertias: dict[str, Inertia] = {}
@@ -43,7 +40,9 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
             fixed += _parameters(model.link(name).inertia.in_parent(place))
         share = _share_kept(bodies[b], fixed) if others else 1.0
         if share < 1.0:
-            inertias.update({name: _scaled(model.link(name).inertia, share) for name in others})
+            for known in (model.link(name) for name in others):
+                body = known.inertia
+                inertias[known.name] = Inertia(share * body.mass, body.com, share * body.rotational)
         inertias[first] = _inertia(bodies[b] - share * fixed)
     joints = {name: i for i, name in enumerate(model.joint_names)}
     masters = {model.moving_joint_names[m] for m in model.mimic_master if m >= 0}
@@ -87,10 +86,6 @@ def _share_kept(body: Array, fixed: Array) -> float:
     return 0.9 * low
 
 
-def _scaled(inertia: Inertia, share: float) -> Inertia:
-    return Inertia(share * inertia.mass, inertia.com, share * inertia.rotational)
-
-
 def _parameters(body: Inertia) -> Array:
     I = body.about_origin()  # noqa: E741 - the book's name
     return np.concatenate([[body.mass], body.mass * body.com, I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
@@ -130,15 +125,11 @@ def released(model: RobotModel, original: RobotModel) -> RobotModel:
 
 
 def urdf_of(model: RobotModel, source: str = "") -> str:
-    """URDF text of a model.
+    """URDF text of a model, which loads as the same robot; rotor inertias have no place in it.
 
     Args:
-        model: whose inertias and friction are written.
-        source: the URDF that the model was made from: all else in it (meshes, limits, transmissions, comments) is kept.
-
-    Returns:
-        Text that loads as the same robot.  Rotor inertias have no place in it.  Where the source's extras cannot be
-        kept, a :class:`~robot_dynamics_ros.errors.ModelWarning` says so.
+        source: the URDF that the model was made from: all else in it (meshes, limits, transmissions, comments) is kept.  Where that
+            cannot be, a :class:`~robot_dynamics_ros.errors.ModelWarning` says so.
     """
     if source:
         try:
@@ -189,7 +180,8 @@ def _edited(model: RobotModel, source: str) -> str:
         joint = joints[element.get("name", "")]
         old = element.find("dynamics")
         if joint.damping or joint.friction or old is not None:
-            dynamics = old if old is not None else _added(element, "dynamics", len(element))
+            dynamics = ElementTree.SubElement(element, "dynamics") if old is None else old
+            dynamics.tail = dynamics.tail or "\n    "
             dynamics.set("damping", repr(float(joint.damping)))
             dynamics.set("friction", repr(float(joint.friction)))
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -197,29 +189,13 @@ def _edited(model: RobotModel, source: str) -> str:
 
 def _edit_link(element: ElementTree.Element, inertia: Inertia) -> None:
     old = element.find("inertial")
-    if inertia.mass == 0.0 and not inertia.rotational.any():
-        if old is not None:
-            element.remove(old)
-        return
-    inertial = old if old is not None else _added(element, "inertial", 0)
-    for child in list(inertial):
-        inertial.remove(child)
-    indent = "\n      "
-    inertial.text = indent
-    I = inertia.rotational  # noqa: E741
-    entries = {"ixx": I[0, 0], "ixy": I[0, 1], "ixz": I[0, 2], "iyy": I[1, 1], "iyz": I[1, 2], "izz": I[2, 2]}
-    for tag, attributes in (
-        ("origin", {"xyz": " ".join(repr(float(x)) for x in inertia.com), "rpy": "0 0 0"}),
-        ("mass", {"value": repr(float(inertia.mass))}),
-        ("inertia", {key: repr(float(x)) for key, x in entries.items()}),
-    ):
-        child = ElementTree.SubElement(inertial, tag, attributes)
-        child.tail = indent
-    inertial[-1].tail = "\n    "
-
-
-def _added(parent: ElementTree.Element, tag: str, position: int) -> ElementTree.Element:
-    child = ElementTree.Element(tag)
-    child.tail = "\n    "
-    parent.insert(position, child)
-    return child
+    place, tail = (0, "\n    ") if old is None else (list(element).index(old), old.tail)
+    if old is not None:
+        element.remove(old)
+    if inertia.mass != 0.0 or inertia.rotational.any():
+        add_inertial(element, inertia)
+        inertial = element[-1]
+        element.remove(inertial)
+        element.insert(place, inertial)
+        ElementTree.indent(inertial, level=2)
+        inertial.tail = tail

@@ -28,7 +28,7 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     robot = robot.description if isinstance(robot, RobotModel) else robot
     root = Element("robot", {"name": robot.name})
     for link in robot.links:
-        _link(SubElement(root, "link", {"name": link.name}), link.inertia)
+        add_inertial(SubElement(root, "link", {"name": link.name}), link.inertia)
     for joint in robot.joints:
         _joint(SubElement(root, "joint", {"name": joint.name, "type": joint.type.name.lower()}), joint)
     for joint in robot.joints:
@@ -59,7 +59,8 @@ def _origin(parent: Element, pose: Pose) -> None:
     SubElement(parent, "origin", {"xyz": _numbers(pose.position), "rpy": _numbers(pose.rpy())})
 
 
-def _link(element: Element, inertia: Inertia) -> None:
+def add_inertial(element: Element, inertia: Inertia) -> None:
+    """Add the ``<inertial>`` of a link, if it has one."""
     if inertia.mass == 0.0 and not inertia.rotational.any():
         return
     inertial, matrix = SubElement(element, "inertial"), inertia.rotational

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,70 +142,92 @@ def compute(
         ArgumentError: settings that ask for what was not recorded, or a recording too short for derivatives.
     """
     s = settings_or_default(Settings, settings, "settings")
-    request = _Request.of(model, s)
-    motion = _motion(model, recording, _unwrapped(model, recording.q), s)
+    every = all_joint_names(model)
+    joints = _joints(model, s.joints, every)
+    if s.balance and s.balance not in every:
+        raise UnknownNameError("joint", s.balance, every, where="balance")
+    observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
+    unwrapped = _unwrapped(model, recording.q)
+    motion = _motion(model, recording, unwrapped, s)
     good, bad, notes = _usable(recording, motion)
-    t, q = recording.t[good], _unwrapped(model, recording.q)[good]
-    v, a = motion.v[good], motion.a[good]
+    t, q, v, a = recording.t[good], unwrapped[good], motion.v[good], motion.a[good]
     on_links: dict[str, Array] = {}
     for wrench in recording.external:
         on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
-    tables = _Tables(model, request, s, motion, len(t))
-    for start in range(0, len(t), _CHUNK):
-        k = slice(start, start + _CHUNK)
-        tables.fill(k, q[k], v[k], a[k], {link: table[k] for link, table in on_links.items()} or None)
-        if progress is not None:
-            progress(min((start + _CHUNK) / len(t), 1.0))
+
+    def efforts_and_wrenches(q: Array, v: Array, a: Array, external: Mapping[str, Array] | None = None) -> Array:
+        """(n, nv + 6 joints), side by side."""
+        efforts = inverse_dynamics(model, q, v, a, external=external)
+        frames = {"expressed_in": s.expressed_in, "reduced_at": s.reduced_at}
+        wrenches = joint_wrenches(model, q, v, a, joints=joints, external=external, **frames)  # type: ignore[arg-type]
+        return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
+
+    def rows(k: slice) -> _Tables:
+        state, external = (q[k], v[k], a[k]), {link: table[k] for link, table in on_links.items()} or None
+        results = {"values": efforts_and_wrenches(*state, external)}
+        if s.uncertainty:
+            results["errors"] = _errors(efforts_and_wrenches, motion, *state)
+        parts: dict[str, Array] = {}
+        if s.balance:
+            link, about = model.joint(s.balance).child, s.reduced_at
+            balance = wrench_balance(model, *state, link, observer=observer, external=external, reduced_at=about)
+            parts = {name: balance[name] for name in ("joint", *WRENCH_PARTS)}
+        return {"results": results, "parts": parts, **_paths(model, q[k], v[k])}
+
+    def split(x: Array) -> tuple[Array, Array]:
+        return x[:, : model.nv].copy(), x[:, model.nv :].reshape(len(x), len(joints), 6)
+
+    tables = _in_pieces(rows, len(t), progress)
+    efforts, wrenches = split(tables["results"]["values"])
+    effort_errors, wrench_errors = split(tables["results"]["errors"]) if s.uncertainty else (None, None)
     if isinstance(s.friction, FrictionFile):
-        tables.efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
+        efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
     elif s.friction:
-        tables.efforts += model.damping * v + model.friction * np.sign(v)
+        efforts += model.damping * v + model.friction * np.sign(v)
     else:
-        notes += _friction_left_out(model, tables.efforts, None if recording.effort is None else recording.effort[good])
+        notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
+    axes = s.expressed_in if isinstance(s.expressed_in, str) else frame_name(s.expressed_in)
+    links = [{"child": model.joint(name).child, "parent": model.joint(name).parent} for name in joints]
     return WrenchHistory(
         model,
-        request.joints,
-        request.frames,
+        joints,
+        tuple(own.get(axes, axes) for own in links),
         t,
         q,
         v,
         a,
-        tables.efforts,
-        tables.wrenches,
+        efforts,
+        wrenches,
         recording.rows[good],
-        tables.parts,
+        tables["parts"],
         s.balance,
-        frame_name(request.observer),
-        tables.paths,
-        tables.speeds,
+        frame_name(observer),
+        tables["paths"],
+        tables["speeds"],
         bad,
         motion.window,
         notes,
         on_links,
-        tables.effort_errors,
-        tables.wrench_errors,
+        effort_errors,
+        wrench_errors,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Request:
-    """Names of what is wanted, checked against the robot: joints, frames of their wrenches, observer of the balance."""
+_Tables: TypeAlias = dict[str, dict[str, Array]]
+"""Group → name → array."""
 
-    joints: tuple[str, ...]
-    frames: tuple[str, ...]
-    observer: FrameLike
 
-    @classmethod
-    def of(cls, model: RobotModel, s: Settings) -> _Request:
-        every = all_joint_names(model)
-        joints = _joints(model, s.joints, every)
-        axes = s.expressed_in if isinstance(s.expressed_in, str) else frame_name(s.expressed_in)
-        frames = tuple(
-            {"child": model.joint(name).child, "parent": model.joint(name).parent}.get(axes, axes) for name in joints
-        )
-        if s.balance and s.balance not in every:
-            raise UnknownNameError("joint", s.balance, every, where="balance")
-        return cls(joints, frames, s.observer or (model.joint(s.balance).parent if s.balance else ""))
+def _in_pieces(rows: Callable[[slice], _Tables], n: int, progress: Callable[[float], None] | None = None) -> _Tables:
+    """Tables of ``n`` rows, computed some thousands at a time."""
+    pieces = []
+    for start in range(0, n, _CHUNK):
+        pieces.append(rows(slice(start, start + _CHUNK)))
+        if progress is not None:
+            progress(min((start + _CHUNK) / n, 1.0))
+    return {
+        group: {name: np.concatenate([piece[group][name] for piece in pieces]) for name in tables}
+        for group, tables in pieces[0].items()
+    }
 
 
 def _usable(
@@ -238,45 +262,6 @@ def _usable(
     return good & beside, bad, notes
 
 
-class _Tables:
-    """Results for ``n`` rows, filled piece by piece; see :class:`WrenchHistory`."""
-
-    def __init__(self, model: RobotModel, request: _Request, s: Settings, motion: SmoothMotion, n: int) -> None:
-        self.model, self.request, self.settings = model, request, s
-        joints = len(request.joints)
-        self.efforts, self.wrenches = np.empty((n, model.nv)), np.empty((n, joints, 6))
-        self.parts = {name: np.empty((n, 6)) for name in (("joint", *WRENCH_PARTS) if s.balance else ())}
-        self.paths, self.speeds = _room_for_paths(model, n)
-        self.errors = _Errors(model, motion, request.joints, s) if s.uncertainty else None
-        self.effort_errors = np.empty((n, model.nv)) if s.uncertainty else None
-        self.wrench_errors = np.empty((n, joints, 6)) if s.uncertainty else None
-
-    def fill(self, k: slice, q: Array, v: Array, a: Array, external: Mapping[str, Array] | None) -> None:
-        """Rows ``k``, of states (k, nv) and wrenches on links (k, 6)."""
-        model, s = self.model, self.settings
-        self.efforts[k] = inverse_dynamics(model, q, v, a, external=external)
-        self.wrenches[k] = joint_wrenches(
-            model,
-            q,
-            v,
-            a,
-            joints=self.request.joints,
-            expressed_in=s.expressed_in,
-            reduced_at=s.reduced_at,
-            external=external,
-        )
-        if self.errors is not None and self.effort_errors is not None and self.wrench_errors is not None:
-            self.effort_errors[k], self.wrench_errors[k] = self.errors.of(q, v, a)
-        if s.balance:
-            link, observer = model.joint(s.balance).child, self.request.observer
-            balance = wrench_balance(
-                model, q, v, a, link, observer=observer, external=external, reduced_at=s.reduced_at
-            )
-            for name, table in self.parts.items():
-                table[k] = balance[name]
-        _paths(model, q, v, k, self.paths, self.speeds)
-
-
 def _friction_left_out(model: RobotModel, efforts: Array, recorded: Array | None) -> tuple[str, ...]:
     """A note, where the description has friction and the efforts are without."""
     rubs = (model.friction > 0.0) | (model.damping > 0.0)
@@ -309,14 +294,11 @@ def of_run(run: SimulationResult) -> WrenchHistory:
         )
     joints = () if run.wrenches is None else model.joint_names
     wrenches = np.zeros((n, 0, 6)) if run.wrenches is None else run.wrenches
-    paths, speeds = _room_for_paths(model, n)
-    for start in range(0, n, _CHUNK):
-        k = slice(start, start + _CHUNK)
-        _paths(model, run.q[k], run.v[k], k, paths, speeds)
+    tables = _in_pieces(lambda k: _paths(model, run.q[k], run.v[k]), n)
     frames = tuple(model.joint(name).child for name in joints)
     return WrenchHistory(
-        model, joints, frames, run.t, run.q, run.v, run.a, run.tau, wrenches, np.arange(n), paths=paths, speeds=speeds,
-        currents=run.currents,
+        model, joints, frames, run.t, run.q, run.v, run.a, run.tau, wrenches, np.arange(n), paths=tables["paths"],
+        speeds=tables["speeds"], currents=run.currents,
     )  # fmt: skip
 
 
@@ -333,46 +315,19 @@ def compute_each(
         workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
         progress: called with (recordings done, recordings).
     """
-    tasks = [(model, recording, settings) for recording in recordings]
-    return run_tasks(_one, tasks, workers, progress=progress)
+    return run_tasks(partial(compute, model, settings=settings), recordings, workers, progress=progress)
 
 
-def _one(task: tuple[RobotModel, Recording, Settings | None]) -> WrenchHistory:
-    return compute(*task)
-
-
-class _Errors:
-    """Standard errors of efforts and wrenches, to first order, from what noise of the recording does to velocities and
-    accelerations; both are linear in accelerations."""
-
-    def __init__(self, model: RobotModel, motion: SmoothMotion, joints: tuple[str, ...], s: Settings) -> None:
-        self.model, self.v_error, self.a_error = model, motion.v_error, motion.a_error
-        self.joints, self.settings = joints, s
-
-    def of(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """(n, nv) and (n, joints, 6)."""
-        model, zero = self.model, 0.0 * a
-        squares: list[Array] = [np.zeros(v.shape), np.zeros((len(q), len(self.joints), 6))]
-        for j in range(model.nv):
-            step = np.zeros(model.nv)
-            step[j] = 1.0
-            by_a = [f(q, v, a + self.a_error[j] * step) - f(q, v, a) for f in (self._efforts, self._wrenches)]
-            by_v = [
-                0.5 * (f(q, v + self.v_error[j] * step, zero) - f(q, v - self.v_error[j] * step, zero))
-                for f in (self._efforts, self._wrenches)
-            ]
-            for k in range(2):
-                squares[k] += by_a[k] ** 2 + by_v[k] ** 2
-        return np.sqrt(squares[0]), np.sqrt(squares[1])
-
-    def _efforts(self, q: Array, v: Array, a: Array) -> Array:
-        return np.asarray(inverse_dynamics(self.model, q, v, a))
-
-    def _wrenches(self, q: Array, v: Array, a: Array) -> Array:
-        s = self.settings
-        return joint_wrenches(
-            self.model, q, v, a, joints=self.joints, expressed_in=s.expressed_in, reduced_at=s.reduced_at
-        )
+def _errors(
+    results: Callable[[Array, Array, Array], Array], motion: SmoothMotion, q: Array, v: Array, a: Array
+) -> Array:
+    """Standard errors of ``results``, to first order, from what noise of the recording does to velocities and accelerations; results
+    are linear in accelerations."""
+    plain, squares = results(q, v, a), 0.0 * results(q, v, 0.0 * a)
+    for by_v, by_a in zip(np.diag(motion.v_error), np.diag(motion.a_error), strict=True):
+        of_v = 0.5 * (results(q, v + by_v, 0.0 * a) - results(q, v - by_v, 0.0 * a))
+        squares = squares + (results(q, v, a + by_a) - plain) ** 2 + of_v**2
+    return np.sqrt(squares)
 
 
 def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
@@ -427,21 +382,15 @@ def _tracked(model: RobotModel) -> dict[str, int]:
     return tracked | {model.link_names[k]: k for k in ends}
 
 
-def _room_for_paths(model: RobotModel, n: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    heavy = [f"centre of mass of {link.name}" for link in model.description.links if link.inertia.mass > 0.0]
-    names = [*(["centre of mass"] if heavy else []), *_tracked(model), *heavy]
-    return {name: np.empty((n, 3)) for name in names}, {name: np.empty(n) for name in names}
-
-
-def _paths(model: RobotModel, q: Array, v: Array, k: slice, paths: dict[str, Array], speeds: dict[str, Array]) -> None:
-    poses, twists = link_poses(model, q), link_velocities(model, q, v)
+def _paths(model: RobotModel, q: Array, v: Array) -> _Tables:
+    """Positions and speeds of the centre of mass, of joints and ends, and of the links' centres of mass."""
+    poses, twists, centres = link_poses(model, q), link_velocities(model, q, v), center_of_mass_paths(model, q, v)
+    points: dict[str, tuple[Array, Array]] = {}
+    if centres.links:
+        whole = subtree_state(model, q, v)
+        points["centre of mass"] = whole.com, np.linalg.norm(whole.com_velocity, axis=1)
     for name, number in _tracked(model).items():
-        paths[name][k] = poses[:, number, :3, 3]
-        speeds[name][k] = np.linalg.norm(twists[:, number, 3:], axis=1)
-    centres = center_of_mass_paths(model, q, v)
+        points[name] = poses[:, number, :3, 3], np.linalg.norm(twists[:, number, 3:], axis=1)
     for link, position, speed in zip(centres.links, centres.position, centres.speed, strict=True):
-        paths[f"centre of mass of {link}"][k], speeds[f"centre of mass of {link}"][k] = position, speed
-    if "centre of mass" in paths:
-        state = subtree_state(model, q, v)
-        paths["centre of mass"][k] = state.com
-        speeds["centre of mass"][k] = np.linalg.norm(state.com_velocity, axis=1)
+        points[f"centre of mass of {link}"] = position, speed
+    return {group: {name: both[k] for name, both in points.items()} for k, group in enumerate(("paths", "speeds"))}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +13,14 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
-from robot_dynamics_ros.recordings.read_bag import Stamped, messages_on, stamp_of
-from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, number_in, open_table
+from robot_dynamics_ros.recordings.read_bag import read_messages, stamp_of
+from robot_dynamics_ros.recordings.read_csv import column_of, columns_named, number_in, one_column, open_table
 from robot_dynamics_ros.recordings.recording import in_seconds
 from robot_dynamics_ros.recordings.write import coordinate_names
 
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
-_FORCE = tuple(tuple(w.format(c) for w in ("force.{}", "force_{}", "f{}", "F{}")) for c in "xyz")
-_MOMENT = tuple(
-    tuple(w.format(c) for w in ("torque.{}", "torque_{}", "moment.{}", "moment_{}", "t{}", "m{}", "M{}", "T{}"))
-    for c in "xyz"
-)
+_FORCE = ("force.{}", "force_{}", "f{}", "F{}")
+_MOMENT = ("torque.{}", "torque_{}", "moment.{}", "moment_{}", "t{}", "m{}", "M{}", "T{}")
 
 
 def read_csv_wrench(
@@ -48,13 +45,10 @@ def read_csv_wrench(
         ArgumentError: not readable, no such columns, or no row.
     """
     with open_table(path) as (head, lines):
-        places = [_component(head, columns, words, str(path)) for words in (*_MOMENT, *_FORCE)]
+        places = [_component(head, columns, words, c, str(path)) for words in (_MOMENT, _FORCE) for c in "xyz"]
         if not any(k >= 0 for k in places):
-            raise ArgumentError(
-                f"no column holds a wrench {columns!r}",
-                where=str(path),
-                remedy=f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z.",
-            )
+            remedy = f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z."
+            raise ArgumentError(f"no column holds a wrench {columns!r}", where=str(path), remedy=remedy)
         rows = _numbers(lines, [column_of(head, str(path)), *places])
     return _of_rows(rows, link, frame, sign, str(path), time_unit)
 
@@ -90,16 +84,10 @@ def read_csv_positions(path: str | Path, model: RobotModel, *, time_unit: str = 
     return in_seconds(table[:, 0], time_unit)[0], table[:, 1:]
 
 
-def _component(head: list[str], prefix: str, words: tuple[str, ...], where: str) -> int:
-    names = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else list(words)
-    columns = columns_named(head, names)
-    if len(columns) > 1:
-        raise ArgumentError(
-            f"{' and '.join(head[k] for k in columns)} both hold {words[0]}",
-            where=where,
-            remedy="Say what they begin with.",
-        )
-    return columns[0] if columns else -1
+def _component(head: list[str], prefix: str, forms: tuple[str, ...], axis: str, where: str) -> int:
+    words = [form.format(axis) for form in forms]
+    names = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else words
+    return one_column(head, names, words[0], "Say what they begin with.", where)
 
 
 def _numbers(lines: Iterable[list[str]], places: list[int]) -> list[list[float]]:
@@ -126,21 +114,6 @@ def _of_rows(
     return ExternalWrench(link, t[keep], sign * table[keep, 1:], frame)
 
 
-class _Vector(Protocol):
-    x: float
-    y: float
-    z: float
-
-
-class _Wrench(Protocol):
-    force: _Vector
-    torque: _Vector
-
-
-class _WrenchStamped(Stamped, Protocol):
-    wrench: _Wrench
-
-
 def read_bag_wrench(
     path: str | Path, model: RobotModel, link: str, topic: str, *, frame: FrameLike = None, sign: float = 1.0
 ) -> ExternalWrench:
@@ -151,27 +124,25 @@ def read_bag_wrench(
         sign: −1.0 for a sensor that measures what the robot exerts on the surroundings.
 
     Raises:
-        ArgumentError: not a readable bag, or no message on that topic.
+        ArgumentError: not a readable bag, without wrenches, or without one on that topic.
         UnknownNameError: no such topic, or a ``frame_id`` that is no link.
     """
     rows: list[list[float]] = []
     frames: set[str] = set()
 
-    def take(message: _WrenchStamped, received: int) -> None:
+    def take(number: int, received: int, read: Callable[[], Any]) -> None:
+        message = read()
         f, m = message.wrench.force, message.wrench.torque
         row = [stamp_of(message, received), m.x, m.y, m.z, f.x, f.y, f.z]
         if np.isfinite(row).all():
             rows.append(row)
             frames.add(message.header.frame_id)
 
-    messages_on(path, topic, WRENCH_STAMPED, take)
+    read_messages(path, WRENCH_STAMPED, topic, take)
     if frame is None and frames and frames != {link}:
         if len(frames) > 1:
-            raise ArgumentError(
-                f"messages have several frames: {', '.join(sorted(frames))}",
-                where=f"{path}, {topic}",
-                remedy="Name one.",
-            )
+            text = f"messages have several frames: {', '.join(sorted(frames))}"
+            raise ArgumentError(text, where=f"{path}, {topic}", remedy="Name one.")
         frame = next(iter(frames))
         if frame not in (*model.link_names, WORLD):
             raise UnknownNameError("frame", frame, model.link_names, where=f"{path}, {topic}")

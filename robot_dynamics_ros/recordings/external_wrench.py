@@ -35,13 +35,11 @@ class ExternalWrench:
     def __post_init__(self) -> None:
         t, wrench = np.asarray(self.t, dtype=np.float64), np.asarray(self.wrench, dtype=np.float64)
         if t.ndim != 1 or wrench.shape != (len(t), 6) or not len(t):
-            raise ArgumentError(
-                f"expected (m,) times and (m, 6) wrenches, got {t.shape}, {wrench.shape}", where=self.link
-            )
+            text = f"expected (m,) times and (m, 6) wrenches, got {t.shape}, {wrench.shape}"
+            raise ArgumentError(text, where=self.link)
         if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
-            raise ArgumentError(
-                "expected increasing times and finite numbers", where=f"external wrench on {self.link!r}"
-            )
+            where = f"external wrench on {self.link!r}"
+            raise ArgumentError("expected increasing times and finite numbers", where=where)
         object.__setattr__(self, "t", t)
         object.__setattr__(self, "wrench", wrench)
 

@@ -69,13 +69,10 @@ def smooth_motion(
 
     Args:
         t: (n,) increasing times, s.  q: (n, nv) positions.  v, effort: (n, nv) if recorded.
-        window: s, length of the polynomials, of which at least ``order`` + 2 samples are taken; ``None``: chosen from
-            the data, see :func:`~robot_dynamics_ros.recordings.smoothing.choose_window`.
+        window: s, length of the polynomials, of which at least ``order`` + 2 samples are taken; ``None``:
+            :func:`~robot_dynamics_ros.recordings.smoothing.choose_window` chooses it from the data.
         velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded if they are the derivative of the
             positions and the acceleration has less noise by them.
-
-    Raises:
-        ArgumentError: a window that is no length, an order that does not fit, times that do not increase.
     """
     if velocity == "recorded" and v is None:
         raise ArgumentError("not every row holds velocities", where="velocity", remedy="Have them made from positions.")
@@ -97,8 +94,8 @@ def smooth_motion(
     bridge = _BRIDGED * samples * step
     parts = tuple(segments(t, bridge))
     x = derivatives(t, q, window=samples, order=order, up_to=2, bridge=bridge)
-    notes: list[str] = []
-    by_velocity, remaining, gains = None, q - x[0], _gains(step, samples, order)[1:]
+    notes, by_velocity = list[str](), None
+    remaining, gains = q - x[0], _gains(step, samples, order)[1:]
     if v is not None and velocity != "positions":
         polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
         late = _lateness(x, polynomials, step, samples) if velocity == "auto" else 0.0
@@ -115,19 +112,10 @@ def smooth_motion(
                 notes.append(f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier")
     out = x if by_velocity is None else np.stack([x[0], *by_velocity])
     good = _away_from_edges(parts, samples, n) & np.isfinite(out).all(axis=(0, 2))
-    return SmoothMotion(
-        out[0],
-        out[1],
-        out[2],
-        good,
-        parts,
-        len(segments(t)) - len(parts),
-        samples * step,
-        samples,
-        "positions" if by_velocity is None else "recorded",
-        *_errors(remaining, good, gains, max(samples - order - 1, 1) / samples),
-        tuple(notes),
-    )
+    source = "positions" if by_velocity is None else "recorded"
+    errors = _errors(remaining, good, gains, max(samples - order - 1, 1) / samples)
+    bridged, length = len(segments(t)) - len(parts), samples * step
+    return SmoothMotion(out[0], out[1], out[2], good, parts, bridged, length, samples, source, *errors, tuple(notes))
 
 
 def _away_from_edges(parts: tuple[slice, ...], samples: int, n: int) -> np.ndarray:
@@ -140,13 +128,8 @@ def _away_from_edges(parts: tuple[slice, ...], samples: int, n: int) -> np.ndarr
 
 
 def _errors(remaining: Array, good: np.ndarray, gains: tuple[float, float], free: float) -> tuple[Array, Array]:
-    """(nv,) each: standard errors of velocity and acceleration.
-
-    Args:
-        remaining: (n, nv) what polynomials leave of positions or velocities.
-        gains: what they make of its noise.
-        free: share of the samples of a polynomial beyond its parameters.
-    """
+    """(nv,) standard errors of velocity and acceleration, from what polynomials leave (n, nv), what they make of its noise, and the
+    share of their samples beyond their parameters."""
     if not good.any():
         return np.full(remaining.shape[1], np.nan), np.full(remaining.shape[1], np.nan)
     noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)
@@ -175,11 +158,8 @@ def _against_positions(x: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
-    """s by which the velocities of most joints are late, as after a filter; 0 if that is too little to tell, or too much.
-
-    Args:
-        x, y: (k, n, nv) polynomials of positions and of velocities, with their derivatives.
-    """
+    """s by which the velocities of most joints are late, as after a filter; 0 if that is too little to tell, or too much; of
+    polynomials (k, n, nv) of positions and of velocities, with their derivatives."""
     late = 0.0
     for _ in range(3):
         more = _against_positions(x, _earlier(y, late)[0])[1]

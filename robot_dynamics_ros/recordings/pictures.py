@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics_ros.figures import STYLE, XYZ, legend, pyplot, thinned, without_noise
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.compute import WrenchHistory
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _AXES = "xyz"
 _FORCE, _MOMENT = slice(3, 6), slice(0, 3)
@@ -24,29 +21,44 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    plt = pyplot()
     k = thinned(len(history.t))
-    t = history.t[k] - history.t[0]
-    rows = len(history.joints)
+    forces, moments = (without_noise(history.wrenches[k, :, half]) for half in (_FORCE, _MOMENT))
+    rows = [
+        (f"{name}: force [N]", f"moment [N m], axes of {frame}", forces[:, i], moments[:, i])
+        for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
+    ]
+    _draw_rows(history, rows, path, height=1.7, dpi=120)
+
+
+def _draw_rows(
+    history: WrenchHistory,
+    rows: Sequence[tuple[str, str, Array, Array]],
+    path: str | Path,
+    *,
+    height: float,
+    dpi: int,
+    title: str = "",
+    **options: str,
+) -> None:
+    """Titles of force and moment, and both (n, 3) over time, a row each."""
+    plt, t = pyplot(), history.t[thinned(len(history.t))] - history.t[0]
+    size = (11.0, 1.2 + height * len(rows))
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            rows, 2, figsize=(11.0, 1.2 + 1.7 * rows), sharex=True, squeeze=False, layout="constrained"
+            len(rows), 2, figsize=size, sharex=True, squeeze=False, layout="constrained", **options
         )
-        forces, moments = without_noise(history.wrenches[k, :, 3:]), without_noise(history.wrenches[k, :, :3])
-        for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
-            _components(axes[i, 0], t, forces[:, i], f"{name}: force [N]")
-            _components(axes[i, 1], t, moments[:, i], f"moment [N m], axes of {frame}")
+        if title:
+            figure.suptitle(title)
+        for row, (force_title, moment_title, force, moment) in zip(axes, rows, strict=True):
+            for axis, words, vectors in zip(row, (force_title, moment_title), (force, moment), strict=True):
+                for c in range(3):
+                    axis.plot(t, vectors[:, c], lw=1.2, label=_AXES[c], **XYZ[c])
+                axis.set_title(words)
         legend(figure, axes[0])
         for axis in axes[-1]:
             axis.set_xlabel("time [s]")
-        figure.savefig(path, dpi=120)
+        figure.savefig(path, dpi=dpi)
         plt.close(figure)
-
-
-def _components(axis: Axes, t: Array, vectors: Array, title: str) -> None:
-    for c in range(3):
-        axis.plot(t, vectors[:, c], lw=1.2, label=_AXES[c], **XYZ[c])
-    axis.set_title(title)
 
 
 def draw_parts(history: WrenchHistory, path: str | Path) -> None:
@@ -58,9 +70,7 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    plt = pyplot()
     k = thinned(len(history.t))
-    t = history.t[k] - history.t[0]
     largest = [max(float(np.abs(p[:, half]).max()) for p in history.parts.values()) for half in (_FORCE, _MOMENT)]
     tables = {
         name: [without_noise(p[k, half], top) for half, top in zip((_FORCE, _MOMENT), largest, strict=True)]
@@ -68,28 +78,10 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     }
     drawn = {name: halves for name, halves in tables.items() if any(x.any() for x in halves)} or tables
     zero = [name for name in tables if name not in drawn]
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            len(drawn),
-            2,
-            figsize=(11.0, 1.2 + 1.5 * len(drawn)),
-            sharex=True,
-            sharey="col",
-            squeeze=False,
-            layout="constrained",
-        )
-        figure.suptitle(
-            f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others"
-            + (f"\n(zero throughout: {', '.join(zero)})" if zero else "")
-        )
-        for row, (name, (force, moment)) in zip(axes, drawn.items(), strict=True):
-            _components(row[0], t, force, f"{name}: force [N]")
-            _components(row[1], t, moment, "moment [N m]")
-        legend(figure, axes[0])
-        for axis in axes[-1]:
-            axis.set_xlabel("time [s]")
-        figure.savefig(path, dpi=110)
-        plt.close(figure)
+    title = f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others"
+    title += f"\n(zero throughout: {', '.join(zero)})" if zero else ""
+    rows = [(f"{name}: force [N]", "moment [N m]", force, moment) for name, (force, moment) in drawn.items()]
+    _draw_rows(history, rows, path, height=1.5, dpi=110, title=title, sharey="col")
 
 
 def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
@@ -126,24 +118,14 @@ def draw_paths(history: WrenchHistory, path: str | Path) -> None:
             for name, points in history.paths.items():
                 p, heavy = points[k], name == "centre of mass"
                 axis.scatter(
-                    p[:, a],
-                    p[:, b],
-                    c=history.speeds[name][k],
-                    s=16.0 if heavy else 3.0,
-                    cmap=shades.cmap,
-                    norm=shades.norm,
-                    linewidths=0.0,
-                )
+                    *p[:, [a, b]].T, c=history.speeds[name][k], s=16.0 if heavy else 3.0, linewidths=0.0,
+                    cmap=shades.cmap, norm=shades.norm,
+                )  # fmt: skip
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
-            for text, place in _labels(
-                {
-                    name: p[k][-1, [a, b]]
-                    for name, p in history.paths.items()
-                    if not name.startswith("centre of mass of ")
-                },
-                spread.max(),
-            ):
+            joints = [name for name in history.paths if not name.startswith("centre of mass of ")]
+            ends = {name: history.paths[name][k][-1, [a, b]] for name in joints}
+            for text, place in _labels(ends, spread.max()):
                 axis.annotate(text, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
             axis.set_aspect("equal", adjustable="datalim")
             axis.set_xlabel(f"{_AXES[a]} [m]")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError, optional_package
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -18,38 +18,8 @@ if TYPE_CHECKING:
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
-class _Time(Protocol):
-    sec: int
-    nanosec: int
-
-
-class _Header(Protocol):
-    stamp: _Time
-    frame_id: str
-
-
-class Stamped(Protocol):
-    """A message with a header."""
-
-    header: _Header
-
-
-class _JointState(Stamped, Protocol):
-    name: Sequence[str]
-    position: Sequence[float]
-    velocity: Sequence[float]
-    effort: Sequence[float]
-
-
-_M = TypeVar("_M", bound=Stamped)
-
-
 def need_rosbags() -> ModuleType:
-    """The ``rosbags`` package.
-
-    Raises:
-        BackendError: it is not installed.
-    """
+    """The ``rosbags`` package; a BackendError if it is not installed."""
     for module in ("rosbags.highlevel", "rosbags.rosbag2", "rosbags.typesys"):
         optional_package(module, "bags need", "bag", "rosbags, or use CSV")
     return optional_package("rosbags", "bags need", "bag", "rosbags, or use CSV")
@@ -81,31 +51,31 @@ def read_bag(
         BackendError: the package rosbags is not installed.
     """
     collector = RowCollector(model, str(path), on_bad, times=times)
-    read_messages(
-        path,
-        lambda connections: _connections(connections, topic, str(path)),
-        lambda number, received, read: _message(collector, number, received, read),
-        progress,
-    )
+
+    def take(number: int, received: int, read: Callable[[], Any]) -> None:
+        try:
+            message = read()
+        except Exception as error:  # noqa: BLE001
+            return collector.reject(number, f"cannot be deserialized: {error}")
+        fields = message.position, message.velocity, message.effort
+        return collector.add(number, stamp_of(message, received), list(message.name), *fields)
+
+    read_messages(path, JOINT_STATE, topic, take, progress)
     return collector.finish()
 
 
 def read_messages(
     path: str | Path,
-    choose: Callable[[Sequence[Connection]], list[Connection]],
-    take: Callable[[int, int, Callable[[], object]], None],
+    kind: str,
+    topic: str,
+    take: Callable[[int, int, Callable[[], Any]], None],
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Go through messages of a bag.
+    """Go through the messages of one topic of a bag; see :func:`read_bag`.
 
     Args:
-        choose: the connections wanted, out of all.
+        kind: type of the messages.
         take: called with a message's number from 1, the time it was recorded in ns, and what deserializes it.
-        progress: called with the share of messages that has been read.
-
-    Raises:
-        ArgumentError: not a readable bag.
-        BackendError: the package rosbags is not installed.
     """
     rosbags = need_rosbags()
     path = Path(path)
@@ -114,7 +84,7 @@ def read_messages(
     try:
         types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
         with rosbags.highlevel.AnyReader([path], default_typestore=types) as reader:
-            chosen = choose(reader.connections)
+            chosen = _connections(reader.connections, kind, topic, str(path))
             total = max(sum(c.msgcount for c in chosen), 1)
             for number, (connection, received, raw) in enumerate(reader.messages(connections=chosen), start=1):
                 if progress is not None and not number & 1023:
@@ -130,50 +100,22 @@ def read_messages(
         ) from None
 
 
-def messages_on(path: str | Path, topic: str, kind: str, take: Callable[[_M, int], None]) -> None:
-    """Go through the messages of one topic of the type ``kind``; ``take`` gets each with the time it was recorded.
-
-    Raises:
-        ArgumentError: not a readable bag.
-        UnknownNameError: no such topic of that type.
-    """
-    name = topic if topic.startswith("/") else f"/{topic}"
-
-    def choose(connections: Sequence[Connection]) -> list[Connection]:
-        candidates = [c for c in connections if c.msgtype == kind]
-        if name not in {c.topic for c in candidates}:
-            raise UnknownNameError(f"{kind} topic", name, sorted({c.topic for c in candidates}), where=str(path))
-        return [c for c in candidates if c.topic == name]
-
-    read_messages(path, choose, lambda number, received, read: take(cast(_M, read()), received))
-
-
-def stamp_of(message: Stamped, received: int) -> float:
+def stamp_of(message: Any, received: int) -> float:
     """A message's stamp in s, or where that is zero the time it was recorded, ns."""
     stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
     return float((stamp or received) * 1e-9)
 
 
-def _connections(connections: Sequence[Connection], topic: str, where: str) -> list[Connection]:
-    states = [c for c in connections if c.msgtype == JOINT_STATE]
-    topics = sorted({c.topic for c in states})
+def _connections(connections: Sequence[Connection], kind: str, topic: str, where: str) -> list[Connection]:
+    topics = sorted({c.topic for c in connections if c.msgtype == kind})
     if not topics:
         held = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in connections})[:20]) or "nothing"
-        raise ArgumentError("holds no sensor_msgs/JointState", where=where, remedy=f"It holds: {held}.")
+        raise ArgumentError(f"holds no {kind.replace('/msg', '')}", where=where, remedy=f"It holds: {held}.")
     if not topic:
         topic = topics[0] if len(topics) == 1 else "/joint_states"
-    if not topic.startswith("/"):
-        topic = f"/{topic}"
+    topic = topic if topic.startswith("/") else f"/{topic}"
     if topic not in topics:
-        raise UnknownNameError("joint state topic", topic, topics, where=where)
-    return [c for c in states if c.topic == topic]
-
-
-def _message(collector: RowCollector, number: int, received: int, read: Callable[[], object]) -> None:
-    try:
-        message = cast(_JointState, read())
-    except Exception as error:  # noqa: BLE001
-        return collector.reject(number, f"cannot be deserialized: {error}")
-    return collector.add(
-        number, stamp_of(message, received), list(message.name), message.position, message.velocity, message.effort
-    )
+        raise UnknownNameError(
+            "joint state topic" if kind == JOINT_STATE else f"{kind} topic", topic, topics, where=where
+        )
+    return [c for c in connections if c.msgtype == kind and c.topic == topic]

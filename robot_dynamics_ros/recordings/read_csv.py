@@ -61,11 +61,7 @@ def read_csv(
 def open_table(
     path: str | Path, progress: Callable[[float], None] | None = None
 ) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
-    """Names of the columns of a table, and its rows; the delimiter is the one of ``,``, ``;`` and tab that the head has most of.
-
-    Raises:
-        ArgumentError: not readable, or empty.
-    """
+    """Names of the columns of a table, and its rows; the delimiter is the one of ``,``, ``;`` and tab that the head has most of."""
     path = Path(path)
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -90,11 +86,7 @@ def _counted(file: Iterable[str], size: int, progress: Callable[[float], None] |
 
 
 def column_of(names: list[str], where: str) -> int:
-    """The column that holds the time.
-
-    Raises:
-        ArgumentError: there is none, or several.
-    """
+    """The one column that holds the time."""
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
         problem = "no column holds the time" if not times else "several columns hold the time"
@@ -108,11 +100,8 @@ def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[
         row = [_column(names, joint, field, where) for joint in model.joint_names]
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
         if missing and field == "position":
-            raise ArgumentError(
-                f"no column for the position of joint {missing[0]!r}",
-                where=where,
-                remedy=f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}.",
-            )
+            remedy = f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}."
+            raise ArgumentError(f"no column for the position of joint {missing[0]!r}", where=where, remedy=remedy)
         if not missing:
             columns[field] = row
     return columns
@@ -127,27 +116,21 @@ def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
 def _column(names: list[str], joint: str, field: str, where: str) -> int:
     words = (field, *SHORT[field])
     joints = (joint,) if field == "position" else ()
-    exact = {
-        *joints,
-        *(f"{joint}{s}{w}" for s in "./_" for w in words),
-        *(f"{w}{s}{joint}" for s in "./_" for w in words),
-    }
-    hits = columns_named(names, exact)
+    exact = {*joints, *(f"{a}{s}{b}" for s in "./_" for w in words for a, b in ((joint, w), (w, joint)))}
+    return one_column(names, exact, f"the {field} of {joint!r}", "Leave one of them.", where)
+
+
+def one_column(names: list[str], accepted: Collection[str], what: str, remedy: str, where: str) -> int:
+    """The column with one of these names, see :func:`columns_named`, or −1; several are an error."""
+    hits = columns_named(names, accepted)
     if len(hits) > 1:
-        raise ArgumentError(
-            f"{' and '.join(repr(names[i]) for i in hits)} both hold the {field} of {joint!r}",
-            where=where,
-            remedy="Leave one of them.",
-        )
+        both = " and ".join(repr(names[i]) for i in hits)
+        raise ArgumentError(f"{both} both hold {what}", where=where, remedy=remedy)
     return hits[0] if hits else -1
 
 
 def number_in(text: str) -> float:
-    """The number in a cell, with a decimal point or comma; NaN in an empty one.
-
-    Raises:
-        ValueError: it is no number.
-    """
+    """The number in a cell, with a decimal point or comma; NaN in an empty one, a ValueError if it is none."""
     text = text.strip()
     if "." not in text:
         text = text.replace(",", ".", 1)  # a decimal comma
@@ -163,11 +146,5 @@ def _row(
         return collector.reject(number, f"it has only {len(cells)} cells")
     except ValueError as error:
         return collector.reject(number, str(error))
-    return collector.add(
-        number,
-        values["t"][0],
-        model.joint_names,
-        values["position"],
-        values.get("velocity", ()),
-        values.get("effort", ()),
-    )
+    fields = (values.get(field, ()) for field in FIELDS)
+    return collector.add(number, values["t"][0], model.joint_names, *fields)

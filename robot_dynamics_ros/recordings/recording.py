@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -33,7 +33,7 @@ _WRAPPED = 0.3  # rad by which a jump may differ from full turns
 _FAR_BACK = 0.1  # of the time so far, by which times go back where another recording begins
 
 
-_Rows: TypeAlias = list[list[float]]
+_Row: TypeAlias = list[float]
 
 
 class BadRow(NamedTuple):
@@ -185,15 +185,12 @@ class Recording:
             )
         t = self.t.copy()
         t[keep] = repaired.t
-        bad = list(self.bad)
-        last = -math.inf
-        for k in np.flatnonzero(keep):
-            if t[k] <= last:
-                keep[k] = False
-                bad.append(BadRow(int(self.rows[k]), _not_after(t[k], last)))
-            else:
-                last = t[k]
-        bad.sort(key=lambda row: row.number)
+        last = np.maximum.accumulate(np.concatenate([[-math.inf], repaired.t]))[:-1]
+        early = last >= repaired.t
+        numbers = self.rows[keep][early].tolist()
+        bad = [BadRow(n, _not_after(*times)) for n, *times in zip(numbers, repaired.t[early], last[early], strict=True)]
+        keep[np.flatnonzero(keep)[early]] = False
+        bad = sorted([*self.bad, *bad], key=lambda row: row.number)
         return dataclasses.replace(
             self,
             t=t[keep],
@@ -220,10 +217,6 @@ class RowCollector:
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
         time_unit: of the times, out of :data:`TIME_UNITS`; see :func:`in_seconds`.
         times: ``"repair"`` times that jitter and rows written twice, see :meth:`Recording.repaired`, or ``"keep"`` them.
-
-    Raises:
-        ArgumentError: the robot has joints that joint states cannot describe, or ``on_bad``, ``times`` or
-            ``time_unit`` is none of its choices.
     """
 
     model: RobotModel
@@ -250,55 +243,26 @@ class RowCollector:
                     where=f"robot {self.model.name!r}",
                     remedy="Lock the joint, or cut out the subtree.",
                 )
-        self._columns: tuple[list[float], _Rows, _Rows, _Rows, list[int]] = ([], [], [], [], [])
-        self._last = -math.inf
+        self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = ([], [], [], [], [])
 
-    @property
-    def repairs(self) -> bool:
-        """Whether times and repeated rows are repaired."""
-        return self.times == "repair"
-
-    def add(
-        self,
-        number: int,
-        t: float,
-        names: Sequence[str],
-        position: Sequence[float],
-        velocity: Sequence[float] = (),
-        effort: Sequence[float] = (),
-    ) -> None:
-        """Take one row.
-
-        Raises:
-            ArgumentError: it is bad, and bad rows are refused.
-        """
-        why = self._take(number, t, names, position, velocity, effort)
-        if why:
+    def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
+        """Take one row of positions, velocities and efforts, the last two empty where there are none; a bad one is remembered or
+        refused, see :meth:`reject`."""
+        if why := self._take(number, t, names, fields):
             self.reject(number, why)
 
     def reject(self, number: int, why: str) -> None:
-        """Remember a bad row, or refuse it.
-
-        Raises:
-            ArgumentError: bad rows are refused.
-        """
+        """Remember a bad row, or refuse it by an ArgumentError."""
         if self.on_bad == "refuse":
             raise ArgumentError(
                 f"row {number}: {why}", where=self.source, remedy="Correct the recording, or have bad rows skipped."
             )
         self.bad.append(BadRow(number, why))
 
-    def _take(
-        self,
-        number: int,
-        t: float,
-        names: Sequence[str],
-        position: Sequence[float],
-        velocity: Sequence[float],
-        effort: Sequence[float],
-    ) -> str:
+    def _take(self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]) -> str:
+        """Why a row is bad; empty if it is not, and is kept."""
         joints = self.model.joint_names
-        place: Mapping[str, int] = {name: i for i, name in enumerate(names)}
+        place = {name: i for i, name in enumerate(names)}
         missing = [name for name in joints if name not in place]
         if joints and len(missing) == len(joints):
             self.other += 1
@@ -307,13 +271,10 @@ class RowCollector:
             return f"joint {missing[0]!r} is missing"
         if len(place) != len(names):
             return "a joint is named twice"
-        for what, values in (("position", position), ("velocity", velocity), ("effort", effort)):
+        for what, values in zip(("position", "velocity", "effort"), fields, strict=True):
             if len(values) not in ((len(names),) if what == "position" else (0, len(names))):
                 return f"{len(values)} values of {what} for {len(names)} joints"
-        rows = [
-            [float(values[place[name]]) for name in joints] if len(values) else []
-            for values in (position, velocity, effort)
-        ]
+        rows = [[float(values[place[name]]) for name in joints] if len(values) else [] for values in fields]
         if not abs(t) <= _LATEST:
             return f"the time is {t}"
         for name, value in zip(joints, rows[0], strict=True):
@@ -323,11 +284,11 @@ class RowCollector:
             return "some of the velocities are missing"
         if any(abs(x) > LARGEST for x in (*rows[1], *rows[2])):
             return f"a velocity or effort is infinite, or beyond {LARGEST:g}"
-        if t < self._last or (t == self._last and not self.repairs):
-            far = self._last - t > _FAR_BACK * (self._last - self._columns[0][0])
-            return _not_after(t, self._last) + (": two recordings in one, or rows twice?" if far else "")
-        self._last = t
         times, *columns, numbers = self._columns
+        last = times[-1] if times else -math.inf
+        if t < last or (t == last and self.times == "keep"):
+            far = last - t > _FAR_BACK * (last - times[0])
+            return _not_after(t, last) + (": two recordings in one, or rows twice?" if far else "")
         times.append(t)
         for column, row in zip(columns, rows, strict=True):
             column.append(row or [math.nan] * len(joints))
@@ -339,9 +300,6 @@ class RowCollector:
 
         Velocities and efforts count as recorded if most rows have them; rows without are then bad.  Otherwise
         velocities follow from positions throughout, and there are no efforts.
-
-        Raises:
-            ArgumentError: no row is good, or rows without a velocity or an effort are refused.
         """
         times, positions, velocities, efforts, numbers = self._columns
         if not times:
@@ -355,20 +313,17 @@ class RowCollector:
         shape = (len(times), len(self.model.joint_names))
         t, rows = np.array(times), np.array(numbers)
         q, v, effort = (np.array(x).reshape(shape) for x in (positions, velocities, efforts))
-        good = np.ones(len(t), dtype=bool)
-        recorded = {}
+        good, recorded = np.ones(len(t), dtype=bool), set[str]()
         for what, table in (("velocity", v), ("effort", effort)):
             finite = np.isfinite(table).all(axis=1)
-            recorded[what] = bool(finite.mean() > _MOST) and bool(shape[1])
-            if recorded[what]:
+            if finite.mean() > _MOST and shape[1]:
+                recorded.add(what)
                 for k in np.flatnonzero(~finite & good):
                     name = self.model.joint_names[int(np.argmax(~np.isfinite(table[k])))]
                     self.reject(int(rows[k]), f"the {what} of joint {name!r} is missing")
                 good &= finite
         self.bad.sort(key=lambda row: row.number)
-        notes: list[str] = []
         t, unit = in_seconds(t, self.time_unit)
-        notes += [f"times taken as {unit}"] if unit else []
         if len(t) > 1 and (t[-1] - t[0]) < _SHORTEST * len(t):
             raise ArgumentError(
                 f"its {len(t)} rows are {(t[-1] - t[0]) / len(t):.3g} s apart",
@@ -380,14 +335,14 @@ class RowCollector:
             self.model.joint_names,
             t[good],
             q[good],
-            v[good] if recorded["velocity"] else None,
-            effort[good] if recorded["effort"] else None,
+            v[good] if "velocity" in recorded else None,
+            effort[good] if "effort" in recorded else None,
             rows[good],
             tuple(self.bad),
             self.other,
-            tuple(notes),
+            (f"times taken as {unit}",) if unit else (),
         )
-        if self.repairs:
+        if self.times == "repair":
             before = len(recording.bad)
             recording = recording.repaired()
             if self.on_bad == "refuse" and len(recording.bad) > before:

@@ -26,11 +26,7 @@ _ALIKE = 0.15  # of the logarithm of a joint's squared error
 
 
 def require_increasing(t: Array) -> None:
-    """See that times increase.
-
-    Raises:
-        ArgumentError: they do not; it says where.
-    """
+    """Refuse times that do not increase; the error says where."""
     bad = np.flatnonzero(~(np.diff(t) > 0.0))
     if bad.size:
         k = int(bad[0])
@@ -42,12 +38,7 @@ def require_increasing(t: Array) -> None:
 
 
 def segments(t: Array, bridge: float = 0.0) -> list[slice]:
-    """Stretches of a recording without gaps.
-
-    Args:
-        t: (n,) strictly increasing times.
-        bridge: s, gaps up to which are none.
-    """
+    """Stretches of a recording without gaps of more than ``bridge`` s."""
     if len(t) < 3:
         return [slice(0, len(t))]
     steps = np.diff(t)
@@ -56,20 +47,15 @@ def segments(t: Array, bridge: float = 0.0) -> list[slice]:
 
 
 def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0) -> Array:
-    """Value and derivatives of polynomials fitted to the ``window`` samples around each.
+    """(up_to + 1, n, m) values and derivatives of polynomials fitted to the ``window`` samples around each; NaN in stretches with
+    too few samples.
 
-    At both ends, and at those of gaps that are not bridged, the last full window serves.
+    At both ends, and at those of gaps of more than ``bridge`` s, the last full window serves.
 
     Args:
-        t: (n,) strictly increasing times.
-        x: (n, m) signals.
+        t: (n,) strictly increasing times.  x: (n, m) signals.
         window: number of samples, odd; fewer where a stretch is shorter.
         order: of the polynomials, less than ``window``.
-        up_to: the highest derivative.
-        bridge: s, gaps up to which polynomials reach across.
-
-    Returns:
-        (up_to + 1, n, m); NaN in stretches with fewer than ``up_to`` + 1 samples.
 
     Raises:
         ArgumentError: times that do not increase, or a window or order that does not fit.
@@ -122,10 +108,7 @@ def choose_window(
     gravity, inertia and velocity terms of the model, each with a factor, and friction.
 
     Args:
-        model: the robot, as far as it is known.
-        t: (n,) increasing times.  q: (n, nv).  effort: (n, nv), or ``None``: where the spectrum of the positions falls
-            to its floor of noise decides.
-        order: of the polynomials.
+        effort: (n, nv), or ``None``: where the spectrum of the positions (n, nv) falls to its floor of noise decides.
         block: s, over which efforts are averaged.
     """
     part = max(segments(t), key=lambda p: p.stop - p.start)
@@ -146,15 +129,9 @@ def choose_window(
     for window in tried:
         samples = min(max(round(window / step), order + 2) | 1, (n - 1) | 1)
         x, v, a = _fit(t, q, samples, order, 2, indices)
-        terms = [
-            gravity_forces(model, x),
-            inverse_dynamics(model, x, 0.0 * v, a) - inverse_dynamics(model, x, 0.0 * v, 0.0 * a),
-            inverse_dynamics(model, x, v, 0.0 * a) - inverse_dynamics(model, x, 0.0 * v, 0.0 * a),
-            a,
-            v,
-            np.tanh(v / 0.02),
-            np.ones_like(v),
-        ]
+        still, fast = (inverse_dynamics(model, x, w, 0.0 * a) for w in (0.0 * v, v))
+        inertia = inverse_dynamics(model, x, 0.0 * v, a) - still
+        terms = [gravity_forces(model, x), inertia, fast - still, a, v, np.tanh(v / 0.02), np.ones_like(v)]
         W = np.stack([np.asarray(term).reshape(len(picked), rows, -1).mean(axis=1) for term in terms], axis=-1)
         score_sum = 0.0
         for j in range(model.nv):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,21 +43,10 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
         head += [f"{name}.effort.error" for name in own]
         head += [f"{name}.wrench.error.{c}" for name in history.joints for c in COMPONENTS]
         errors = [history.effort_errors, history.wrench_errors[:, :, _SWAP].reshape(len(history.t), -1)]
-    table = np.concatenate(
-        [
-            history.t[:, None],
-            history.q,
-            history.v,
-            history.a,
-            history.efforts,
-            *(current[:, None] for current in history.currents.values()),
-            history.wrenches[:, :, _SWAP].reshape(len(history.t), -1),
-            *(p[:, _SWAP] for p in history.parts.values()),
-            *(p[:, _SWAP] for p in history.external.values()),
-            *errors,
-        ],
-        axis=1,
-    )
+    columns = [history.t, history.q, history.v, history.a, history.efforts, *history.currents.values()]
+    columns.append(history.wrenches[:, :, _SWAP].reshape(len(history.t), -1))
+    columns += [p[:, _SWAP] for p in (*history.parts.values(), *history.external.values())]
+    table = np.column_stack([*columns, *errors])
     _write_table(path, head, history.rows.tolist(), table, progress)
 
 
@@ -132,35 +121,27 @@ def _write_messages(
     writer: Writer, types: Typestore, history: WrenchHistory, progress: Callable[[float], None] | None
 ) -> None:
     Time, Header = types.types["builtin_interfaces/msg/Time"], types.types["std_msgs/msg/Header"]
-    JointState, Stamped = types.types["sensor_msgs/msg/JointState"], types.types["geometry_msgs/msg/WrenchStamped"]
     Wrench, Vector = types.types["geometry_msgs/msg/Wrench"], types.types["geometry_msgs/msg/Vector3"]
-    state = writer.add_connection("/joint_efforts", JointState.__msgtype__, typestore=types)
-    series = list(_series(history))
-    topics = [writer.add_connection(topic, Stamped.__msgtype__, typestore=types) for topic, _, _ in series]
+    State, Stamped = types.types["sensor_msgs/msg/JointState"], types.types["geometry_msgs/msg/WrenchStamped"]
     Float = types.types["std_msgs/msg/Float64"]
-    motors = [
-        (writer.add_connection(f"/motor_currents/{name}", Float.__msgtype__, typestore=types), current.tolist())
-        for name, current in history.currents.items()
-    ]
-    names = list(history.model.joint_names)
+
+    def added(topic: str, kind: Any) -> Callable[[int, Any], None]:
+        """Writer of messages of a type on a topic."""
+        connection = writer.add_connection(topic, kind.__msgtype__, typestore=types)
+        return lambda stamp, message: writer.write(connection, stamp, types.serialize_cdr(message, kind.__msgtype__))
+
+    state, names = added("/joint_efforts", State), list(history.model.joint_names)
+    motors = [(added(f"/motor_currents/{name}", Float), x.tolist()) for name, x in history.currents.items()]
+    series = [(added(topic, Stamped), frame, table) for topic, frame, table in _series(history)]
     stamps = np.round(history.t * 1e9).astype(np.int64).tolist()
     for k, stamp in enumerate(stamps):
-        seconds, nanoseconds = divmod(stamp, 1_000_000_000)
-        time = Time(sec=seconds, nanosec=nanoseconds)
-        message = JointState(
-            header=Header(stamp=time, frame_id=""),
-            name=names,
-            position=history.q[k],
-            velocity=history.v[k],
-            effort=history.efforts[k],
-        )
-        writer.write(state, stamp, types.serialize_cdr(message, JointState.__msgtype__))
-        for topic, current in motors:
-            writer.write(topic, stamp, types.serialize_cdr(Float(data=current[k]), Float.__msgtype__))
-        for topic, (_, frame, table) in zip(topics, series, strict=True):
+        time = Time(*divmod(stamp, 1_000_000_000))
+        state(stamp, State(Header(time, ""), names, history.q[k], history.v[k], history.efforts[k]))
+        for write, current in motors:
+            write(stamp, Float(current[k]))
+        for write, frame, table in series:
             m, f = table[k, :3].tolist(), table[k, 3:].tolist()
-            message = Stamped(header=Header(stamp=time, frame_id=frame), wrench=Wrench(Vector(*f), Vector(*m)))
-            writer.write(topic, stamp, types.serialize_cdr(message, Stamped.__msgtype__))
+            write(stamp, Stamped(Header(time, frame), Wrench(Vector(*f), Vector(*m))))
         if progress is not None and not k & 255:
             progress(k / len(stamps))
 

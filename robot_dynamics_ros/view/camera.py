@@ -18,15 +18,9 @@ _FILLED = 0.95
 
 
 def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
-    """Position of the nearest camera that sees all points, and what it looks at, level with their middle.
+    """(3,) position of the nearest camera that sees all points (n, 3), and (3,) what it looks at, level with their middle, m.
 
-    Args:
-        points: (n, 3), m.
-        away: direction from the points to the camera, not upright.
-        aspect: width of the picture to its height.
-
-    Returns:
-        (3,) position and (3,) target, m.
+    The direction ``away`` from the points to the camera is not upright; the aspect is width to height of the picture.
     """
     towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
     right = np.cross((0.0, 0.0, 1.0), towards)

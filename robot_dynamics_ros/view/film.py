@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -58,23 +58,22 @@ def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
 
 
 def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]) -> Callable[[], np.ndarray]:
-    """A function that has a page draw a picture, (height, width, 3), of what it shows now.
-
-    Args:
-        seen: (3,) where the camera is and (3,) what it looks at, m.
-    """
-    camera = _camera(*seen)
-    return lambda: np.asarray(client.get_render(height=height, width=width, timeout=_PATIENCE, **camera))[..., :3]
+    """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen`` is where the camera is, (3,),
+    and what it looks at, (3,) m."""
+    position, target = seen
+    forward = (target - position) / np.linalg.norm(target - position)
+    right = np.cross(forward, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    axes = np.stack([right, np.cross(forward, right), forward], axis=1)  # z forward, x to the right, y down
+    turned = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+    camera = {"position": position, "wxyz": turned, "fov": FIELD_OF_VIEW, "timeout": _PATIENCE}
+    return lambda: np.asarray(client.get_render(height=height, width=width, **camera))[..., :3]
 
 
 def write_picture(
     client: ClientHandle, browser: Browser, path: str | Path, width: int, height: int, seen: tuple[Array, Array]
 ) -> Path:
-    """Write what a page shows, without its controls, as PNG or JPEG; ``seen`` as for :func:`painter`.
-
-    Raises:
-        ArgumentError: the file cannot be written.
-    """
+    """Write what a page shows, without its controls, as PNG or JPEG; ``seen`` as for :func:`painter`."""
     imageio = need_imageio()
     image = settled(painter(client, width, height, seen), browser)
     return write_whole(path, lambda target: imageio.imwrite(target, image))
@@ -100,10 +99,6 @@ def write_video(
         speed: how much faster than it was.
         paths: draw where the centres of mass go.
         progress: called with the share done.
-
-    Raises:
-        BackendError: there is no browser, or imageio (with imageio-ffmpeg for mp4) is not installed.
-        ArgumentError: another ending, or the file cannot be written.
     """
     path = Path(path)
     if path.suffix not in FILMS:
@@ -131,16 +126,7 @@ def write_video(
 
 
 def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
-    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as a film.
-
-    Args:
-        path: ending in ``.mp4`` or ``.gif``.
-        rate: pictures per second.
-
-    Raises:
-        BackendError: imageio (with imageio-ffmpeg for mp4) is not installed.
-        ArgumentError: the file cannot be written.
-    """
+    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as an mp4 or a gif of so many pictures per second."""
     imageio = need_imageio()
 
     def write(target: Path) -> None:
@@ -151,12 +137,3 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
                 film.append_data(picture)
 
     return write_whole(path, write)
-
-
-def _camera(position: Array, target: Array) -> dict[str, Any]:
-    """Orientation of a camera for ``get_render``: z forward, x to the right, y down."""
-    forward = (target - position) / np.linalg.norm(target - position)
-    right = np.cross(forward, (0.0, 0.0, 1.0))
-    right /= np.linalg.norm(right)
-    axes = np.stack([right, np.cross(forward, right), forward], axis=1)
-    return {"position": position, "wxyz": np.roll(Rotation.from_matrix(axes).as_quat(), 1), "fov": FIELD_OF_VIEW}

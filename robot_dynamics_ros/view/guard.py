@@ -8,7 +8,6 @@ can reach a server on loopback; and no page may frame this one, so none can cove
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gzip
 import logging
@@ -17,7 +16,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
@@ -58,10 +57,11 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 class Guard:
-    """Stands between the connections of a viser server and its handlers.
+    """Stands between the connections of a viser server, which it starts, and its handlers.
 
     Args:
-        host: the address that the server listens on.
+        serve: the class ``viser.ViserServer``.
+        host, port, title: of the server.
         report: called with (cause, sentence) for what is refused; the log by default.
         script: the page runs it before anything else.
 
@@ -69,7 +69,18 @@ class Guard:
         refused: cause → how often.
     """
 
-    def __init__(self, host: str, report: Callable[[str, str], None] | None = None, script: str = "") -> None:
+    def __init__(
+        self,
+        serve: type[ViserServer],
+        host: str,
+        port: int,
+        title: str,
+        report: Callable[[str, str], None] | None = None,
+        script: str = "",
+    ) -> None:
+        import websockets.asyncio.server as library
+        from viser import _messages as messages
+
         self.refused: Counter[str] = Counter()
         self._script = script
         self._report = report or self._log
@@ -80,26 +91,7 @@ class Guard:
         if not self._loopback:
             own = socket.gethostname().lower()
             self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
-        self._connections: WebsockServer | None = None
-
-    @contextlib.contextmanager
-    def answering(self) -> Iterator[None]:
-        """While this context is open, a server that starts has its answers looked at by this guard."""
-        import websockets.asyncio.server as library
-
-        with _starting:
-            serve = library.serve
-            library.serve = functools.partial(serve, process_response=self._answer)  # type: ignore[assignment, misc]
-            try:
-                yield
-            finally:
-                library.serve = serve  # type: ignore[misc]
-
-    def watch(self, server: ViserServer) -> None:
-        """Look at every message that the pages of a ``viser.ViserServer`` send; before, no page is let in."""
-        from viser import _messages as messages
-
-        self._server = server
+        self._connections: WebsockServer | None = None  # before it is known, no page is let in
         self._checks: dict[type, Callable[[Any, int], str]] = {  # of a message and the page that has sent it
             messages.ViewerCameraMessage: _camera,
             messages.GuiUpdateMessage: self._gui,
@@ -108,7 +100,14 @@ class Guard:
             messages.GetRenderResponseMessage: lambda m, _: "",
             messages.FileTransferPartAck: lambda m, _: "",
         }
-        connections = server._websock_server
+        with _starting:
+            own_serve = library.serve
+            library.serve = functools.partial(own_serve, process_response=self._answer)  # type: ignore[assignment, misc]
+            try:
+                self.server = serve(host=host, port=port, label=title, verbose=False)
+            finally:
+                library.serve = own_serve  # type: ignore[misc]
+        connections = self.server._websock_server
         self._through(connections)
         connections.on_client_connect(self._through)
         self._handler = _Broken(self)
@@ -147,9 +146,8 @@ class Guard:
                     fault = f"{type(error).__name__}: {error}"
             if not fault:
                 await handle(client_id, message)
-            elif (
-                connection is self._connections
-            ):  # each message passes by twice, once for all clients and once for its own
+            # each message passes by twice, once for all clients and once for its own
+            elif connection is self._connections:
                 self.refuse(cause, f"message from browser {client_id} refused: {fault}")
                 self._show_again(message, client_id)
 
@@ -160,9 +158,8 @@ class Guard:
         fault = self._stranger(request.headers)
         if fault:
             self.refuse("origin", f"a request is refused: {fault}")
-            return connection.respond(
-                HTTPStatus.FORBIDDEN, "Open the page by the address that the viewer has printed.\n"
-            )
+            text = "Open the page by the address that the viewer has printed.\n"
+            return connection.respond(HTTPStatus.FORBIDDEN, text)
         if self._connections is None:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "The viewer starts.\n")
         response.headers.update(_HEADERS)
@@ -191,7 +188,7 @@ class Guard:
 
     def _control(self, uuid: str, page: int) -> GuiInputHandle[Any] | None:
         """The control that a page wants to change, if it is its own."""
-        client = self._server.get_clients().get(page)
+        client = self.server.get_clients().get(page)
         return None if client is None else client.gui._gui_input_handle_from_uuid.get(uuid)
 
     def _show_again(self, message: Message, page: int) -> None:
@@ -213,10 +210,9 @@ class Guard:
         return _unfit(handle, message.updates["value"])
 
 
-def _camera(message: ViewerCameraMessage, _page: int) -> str:
-    numbers = (*message.wxyz, *message.position, *message.look_at, *message.up_direction)
-    fault = _finite((*numbers, message.fov, message.near, message.far))
-    return fault or ("" if all(0 <= n < 1e5 for n in (message.image_height, message.image_width)) else "image size")
+def _camera(m: ViewerCameraMessage, _page: int) -> str:
+    fault = _finite((*m.wxyz, *m.position, *m.look_at, *m.up_direction, m.fov, m.near, m.far))
+    return fault or ("" if all(0 <= n < 1e5 for n in (m.image_height, m.image_width)) else "image size")
 
 
 def _unfit(handle: GuiInputHandle[Any], value: object) -> str:

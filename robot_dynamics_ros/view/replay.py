@@ -60,42 +60,29 @@ def write_replay(
         rate: pictures per second of the motion; lowered where that makes more than 3000.
         looks: geometry; by default read from the robot's URDF.
         title: of the page.
-
-    Returns:
-        the path.
-
-    Raises:
-        BackendError: viser is not installed.
-        ArgumentError: the file cannot be written.
     """
     if not (np.isfinite(rate) and rate > 0.0):
         raise ArgumentError("expected a positive rate", where="rate", got=rate)
     rate = min(rate, _MOST_FRAMES / max(motion.duration, 1e-9))
     with Window(port=0) as window:
-        html, cameras = _record(window, motion, rate, looks, paths)
+        rows = motion.frames(rate)
+        nodes, draw = stage(window.server.scene, motion, looks, paths)
+        draw(int(rows[0]))
+        # cameras that see the whole motion: aspect of the picture, position, target, m
+        cameras = [(aspect, *(point.tolist() for point in nodes.view_point(motion, aspect))) for aspect in _ASPECTS]
+        window.look(*cameras[0][1:])
+        recorder = window.server.get_scene_serializer()
+        for k in rows[1:]:
+            recorder.insert_sleep(1.0 / rate)
+            draw(int(k))
+        with redirect_stdout(io.StringIO()):
+            html = recorder.as_html()
     name = title or f"{motion.model.name}: replay"
     html = html.replace("<title>Viser</title>", f"<title>{escape(name)}</title>", 1)
     head = f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
     head += _FIT.format(cameras=json.dumps(cameras)) + f"<script>{{{WITHOUT_ROOM}}}</script>"
     html = html.replace("<head>", head, 1)
     return write_whole(path, lambda target: target.write_text(html, encoding="utf-8"))
-
-
-def _record(
-    window: Window, motion: Motion, rate: float, looks: Looks | None, paths: bool
-) -> tuple[str, list[tuple[float, list[float], list[float]]]]:
-    """The page, and cameras that see the whole motion: aspect of the picture, position, target, m."""
-    server, rows = window.server, motion.frames(rate)
-    nodes, draw = stage(server.scene, motion, looks, paths)
-    draw(int(rows[0]))
-    cameras = [(aspect, *nodes.view_point(motion, aspect)) for aspect in _ASPECTS]
-    window.look(*cameras[0][1:])
-    recorder = server.get_scene_serializer()
-    for k in rows[1:]:
-        recorder.insert_sleep(1.0 / rate)
-        draw(int(k))
-    with redirect_stdout(io.StringIO()):
-        return str(recorder.as_html()), [(aspect, eye.tolist(), target.tolist()) for aspect, eye, target in cameras]
 
 
 def stage(
@@ -110,11 +97,7 @@ def stage(
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
-    """Have a file written that bears its name only once it is whole.
-
-    Raises:
-        ArgumentError: it cannot be written.
-    """
+    """Have a file written that bears its name only once it is whole."""
     path = Path(path)
     part = path.with_name(f".{path.stem}.part{path.suffix}")
     try:

@@ -33,8 +33,7 @@ from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
 from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
-from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source
-from robot_dynamics_ros.view.waypoints import smooth_motion
+from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source, smooth_motion
 
 _FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
 _REPORTED = 5.0  # s after which a report that should come every second is no longer shown

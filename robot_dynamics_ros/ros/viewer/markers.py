@@ -16,14 +16,8 @@ from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 def wrench_markers(
     model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None
 ) -> MarkerArray:
-    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet).
-
-    Args:
-        arrows: in the coordinates of ``frame``.
-        frame: ``frame_id`` of the markers.
-        stamp: ns.
-        external: likewise.
-    """
+    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet), in a frame
+    (``frame_id``) at a time in ns."""
     scale, noise, size = sensible_scale(model), noise_of(model), robot_size(model)
     time = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
     markers: list[Marker] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -63,11 +62,9 @@ def run(options: argparse.Namespace) -> int:
         )
     experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)
     spread = {name: getattr(options, name) for name in FIGURES}
-    print(
-        f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads "
-        + ", ".join(f"{name} {value:g}" for name, value in spread.items())
-    )
-    with Progress("robots", options.runs, sys.stderr) as bar:
+    shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
+    print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}")
+    with Progress("robots", options.runs) as bar:
 
         def tell(done: int, runs: int) -> None:
             bar.update(done, f"{done} of {runs}")
@@ -75,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
         arguments = {"runs": options.runs, "seed": options.seed, "spread": spread, "progress": tell}
         result = monte_carlo(model, experiment, executor=workers_of(options), **arguments)
     print()
-    figures = {name: values for name, values in result.figures.items()}
-    output.result(options, {"runs": len(result), "figures": figures, "failures": result.failures}, result.table())
+    data = {"runs": len(result), "figures": result.figures, "failures": result.failures}
+    output.result(options, data, result.table())
     if options.csv is not None:
         _write(result, options.csv)
         print(f"\nwritten to {options.csv}")

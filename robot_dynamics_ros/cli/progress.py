@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import TextIO
 
 _WIDTH = 30
@@ -13,13 +12,7 @@ silent = False
 
 
 class Progress:
-    """Shows the share of a computation that is done.  Use as a context manager.
-
-    Args:
-        label: name of the computation.
-        total: the amount that is all of it.
-        stream: where to; standard error if not given.
-    """
+    """Shows the share of a computation that is done, on standard error if not told otherwise.  Use as a context manager."""
 
     def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
         self._label, self._total = label, max(total, 1e-300)
@@ -31,7 +24,7 @@ class Progress:
         self._line = ""
 
     def update(self, done: float, note: str = "") -> None:
-        """Show how much is done."""
+        """Show how much of the total is done."""
         if self._silent:
             return
         share = min(max(done / self._total, 0.0), 1.0)
@@ -51,9 +44,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._moving:
             self._stream.write(f"\r{self._line}\x1b[K\n")
             self._stream.flush()

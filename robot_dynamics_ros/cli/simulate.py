@@ -9,17 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import (
-    coordinate_or_name,
-    finite,
-    input_path,
-    new_directory,
-    not_negative,
-    option,
-    output_file,
-    positive,
-    seed,
-)
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import coordinate_or_name, input_path, option, output_file
 from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data, table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
@@ -56,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="Q",
     )
-    add("--velocity", finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
+    add("--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
     goal = parser.add_mutually_exclusive_group()
     go = partial(option, goal)
     go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")
@@ -75,15 +66,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("none", *LAWS),
         "control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
     )
-    add("--duration", positive, "s (default: the motion and a second; 2 without a motion)")
-    add("--dt", positive, "control period and step, s", DEFAULT_STEP)
+    add("--duration", take.positive, "s (default: the motion and a second; 2 without a motion)")
+    add("--dt", take.positive, "control period and step, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
     add("--constraints", input_path, "closed loops: YAML, or MJCF with <equality>; without a motion", metavar="FILE")
     add("--no-friction", None, "without a law: leave out the friction of the URDF")
-    add("--tolerance", not_negative, "rad or m that count as arrived", 0.01)
-    add("--seed", seed, "of the tour", 7)
+    add("--tolerance", take.not_negative, "rad or m that count as arrived", 0.01)
+    add("--seed", take.seed, "of the tour", 7)
     add("--csv", output_file, "write t, positions, velocities, accelerations, efforts", metavar="FILE")
-    add("--bag", new_directory, "write a rosbag2 directory (mcap) of joint states", metavar="DIRECTORY")
+    add("--bag", take.new_directory, "write a rosbag2 directory (mcap) of joint states", metavar="DIRECTORY")
     add("--picture", output_file, "draw the run", metavar="FILE")
     add("--html", output_file, "write a page that replays it in 3-D, without a server", metavar="FILE")
 
@@ -125,21 +116,17 @@ def run(options: argparse.Namespace) -> int:
             remedy=f"Give 1 to {_MOST_STEPS} steps.",
         )
     arrived, reason, reference = True, "", None
+    how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
         loops = None if options.constraints is None else load_constraints(model, options.constraints)
+        how |= {"friction": not options.no_friction, "constraints": loops}
         with Progress("simulating", 1.0) as bar:
-            done = simulate(
-                model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
-                friction=not options.no_friction, constraints=loops, progress=bar.update,
-            )  # fmt: skip
+            done = simulate(model, q0=q0, v0=v0, progress=bar.update, **how)
         if loops is not None:
             remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
         with Progress("simulating", 1.0) as bar:
-            rehearsed = rehearse(
-                model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
-                integrator=options.integrator, progress=bar.update,
-            )  # fmt: skip
+            rehearsed = rehearse(model, motion, law=law, tolerance=options.tolerance, progress=bar.update, **how)
         done, reference = rehearsed.run, rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)
@@ -197,11 +184,10 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
 def _goal(model: RobotModel, pose: list[str], start: Array) -> Array:
     link, *words = pose
     try:
-        numbers = [finite(word) for word in words]
+        numbers = [take.finite(word) for word in words]
     except argparse.ArgumentTypeError as error:
-        raise ArgumentError(
-            str(error), where="--pose", got=pose, remedy="Give LINK X Y Z ROLL PITCH YAW, in m and rad."
-        ) from None
+        remedy = "Give LINK X Y Z ROLL PITCH YAW, in m and rad."
+        raise ArgumentError(str(error), where="--pose", got=pose, remedy=remedy) from None
     return configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
 
 
@@ -222,18 +208,12 @@ def _report(
             error = reference[:, i] - done.q[:, i]
             row += [Figure.of(math.sqrt((error**2).mean()), ".3g"), Figure.of(np.abs(error).max(), ".3g")]
         rows.append(row)
-    span = float(done.t[-1] - done.t[0])
-    text = (
-        f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {done.energy[0]:.6g} J to {done.energy[-1]:.6g} J"
-    )
+    span, (before, *_, after) = float(done.t[-1] - done.t[0]), done.energy
+    text = f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {before:.6g} J to {after:.6g} J"
     if reference is not None:
         text += "\narrived" if arrived else f"\nNOT ARRIVED: {reason}"
-    data = {"name": model.name, "duration": span, "energy": [done.energy[0], done.energy[-1]]}
-    data |= {
-        "arrived": arrived if reference is not None else None,
-        "reason": reason,
-        "joints": rows_as_data(head, rows),
-    }
+    data = {"name": model.name, "duration": span, "energy": [before, after]}
+    data |= {"arrived": None if reference is None else arrived, "reason": reason, "joints": rows_as_data(head, rows)}
     result(options, data, f"{text}\n\n{table(head, rows)}")
 
 

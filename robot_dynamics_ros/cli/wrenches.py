@@ -12,7 +12,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, positive, refuse_to_replace
+from robot_dynamics_ros.cli.arguments import (
+    at_least_one,
+    chosen,
+    option,
+    output_directory,
+    positive,
+    refuse_to_replace,
+    settings_of,
+)
 from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
 from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
@@ -106,23 +114,17 @@ def run(options: argparse.Namespace) -> int:
             remedy="Name the joint whose wrench is split into parts: --balance JOINT.",
         )
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
-    settings = Settings(
+    frames = ("expressed_in", "reduced_at", "observer")
+    settings = settings_of(
+        Settings,
+        options,
         joints=joints,
-        expressed_in=frame_argument(model, options.expressed_in, "--expressed-in"),
-        reduced_at=frame_argument(model, options.reduced_at, "--reduced-at"),
-        window=options.window,
-        order=options.order,
-        velocity=options.velocity,
-        acceleration=options.acceleration,
         friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
-        balance=options.balance,
-        observer=frame_argument(model, options.observer, "--observer"),
-        uncertainty=options.uncertainty,
+        **{name: frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}") for name in frames},
     )
     sources = given_recordings(options)
-    places = [
-        _directory(path, options.overwrite, formats) for path in output_directories(sources, Path(options.output))
-    ]
+    paths = output_directories(sources, Path(options.output))
+    places = [_directory(path, options.overwrite, formats) for path in paths]
     workers = workers_of(options)
     recordings = (_read(path, bag, model, options) for path, bag in sources)
     if workers is None:
@@ -165,11 +167,7 @@ def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) 
 
 
 def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:
-    """The output directory, and what an earlier run has left there.
-
-    Raises:
-        ArgumentError: there is something, and it is not to be replaced; or it is no directory.
-    """
+    """The output directory, and what an earlier run has left there, if it may be replaced."""
     if path.exists() and not path.is_dir():
         raise ArgumentError(f"{path} is no directory", where="--output", remedy="Choose another.")
     ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
@@ -179,7 +177,7 @@ def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, l
 
 def _with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
     with Progress(label, 1.0) as bar:
-        result = work(lambda share: bar.update(share))
+        result = work(bar.update)
         bar.update(1.0)
     return result
 
@@ -208,23 +206,16 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
     moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
     own = list(history.model.joint_names)
     errors = history.wrench_errors
-    rows = [
-        [
-            name,
-            frame,
-            Figure.of(forces[:, i].max(), ".5g"),
-            Figure.of(moments[:, i].max(), ".5g"),
-            Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g") if name in own else "-",
-            *(
-                []
-                if errors is None
-                else [Figure.of(np.linalg.norm(np.median(errors[:, i, k : k + 3], axis=0)), ".2g") for k in (3, 0)]
-            ),
-        ]
-        for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
-    ]
     head = ["joint", "frame", "largest force [N]", "largest moment [N m]", "largest effort"]
     head += [] if errors is None else ["± force", "± moment"]
+    rows = []
+    for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
+        row = [name, frame, Figure.of(forces[:, i].max(), ".5g"), Figure.of(moments[:, i].max(), ".5g")]
+        row.append(Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g") if name in own else "-")
+        if errors is not None:
+            moment, force = np.linalg.norm(np.median(errors[:, i], axis=0).reshape(2, 3), axis=1)
+            row += [Figure.of(force, ".2g"), Figure.of(moment, ".2g")]
+        rows.append(row)
     data = {
         "source": str(recording.source),
         "samples": len(history.t),

@@ -20,9 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
+from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
-from robot_dynamics_ros.cli.progress import Progress
 from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, try_robots
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
@@ -227,26 +226,23 @@ def _follow(
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
     from robot_dynamics_ros.ros.demo_client import trajectory_message
 
-    if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 30.0):
+    def still() -> bool:
+        return float(np.abs(client.velocity).max()) < 0.05
+
+    if not client.spin_until(lambda: _alive(nodes) and still(), 30.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
     motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
     for why, names in by_reason(standing_joints(model, motion)).items():
         print(f"stands      {', '.join(names)}: {why}")
     client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
     start, times = client.stamp + round(_LEAD * 1e9), motion.times
-    client.send(
-        trajectory_message(motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), start)
-    )
+    speeds, accelerations = (motion.at(times, order) for order in (1, 2))
+    client.send(trajectory_message(motion.joint_names, times, motion.waypoints, speeds, accelerations, start))
     print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
     worst = 0.0
-    goal = motion.waypoints[-1]
 
-    def elapsed() -> float:
-        return (client.stamp - start) * 1e-9
-
-    def arrived() -> bool:
-        near = float(np.abs(client.position - goal).max()) < options.tolerance
-        return elapsed() > motion.duration and near and float(np.abs(client.velocity).max()) < 0.05
+    def distance() -> float:
+        return float(np.abs(client.position - motion.waypoints[-1]).max())
 
     with Progress("following", motion.duration, sys.stdout) as progress:
 
@@ -255,14 +251,15 @@ def _follow(
             _alive(nodes)
             if view is not None:
                 view.look()
-            t = elapsed()
+            t = (client.stamp - start) * 1e-9
             worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.position).max()))
             progress.update(t, f"largest error {worst * 1e3:.2f}e-3")
-            return arrived()
+            return t > motion.duration and distance() < options.tolerance and still()
 
         good = client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
-    distance = float(np.abs(client.position - goal).max())
-    print(f"{'arrived' if good else 'NOT ARRIVED'}     {distance:.2e} from the goal (tolerance {options.tolerance:g})")
+    print(
+        f"{'arrived' if good else 'NOT ARRIVED'}     {distance():.2e} from the goal (tolerance {options.tolerance:g})"
+    )
     return motion, start, good
 
 
@@ -275,21 +272,13 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, reco
     rows = []
     for i, name in enumerate(model.joint_names):
         prismatic = model.joint(name).type.name == "PRISMATIC"
-        wrench = recording.wrenches[i]
-        force = np.linalg.norm(wrench[:, 3:], axis=1).max(initial=0.0)
-        moment = np.linalg.norm(wrench[:, :3], axis=1).max(initial=0.0)
-        rows.append(
-            [
-                name,
-                Figure.of(np.sqrt((error[:, i] ** 2).mean()), ".3f", 1e3),
-                Figure.of(np.abs(error[:, i]).max(), ".3f", 1e3),
-                "mm" if prismatic else "mrad",
-                Figure.of(np.sqrt((effort[:, i] ** 2).mean()), ".3f"),
-                "N" if prismatic else "N m",
-                Figure.of(force, ".2f", unit="N"),
-                Figure.of(moment, ".3f", unit="N m"),
-            ]
-        )
+        row = [name, Figure.of(np.sqrt((error[:, i] ** 2).mean()), ".3f", 1e3)]
+        row += [Figure.of(np.abs(error[:, i]).max(), ".3f", 1e3), "mm" if prismatic else "mrad"]
+        row += [Figure.of(np.sqrt((effort[:, i] ** 2).mean()), ".3f"), "N" if prismatic else "N m"]
+        for half, form, unit in ((slice(3, 6), ".2f", "N"), (slice(3), ".3f", "N m")):
+            largest = np.linalg.norm(recording.wrenches[i][:, half], axis=1).max(initial=0.0)
+            row.append(Figure.of(largest, form, unit=unit))
+        rows.append(row)
     print()
     head = ["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"]
     keys = ["joint", "rms error", "largest", "unit of errors", "rms effort", "unit of effort", *head[-2:]]
@@ -310,11 +299,10 @@ def _as_run(model: RobotModel, recording) -> SimulationResult:
     t, q, v, effort = (table[good] for table in (recording.t, recording.q, recording.v, recording.effort))
     wrenches = None
     if all(map(len, recording.wrench_t)):
-        columns = [
-            [np.interp(t, times, component) for component in rows.T]
-            for times, rows in zip(recording.wrench_t, recording.wrenches, strict=True)
-        ]
-        wrenches = np.moveaxis(np.array(columns), 2, 0)
+        heard = zip(recording.wrench_t, recording.wrenches, strict=True)
+        wrenches = np.array([[np.interp(t, times, part) for part in rows.T] for times, rows in heard]).transpose(
+            2, 0, 1
+        )
     kinetic, potential = np.asarray(kinetic_energy(model, q, v)), np.asarray(potential_energy(model, q))
     return SimulationResult(t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model))
 
@@ -385,8 +373,8 @@ def _page(run: SimulationResult, planned: Motion, path: Path) -> None:
     if find_spec("viser") is None:
         print(f"no replay: {_INSTALL}")
         return
+    from robot_dynamics_ros.view.film import write_replay
     from robot_dynamics_ros.view.motion import Motion as Shown
-    from robot_dynamics_ros.view.replay import write_replay
 
     motion = Shown.of(run.model, run, reference=planned.at(run.t))
     if not np.isfinite(run.tau).all():  # the arm measures no efforts

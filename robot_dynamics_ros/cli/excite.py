@@ -11,8 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import option
-from robot_dynamics_ros.cli.output import Figure, print_table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Figure, Progress, print_table
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification import DesignSettings, design_excitation

@@ -11,8 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import input_path, option
-from robot_dynamics_ros.cli.output import Figure, print_table, table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
     add_recordings,

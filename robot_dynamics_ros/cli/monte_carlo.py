@@ -9,7 +9,7 @@ from pathlib import Path
 
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, option, output_file, positive, seed
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
 from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion

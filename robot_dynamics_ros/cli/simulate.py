@@ -11,8 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import coordinate_or_name, input_path, option, output_file
-from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data, table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Figure, Progress, remark, result, rows_as_data, table
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -234,8 +233,8 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
         plot_run(done, options.picture, reference)
         _announce_file(options.picture)
     if options.html:
+        from robot_dynamics_ros.view.film import write_replay
         from robot_dynamics_ros.view.motion import Motion as Shown
-        from robot_dynamics_ros.view.replay import write_replay
 
         _announce_file(write_replay(Shown.of(done.model, done, reference=reference), options.html))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, input_path, option
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Progress
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import input_path, option, output_directory, output_file, positive
-from robot_dynamics_ros.cli.output import result
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Progress, result
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model, load_named
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
@@ -95,8 +94,7 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
 
     files: list[tuple[str, str]] = []
     if options.video or options.html:
-        from robot_dynamics_ros.view.film import write_video
-        from robot_dynamics_ros.view.replay import write_replay
+        from robot_dynamics_ros.view.film import write_replay, write_video
 
         motion = Motion.of(model, model.initial_configuration() if what is None else what)
         if options.html:

@@ -21,8 +21,7 @@ from robot_dynamics_ros.cli.arguments import (
     refuse_to_replace,
     settings_of,
 )
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
     add_recordings,

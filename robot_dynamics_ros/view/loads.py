@@ -114,12 +114,9 @@ class LoadPanel:
             return
         self._drawn, self._changed = now, False
         loads, shown = self._newest
-        texts = [(self._table, self._rows(loads)), (self._outside, _outside_rows(shown))]
+        self._table.content, self._outside.content = self._rows(loads), _outside_rows(shown)
         if self.link:
-            texts.append((self._detail, self._link_text(loads)))
-        for handle, content in texts:
-            if handle.content != content:
-                handle.content = content
+            self._detail.content = self._link_text(loads)
 
     def _rows(self, loads: JointLoads) -> str:
         head = ("", "position", "effort", "of limit", "force, N", "most", "moment, N m", "most")

@@ -122,14 +122,12 @@ class RobotNodes:
 
     def _mark(self, name: str, shown: bool, make: Callable[[], Sequence[Any]]) -> list[Any]:
         """Show or hide what is made when it is first shown; its handles."""
-        if name not in self._marks:
-            if not shown:
-                return []
+        if shown and name not in self._marks:
             self._marks[name] = list(make())
-        for handle in self._marks[name]:
-            if handle.visible != shown:
-                handle.visible = shown
-        return self._marks[name]
+        handles = self._marks.get(name, [])
+        for handle in handles:
+            handle.visible = shown
+        return handles
 
     def view_point(
         self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
@@ -270,20 +268,16 @@ class RobotNodes:
     def _label(
         self, name: str, text: str = "", point: Array | None = None, shown: bool = True, above: bool = False
     ) -> None:
-        """Write a text below or above a point; what has not changed is not sent again."""
+        """Write a text below or above a point."""
         if shown and name not in self._labels:
             self._labels[name] = self.scene.add_label(
                 f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",
                 font_scene_height=0.03 * self.size,
             )  # fmt: skip
-        if (label := self._labels.get(name)) is None:
-            return
-        if label.visible != shown:
-            label.visible = shown
+        if name in self._labels:
+            self._labels[name].visible = shown
         if shown:
-            label.position = point
-            if label.text != text:
-                label.text = text
+            self._labels[name].position, self._labels[name].text = point, text
 
     # -- marks ---------------------------------------------------------------------------------------------------
 

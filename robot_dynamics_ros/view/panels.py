@@ -156,15 +156,13 @@ class LayerPanel:
             observers = tuple(dict.fromkeys(("world", *source.model.link_names)))  # many robots have a link called so
             self._observer = gui.add_dropdown("observer", observers, initial_value="world")
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
-            swatches = (
-                f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in ("joint", *WRENCH_PARTS)
-            )
+            parts = ("joint", *WRENCH_PARTS)
+            swatches = (f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in parts)
             gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>')
             self._parts_text = gui.add_markdown("")
         with gui.add_folder("Show", expand_by_default=False):
-            for layer, label in zip(
-                LAYERS, ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes"), strict=True
-            ):
+            labels = ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes")
+            for layer, label in zip(LAYERS, labels, strict=True):
                 if layer not in ("visuals", "collisions") or nodes.bodies.shapes(layer):
                     self._boxes[layer] = gui.add_checkbox(label, layer in nodes.bodies.default_layers)
             for name, label, on in (
@@ -192,15 +190,12 @@ class LayerPanel:
         now |= {"joint": self._joint.value, "observer": self._observer.value, "what": self._what.value}
         if now == self._seen:
             return False
-        for layer in LAYERS:
-            if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.bodies.default_layers):
-                self._nodes.bodies.layer(layer, now[layer])
-        self._nodes.bodies.clear(now["clear"] and (now["forces"] or now["moments"] or now["joint"] != self._nobody))
-        if now["frames"] != self._seen.get("frames", False):
-            self._nodes.frames(now["frames"])
-        if now["axes"] != self._seen.get("axes", False):
-            self._nodes.axes(now["axes"])
         self._seen = now
+        for layer in LAYERS:
+            self._nodes.bodies.layer(layer, self[layer])
+        self._nodes.bodies.clear(self["clear"] and (self["forces"] or self["moments"] or now["joint"] != self._nobody))
+        self._nodes.frames(self["frames"])
+        self._nodes.axes(self["axes"])
         self._scale_text.content = self.scale().text()
         return True
 
@@ -213,15 +208,12 @@ class LayerPanel:
         """The parts of the balance that is asked for, and their own scale: often they are small beside the weight."""
         if self._joint.value == self._nobody:
             return None, self.scale()
-        arrows = balance_arrows(
-            self._model, shown.q, shown.v, shown.a, self._joint.value, self._observer.value, shown.external or None
-        )
+        state, external = (shown.q, shown.v, shown.a), shown.external or None
+        arrows = balance_arrows(self._model, *state, self._joint.value, self._observer.value, external)
         half = getattr(arrows, self.balanced)
         length = nice_scale(0.4 * self._nodes.size, float(np.linalg.norm(half, axis=1).max()))
         unit = "N" if self.balanced == "forces" else "N m"
-        text = f"0.1 m = {0.1 / length:.3g} {unit}"
-        if text != self._parts_text.content:
-            self._parts_text.content = text
+        self._parts_text.content = f"0.1 m = {0.1 / length:.3g} {unit}"
         return arrows, ArrowScale(length, length)
 
 
@@ -292,7 +284,6 @@ class ControlPanel:
 
     def __init__(self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int) -> None:
         self._gui, self._model, self._controls, self._turn, self._page = gui, model, controls, turn, page
-        self._whose = -1
         self._heard = controls.answer()
         self._adjusted: dict[str, AdjustedSlider] = {}
         self._groups: dict[str, GuiFolderHandle] = {}
@@ -336,9 +327,8 @@ class ControlPanel:
         """This page touches a control: whether it has the controls now; if another has them, say so."""
         if self._turn.take(self._page):
             return True
-        self._tell(
-            f"page {self._turn.page} has the controls; they are free when it lets go or does nothing for {Turn.IDLE:g} s"
-        )
+        until = f"they are free when it lets go or does nothing for {Turn.IDLE:g} s"
+        self._tell(f"page {self._turn.page} has the controls; {until}")
         return False
 
     def leave(self) -> None:
@@ -351,14 +341,10 @@ class ControlPanel:
     def hear(self) -> None:
         """Show the answer to a request, once it has come, who has the controls, and what can be adjusted."""
         whose = self._turn.page
-        if whose != self._whose:
-            self._whose = whose
-            who = "you have" if whose == self._page else f"page {whose} has"
-            self._who.content = "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
-            self._release.visible = whose == self._page
-        label = "go on (paused)" if self._controls.paused else "pause"
-        if label != self._pause_button.label:
-            self._pause_button.label = label
+        who = "you have" if whose == self._page else f"page {whose} has"
+        self._who.content = "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
+        self._release.visible = whose == self._page
+        self._pause_button.label = "go on (paused)" if self._controls.paused else "pause"
         answer = self._controls.answer()
         if answer != self._heard:
             self._heard = answer

@@ -96,7 +96,6 @@ class RobotView:
         for link, handle in self.nodes.bodies.handles():
             handle.on_click(self._clicked(link))
         self._shown: Shown | None = None
-        self._told = ""
         self._paths: CenterOfMassPaths | None = None
 
     def _clicked(self, link: str) -> Callable[[SceneNodePointerEvent[Any]], None]:
@@ -120,9 +119,7 @@ class RobotView:
         if self.panel is not None:
             self.panel.hear()
         shown = self.source.state()
-        status = self.source.status()
-        if status != self._told:
-            self._told, self.status.content = status, text_block(status)
+        self.status.content = text_block(self.source.status())
         changed = self.layers.apply() | (shown is not self._shown)
         if shown is not None and changed:
             self._shown = shown

@@ -70,16 +70,14 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
 
     @contextlib.contextmanager
     def gather() -> Iterator[None]:
-        if getattr(gathered, "messages", None) is not None:  # part of a larger piece
-            yield
-            return
-        messages: list[Message] = []
-        gathered.messages = messages
+        larger: list[Message] | None = getattr(gathered, "messages", None)  # a piece that this one is part of
+        gathered.messages = messages = [] if larger is None else larger
         try:
             yield
         finally:
-            gathered.messages = None
-            hand_over(messages)
+            gathered.messages = larger
+            if larger is None:
+                hand_over(messages)
 
     buffer.push = push
     return gather

@@ -193,11 +193,8 @@ def _parameter_files(node: str, path: Path | None, arm_files: Mapping[str, Path]
 def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
     for node in nodes:
         if node.exit_code is not None:
-            raise RobotDynamicsError(
-                f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}",
-                where="demo",
-                remedy=f"Its whole output is in {node.log}.",
-            )
+            text = f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}"
+            raise RobotDynamicsError(text, where="demo", remedy=f"Its whole output is in {node.log}.")
     return True
 
 
@@ -212,11 +209,8 @@ def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
         print("waiting     for simulator and controller, which compile the equations of this robot", flush=True)
     if not up and not client.spin_until(ready, 60.0):
         logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
-        raise RobotDynamicsError(
-            f"the nodes did not come up within 63 s\n{logs}",
-            where="demo",
-            remedy="The middleware may be unable to use this machine's network interfaces.",
-        )
+        remedy = "The middleware may be unable to use this machine's network interfaces."
+        raise RobotDynamicsError(f"the nodes did not come up within 63 s\n{logs}", where="demo", remedy=remedy)
     print(f"ready       after {time.monotonic() - started:.1f} s, the robot holds its position")
 
 

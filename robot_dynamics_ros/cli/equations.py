@@ -180,11 +180,9 @@ def _motion(pairs: Iterable[str]) -> dict[str, Any]:
                 raise ValueError
             coordinates[name.strip()] = sympy.parse_expr(expression, local_dict=names)
         except (ValueError, SyntaxError, TypeError):
-            raise ArgumentError(
-                f"expected COORDINATE=EXPRESSION, got {text!r}",
-                where="--along",
-                remedy=f"For example q2=2*t+0.5; known: {', '.join(names)}.",
-            ) from None
+            remedy = f"For example q2=2*t+0.5; known: {', '.join(names)}."
+            why = f"expected COORDINATE=EXPRESSION, got {text!r}"
+            raise ArgumentError(why, where="--along", remedy=remedy) from None
     return coordinates
 
 
@@ -200,12 +198,9 @@ def _code(formulas: list[Formulas], kind: str) -> str:
         name = identifier_of(f.title.lower())
         functions.append(f.c(name) if kind == "c" else f.python(name))
     if not functions:
-        raise ArgumentError(
-            "nothing to make code of",
-            where=f"--format {kind}",
-            remedy="Name quantities (--joint-wrench, --jacobian, …); the equations of motion are exported by "
-            "'robot_dynamics export'.",
-        )
+        other = "the equations of motion are exported by 'robot_dynamics export'."
+        remedy = f"Name quantities (--joint-wrench, --jacobian, …); {other}"
+        raise ArgumentError("nothing to make code of", where=f"--format {kind}", remedy=remedy)
     return "\n\n".join(functions)
 
 
@@ -242,11 +237,9 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
                     raise ValueError
                 values[_MOTOR_WORDS[key]] = float(number)
             except ValueError:
-                raise ArgumentError(
-                    f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)",
-                    where="--motor",
-                    remedy=f"Known constants: {', '.join(_MOTOR_WORDS)}.",
-                ) from None
+                why = f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)"
+                remedy = f"Known constants: {', '.join(_MOTOR_WORDS)}."
+                raise ArgumentError(why, where="--motor", remedy=remedy) from None
         for key in ("R", "kt"):
             if _MOTOR_WORDS[key] not in values:
                 remedy = f"Add {key}=VALUE."

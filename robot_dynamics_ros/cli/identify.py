@@ -157,11 +157,8 @@ def run(options: argparse.Namespace) -> int:
     recordings = [read_recording(path, bag, model, options) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
-            raise ArgumentError(
-                f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
-                where="--block",
-                remedy="Give a fraction of a second; 0.05 is the default.",
-            )
+            text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
+            raise ArgumentError(text, where="--block", remedy="Give a fraction of a second; 0.05 is the default.")
     unseen = [read_recording(path, is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
@@ -189,9 +186,8 @@ def run(options: argparse.Namespace) -> int:
 def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     """Identify a floating base's segments from one table and external wrenches."""
     if len(options.csv) != 1 or options.bag:
-        raise ArgumentError(
-            "segments are identified from one table", where="--external", remedy="Give one file by --csv."
-        )
+        text = "segments are identified from one table"
+        raise ArgumentError(text, where="--external", remedy="Give one file by --csv.")
     path, unit = options.csv[0], options.time_unit
     file = Path(options.output) / FILES[0]
     take.refuse_to_replace([file], options.overwrite)

@@ -55,11 +55,9 @@ def run(options: argparse.Namespace) -> int:
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
     steps = motion.duration / options.dt
     if not 1.0 <= steps <= _MOST_STEPS:
-        raise ArgumentError(
-            f"the motion of {motion.duration:g} s has {steps:.3g} control periods",
-            where="--duration, --dt",
-            remedy=f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times.",
-        )
+        text = f"the motion of {motion.duration:g} s has {steps:.3g} control periods"
+        remedy = f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times."
+        raise ArgumentError(text, where="--duration, --dt", remedy=remedy)
     experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())

@@ -65,7 +65,7 @@ def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> N
 
 
 class Progress:
-    """Shows the share of a computation that is done, on standard error if not told otherwise.  Use as a context manager."""
+    """Shows the share of a computation that is done, on standard error if no other stream is given.  Use as a context manager."""
 
     def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
         self._label, self._total = label, max(total, 1e-300)

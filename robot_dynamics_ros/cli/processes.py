@@ -18,11 +18,8 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 def need_ros(what: str) -> None:
     """See that nodes can run."""
     if find_spec("rclpy") is None:
-        raise RobotDynamicsError(
-            "ROS 2 is not installed",
-            where=what,
-            remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
-        )
+        remedy = "Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation."
+        raise RobotDynamicsError("ROS 2 is not installed", where=what, remedy=remedy)
 
 
 class NodeProcess:

@@ -82,9 +82,8 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
     model = load_model(options)
     if options.bag and model.nq != model.nv:
-        raise ArgumentError(
-            "joint states cannot tell of floating joints", where="--bag", got=options.bag, remedy="Use --csv or --html."
-        )
+        text, remedy = "joint states cannot tell of floating joints", "Use --csv or --html."
+        raise ArgumentError(text, where="--bag", got=options.bag, remedy=remedy)
     q0 = _start(model, options)
     v0 = np.array(options.velocity or [0.0] * model.nv)
     if len(v0) != model.nv:
@@ -92,28 +91,18 @@ def run(options: argparse.Namespace) -> int:
     motion = _motion(model, options, q0)
     law = options.law or ("none" if motion is None else "computed_torque")
     if (law == "none") != (motion is None):
-        raise ArgumentError(
-            "a law needs a motion to follow, and a motion a law",
-            where="--law",
-            got=law,
-            remedy="Give --to, --pose, --tour or --trajectory with a law, and none without.",
-        )
+        remedy = "Give --to, --pose, --tour or --trajectory with a law, and none without."
+        raise ArgumentError("a law needs a motion to follow, and a motion a law", where="--law", got=law, remedy=remedy)
     if motion is not None and v0.any():
         raise ArgumentError("a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out.")
     if motion is not None and options.constraints is not None:
-        raise ArgumentError(
-            "laws that follow a motion do not support closed loops",
-            where="--constraints",
-            got=str(options.constraints),
-            remedy="Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…).",
-        )
+        text = "laws that follow a motion do not support closed loops"
+        remedy = "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
+        raise ArgumentError(text, where="--constraints", got=str(options.constraints), remedy=remedy)
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
     if not 1.0 <= length / options.dt <= _MOST_STEPS:
-        raise ArgumentError(
-            f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps",
-            where="--duration, --dt",
-            remedy=f"Give 1 to {_MOST_STEPS} steps.",
-        )
+        text = f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps"
+        raise ArgumentError(text, where="--duration, --dt", remedy=f"Give 1 to {_MOST_STEPS} steps.")
     arrived, reason, reference = True, "", None
     how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
@@ -140,12 +129,9 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
     start = configuration_argument(model, options.start or ["initial"], "--start")
     if options.start is None:
-        positions = model.description.initial_positions
-        away = [
-            f"{name} at {start[i]:.4g}"
-            for name, i in ((name, model.q_slice(name).start) for name in model.joint_names)
-            if model.joint(name).type.nq == 1 and name not in positions and start[i] != 0.0
-        ]
+        unset = [name for name in model.joint_names if name not in model.description.initial_positions]
+        places = {name: start[model.q_slice(name)] for name in unset if model.joint(name).type.nq == 1}
+        away = [f"{name} at {q:.4g}" for name, (q,) in places.items() if q != 0.0]
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
         if (options.tour or options.to or options.pose) and model.nq == model.nv:
@@ -159,11 +145,11 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
     if model.nq != model.nv:
-        raise ArgumentError(
+        text, remedy = (
             "only robots on a fixed base follow a motion",
-            where=f"robot {model.name!r}",
-            remedy="Leave out --floating-base, or let it fall without a motion.",
+            "Leave out --floating-base, or let it fall without a motion.",
         )
+        raise ArgumentError(text, where=f"robot {model.name!r}", remedy=remedy)
     if options.tour:
         return plan_motion(model, start, seed=options.seed)
     if options.trajectory:

@@ -99,12 +99,9 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
     factors = profile.known("measured_factor")
     if profile.efforts.measured == "current" and not factors:
         if getattr(options, "currents", None) is None:
-            raise ArgumentError(
-                "it publishes currents, and its torque constants are not known",
-                where=f"--arm {options.arm}",
-                got=options.arm,
-                remedy="Identify them: robot_dynamics identify with --currents.",
-            )
+            text = "it publishes currents, and its torque constants are not known"
+            remedy = "Identify them: robot_dynamics identify with --currents."
+            raise ArgumentError(text, where=f"--arm {options.arm}", got=options.arm, remedy=remedy)
         return MeasuredEffort()
     rows = np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None
     return MeasuredEffort(profile.efforts.measured, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -106,12 +106,8 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options)
     model = robot_of_efforts(model, meaning_of_efforts(model, options))
     if options.observer and not options.balance:
-        raise ArgumentError(
-            "an observer needs a balance",
-            where="--observer",
-            got=options.observer,
-            remedy="Name the joint whose wrench is split into parts: --balance JOINT.",
-        )
+        remedy = "Name the joint whose wrench is split into parts: --balance JOINT."
+        raise ArgumentError("an observer needs a balance", where="--observer", got=options.observer, remedy=remedy)
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     frames = ("expressed_in", "reduced_at", "observer")
     settings = settings_of(
@@ -124,26 +120,13 @@ def run(options: argparse.Namespace) -> int:
     sources = given_recordings(options)
     paths = output_directories(sources, Path(options.output))
     places = [_directory(path, options.overwrite, formats) for path in paths]
-    workers = workers_of(options)
-    recordings = (_read(path, bag, model, options) for path, bag in sources)
-    if workers is None:
-        files = (
-            (r, _with_progress("computing", lambda tell, r=r: compute(model, r, settings, tell)))  # type: ignore[misc]
-            for r in recordings
-        )
-    else:
-        many = list(recordings)
-        with Progress("computing", len(many)) as bar:
-            done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
-        files = zip(many, done, strict=True)  # type: ignore[assignment]
     lines = []
-    for (recording, history), (directory, earlier) in zip(files, places, strict=True):
+    for (recording, history), (directory, earlier) in zip(
+        _computed(options, model, settings, sources), places, strict=True
+    ):
         if history.bad and options.bad_rows == "refuse":
-            raise ArgumentError(
-                f"row {history.bad[0].number}: {history.bad[0].why}",
-                where=recording.source,
-                remedy="Correct the recording, or have bad rows skipped.",
-            )
+            text, remedy = "row {0.number}: {0.why}", "Correct the recording, or have bad rows skipped."
+            raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
         for old in earlier:
             if old.is_dir():
                 shutil.rmtree(old)
@@ -159,10 +142,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    recording = read_recording(path, bag, model, options)
-    external = tuple(read_external(text, path, bag, model, options.time_unit) for text in options.external)
-    return dataclasses.replace(recording, external=external)
+def _computed(
+    options: argparse.Namespace, model: RobotModel, settings: Settings, sources: list[tuple[str, bool]]
+) -> Iterator[tuple[Recording, WrenchHistory]]:
+    """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
+
+    def read(path: str, bag: bool) -> Recording:
+        recording = read_recording(path, bag, model, options)
+        external = tuple(read_external(text, path, bag, model, options.time_unit) for text in options.external)
+        return dataclasses.replace(recording, external=external)
+
+    if (workers := workers_of(options)) is None:
+        for source in sources:
+            recording = read(*source)
+            yield recording, _with_progress("computing", partial(compute, model, recording, settings))
+        return
+    many = [read(*source) for source in sources]
+    with Progress("computing", len(many)) as bar:
+        done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
+    yield from zip(many, done, strict=True)
 
 
 def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:

@@ -104,12 +104,8 @@ class Motion:
         except (TypeError, ValueError):
             q = np.empty(0)
         if q.shape != (model.nq,):
-            raise ArgumentError(
-                f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}",
-                where="what to show",
-                got=what,
-                remedy=_REMEDY,
-            )
+            text = f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}"
+            raise ArgumentError(text, where="what to show", got=what, remedy=_REMEDY)
         zero = np.zeros((1, model.nv))
         return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
 

@@ -141,12 +141,9 @@ def smooth_motion(start: Array, points: Sequence[tuple[Array, float]]) -> tuple[
 
     seconds = np.array([duration for _, duration in points], dtype=float)
     if not len(seconds) or not (np.isfinite(seconds) & (seconds > 0.0)).all():
-        raise ArgumentError(
-            "every point needs a positive time since the one before",
-            where="points",
-            got=seconds.tolist(),
-            remedy="Give one or more points, each with its duration in s.",
-        )
+        remedy = "Give one or more points, each with its duration in s."
+        text = "every point needs a positive time since the one before"
+        raise ArgumentError(text, where="points", got=seconds.tolist(), remedy=remedy)
     times, rows = np.append(0.0, np.cumsum(seconds)), np.array([start, *(q for q, _ in points)], dtype=float)
     velocities = PchipInterpolator(times, rows).derivative()(times)
     velocities[-1] = 0.0

@@ -84,7 +84,7 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
 
 
 class Window:
-    """A page in a browser, by a ``viser.ViserServer`` behind a guard.  Use as a context manager, or call :meth:`close`.
+    """A page in a browser: a ``viser.ViserServer`` with a guard.  Use as a context manager, or call :meth:`close`.
 
     Args:
         title: shown above the controls.

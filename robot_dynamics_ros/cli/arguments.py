@@ -56,7 +56,7 @@ def option(
 
 
 def settings_of(kind: Callable[..., _S], options: argparse.Namespace, **more: Any) -> _S:
-    """Settings (a dataclass) made of the options of the same names, and those given by name, which are read otherwise."""
+    """Settings (a dataclass) made of the options of the same names, and of those given by name."""
     names = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     return kind(
         **{name: getattr(options, name) for name in names if hasattr(options, name) and name not in more}, **more
@@ -64,7 +64,7 @@ def settings_of(kind: Callable[..., _S], options: argparse.Namespace, **more: An
 
 
 def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
-    """The words of an option that takes several, with commas; an error if there is none, or one is not among the choices."""
+    """The words of an option that takes several, with commas; an error if there is none, or one is no choice."""
     names = [word for word in words.split(",") if word]
     if not names:
         remedy = f"Choose among {', '.join(choices)}, with commas."

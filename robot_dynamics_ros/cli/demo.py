@@ -338,7 +338,8 @@ class LiveView:
         return self.look()
 
     def look(self) -> None:
-        """Print the address of a viewer that has come up since, or that it has ended; costs nothing most of the time."""
+        """Print the address of a viewer that has come up since, or that it has ended; costs nothing most of the
+        time."""
         if self._announced or self._process is None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + 0.5

@@ -14,7 +14,6 @@ from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
 from robot_dynamics_ros.control.reference.tour import bearable_start, plan_motion
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.runge_kutta import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
@@ -48,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the batch and print the table; 1 if a run failed."""
-    model = _with_rotors(load_model(options), options.rotors)
+    model = load_model(options)
+    if options.rotors:
+        rotors = {j.name: options.rotors for j in model.description.joints if j.type.nv == 1 and j.mimic is None}
+        model = model.replace(description=model.description.with_joints(rotors))
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
         output.remark(f"starts elsewhere: {elsewhere}")
@@ -76,13 +78,6 @@ def run(options: argparse.Namespace) -> int:
         _write(result, options.csv)
         print(f"\nwritten to {options.csv}")
     return 1 if result.failures else 0
-
-
-def _with_rotors(model: RobotModel, inertia: float) -> RobotModel:
-    if inertia == 0.0:
-        return model
-    rotors = {j.name: inertia for j in model.description.joints if j.type.nv == 1 and j.mimic is None}
-    return model.replace(description=model.description.with_joints(rotors))
 
 
 def _write(result: BatchResult, path: Path) -> None:

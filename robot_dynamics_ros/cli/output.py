@@ -1,5 +1,4 @@
-"""Output of the commands: results on standard output, as text or JSON; progress, remarks, warnings and errors on standard
-error."""
+"""Output of the commands: results on standard output, as text or JSON; all else on standard error."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> N
 
 
 class Progress:
-    """Shows the share of a computation that is done, on standard error if no other stream is given.  Use as a context manager."""
+    """Shows the share of a computation that is done; on standard error if not given.  Use as a context manager."""
 
     def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
         self._label, self._total = label, max(total, 1e-300)
@@ -190,14 +189,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [list(head), *map(list, rows)]
     columns = range(len(head))
     widths = [max(len(row[i]) for row in cells) for i in columns]
-    right = [i > 0 and any(_starts_as_number(row[i]) for row in rows) for i in columns]
+    # columns of numbers, or of several, with or without a unit
+    right = [i > 0 and any(row[i].lstrip("+-.")[:1].isdigit() for row in rows) for i in columns]
 
     def line(row: Sequence[str]) -> str:
         return "  ".join(row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns).rstrip()
 
     return "\n".join([line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])])
-
-
-def _starts_as_number(cell: str) -> bool:
-    """Whether it is a number, or several, with or without a unit."""
-    return cell.lstrip("+-.")[:1].isdigit()

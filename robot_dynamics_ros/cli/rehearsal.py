@@ -1,4 +1,4 @@
-"""A motion run offline, the controller of the node and the plant of the simulator in lockstep: on one robot, or on many."""
+"""A motion run offline, the node's controller and the simulator's plant in lockstep: on one robot, or on many."""
 
 from __future__ import annotations
 
@@ -92,8 +92,9 @@ def rehearse(
 ) -> Rehearsal:
     """Follow ``motion`` from where it starts.
 
-    A robot without rotors that is lost with those that the controller assumes follows it once more without them.  Arguments
-    as for :func:`~robot_dynamics_ros.simulation.tracking.follow`; the duration is the motion's and :data:`SETTLING`.
+    A robot without rotors that is lost with those that the controller assumes follows it once more without them.
+    Arguments as for :func:`~robot_dynamics_ros.simulation.tracking.follow`; the duration is the motion's and
+    :data:`SETTLING`.
     """
     length = motion.duration + SETTLING if duration is None else duration
 

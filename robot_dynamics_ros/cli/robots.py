@@ -28,7 +28,8 @@ TOPIC = "robot_description"
 
 
 def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
-    """The argument ``robot``, which has to be named if there is no default and it is required, and the options about it."""
+    """The argument ``robot``, which has to be given if there is no default, or may be left out; and options about
+    it."""
     robot = parser.add_argument(
         "robot",
         metavar="ROBOT",
@@ -107,7 +108,7 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
     named = ""
     if text == "-":
         source = _standard_input()
-    elif _is_topic(text):
+    elif (text == TOPIC or text.endswith("/" + TOPIC)) and not Path(text).exists():
         from robot_dynamics_ros.cli.processes import need_ros
 
         need_ros(f"robot {text!r}")
@@ -165,10 +166,6 @@ def _with_frame(model: RobotModel, text: str) -> RobotModel:
     name, place = pair(text, form, "--frame", f"For example tcp={model.link_names[-1]}:0,0,0.1.")
     frame = frame_argument(model, place, "--frame")
     return model.with_frame(name, frame) if isinstance(frame, str) else model.with_frame(name, frame.link, frame.pose)
-
-
-def _is_topic(text: str) -> bool:
-    return (text == TOPIC or text.endswith("/" + TOPIC)) and not Path(text).exists()
 
 
 def _standard_input() -> bytes:

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import input_path, option, output_directory, output_file, positive
@@ -18,9 +18,6 @@ from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
-
-if TYPE_CHECKING:
-    from robot_dynamics_ros.view.viewer import Viewer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +60,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from robot_dynamics_ros.view.opening import view
 
-    viewer = view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open)
-    with viewer:
-        _announce(viewer)
+    with view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
+        print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
+        if not viewer.window.loopback:
+            text = "everybody who can reach this address can see the robot, and move a live one"
+            print(f"            {text}", file=sys.stderr)
         viewer.wait(options.seconds)
     return 0
 
@@ -117,13 +116,6 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
         data = {"files": [{"kind": kind, "path": path} for kind, path in files]}
         result(options, data, "\n".join(f"{kind:11} {path}" for kind, path in files))
     return bool(files)
-
-
-def _announce(viewer: Viewer) -> None:
-    print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
-    if not viewer.window.loopback:
-        text = "everybody who can reach this address can see the robot, and move a live one"
-        print(f"            {text}", file=sys.stderr)
 
 
 def _live(options: argparse.Namespace) -> int:

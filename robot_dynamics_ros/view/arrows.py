@@ -23,7 +23,7 @@ _NOISE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """Wrenches in the world: where each acts, (n, 3) m, and forces and moments about these points, (n, 3) in world axes."""
+    """Wrenches in the world: points (n, 3) m where they act, forces and moments about these, (n, 3) in world axes."""
 
     names: tuple[str, ...]
     points: Array
@@ -31,7 +31,7 @@ class Arrows:
     moments: Array
 
     def segments(self, what: str, scale: float, noise: float = 0.0) -> Array:
-        """(n, 2, 3) start and end, m, of the ``"forces"`` or ``"moments"``; those not larger than the noise have no length."""
+        """(n, 2, 3) m, start and end of the ``"forces"`` or ``"moments"``; those up to the noise have no length."""
         vectors = getattr(self, what)
         vectors = np.where(np.linalg.norm(vectors, axis=1, keepdims=True) > noise, vectors, 0.0)
         return np.stack([self.points, self.points + scale * vectors], axis=1)
@@ -62,7 +62,7 @@ def robot_size(model: RobotModel) -> float:
 
 
 def centres_of_mass(model: RobotModel, poses: Array) -> tuple[Array, Array]:
-    """(n, 3) and (3,) m: where links that have mass, and the whole robot, have their centres, with the links at (links, 4, 4)."""
+    """(n, 3) and (3,) m: centres of the links that have mass, and of the robot, by the poses of all links."""
     bodies = [model.link(name).inertia for name in model.link_names]
     masses, coms = np.array([body.mass for body in bodies]), np.array([body.com for body in bodies])
     heavy = masses > 0.0
@@ -82,8 +82,8 @@ def nice_scale(longest: float, largest: float) -> float:
 def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Array | None = None) -> ArrowScale:
     """A scale by which the largest of the forces and moments, (..., 3), is some 40 % of the robot's size.
 
-    Without any, they are those in the moving joints of the robot at rest, initially and in some configurations within its
-    limits.
+    Without any, they are those in the moving joints of the robot at rest, initially and in some configurations within
+    its limits.
     """
     if forces is None and moments is None and model.joint_names:
         some = np.vstack([model.initial_configuration(), random_configuration(model, 1, size=_RESTS)])

@@ -1,5 +1,5 @@
-"""The geometry of a robot in a viser scene: layers of it, transparency, colours by share; and shapes that stand for what has
-none: mass properties, and links without visuals."""
+"""The geometry of a robot in a viser scene: layers of it, transparency, colours by share; and shapes that stand for
+mass properties, and for links without visuals."""
 
 from __future__ import annotations
 
@@ -44,9 +44,8 @@ class Piece:
     opacity: float = 1.0
     colour: tuple[int, int, int] = (255, 255, 255)
     part: Trimesh | None = None  # where it has a texture
-    drawn: tuple[bool, tuple[int, int, int] | None] | None = (
-        None  # see-through or not, and its paint, as the page has it
-    )
+    # see-through or not, and its paint, as the page has it
+    drawn: tuple[bool, tuple[int, int, int] | None] | None = None
 
     def draw(self, clear: bool, paint: tuple[int, int, int] | None = None) -> None:
         """Draw it as described; or see-through, so that what is inside is seen; or painted."""
@@ -197,8 +196,8 @@ def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> byte
 
 
 def equivalent(link: str, inertia: Inertia, kind: str = "ellipsoid") -> Shape:
-    """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃ − I₁), or a ``"box"``,
-    edge² = 6/m (I₂ + I₃ − I₁)."""
+    """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃ − I₁), or a
+    ``"box"``, edge² = 6/m (I₂ + I₃ − I₁)."""
     moments, axes = np.linalg.eigh(inertia.rotational)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]

@@ -1,5 +1,5 @@
-"""Pictures and films of a scene, drawn by a browser without a screen; and a motion as one web page that needs neither a server
-nor a network."""
+"""Pictures and films of a scene, drawn by a browser without a screen; and a motion as one web page that needs neither a
+server nor a network."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
 
 
 def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]) -> Callable[[], np.ndarray]:
-    """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen`` is where the camera is, (3,),
-    and what it looks at, (3,) m."""
+    """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen`` is where the camera
+    is, (3,), and what it looks at, (3,) m."""
     position, target = seen
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, (0.0, 0.0, 1.0))
@@ -91,15 +91,6 @@ def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Ar
     turned = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
     camera = {"position": position, "wxyz": turned, "fov": FIELD_OF_VIEW, "timeout": _PATIENCE}
     return lambda: np.asarray(client.get_render(height=height, width=width, **camera))[..., :3]
-
-
-def write_picture(
-    client: ClientHandle, browser: Browser, path: str | Path, width: int, height: int, seen: tuple[Array, Array]
-) -> Path:
-    """Write what a page shows, without its controls, as PNG or JPEG; ``seen`` as for :func:`painter`."""
-    imageio = need_imageio()
-    image = settled(painter(client, width, height, seen), browser)
-    return write_whole(path, lambda target: imageio.imwrite(target, image))
 
 
 def write_video(
@@ -149,7 +140,7 @@ def write_video(
 
 
 def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
-    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as an mp4 or a gif of so many pictures per second."""
+    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as an mp4 or a gif at a rate in 1/s."""
     imageio = need_imageio()
 
     def write(target: Path) -> None:

@@ -110,13 +110,20 @@ class Guard:
         connections = self.server._websock_server
         self._through(connections)
         connections.on_client_connect(self._through)
-        self._handler = _Broken(self)
-        logging.getLogger("websockets.server").addHandler(self._handler)
+        logging.getLogger("websockets.server").addFilter(self._broken)
         self._connections = connections
 
     def close(self) -> None:
         """Stop listening to the log of the connections."""
-        logging.getLogger("websockets.server").removeHandler(self._handler)
+        logging.getLogger("websockets.server").removeFilter(self._broken)
+
+    def _broken(self, record: logging.LogRecord) -> bool:
+        """Hear of connections that ended because what arrived was no message at all."""
+        if record.levelno >= logging.ERROR:
+            error = record.exc_info[1] if record.exc_info else None
+            text = f"{type(error).__name__}: {str(error)[:100]}" if error is not None else record.getMessage()
+            self.refuse("not_a_message", f"a browser sent no message of the page; its connection is closed ({text})")
+        return True
 
     def refuse(self, cause: str, text: str) -> None:
         """Count and report."""
@@ -241,17 +248,3 @@ def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
 
 def _finite(numbers: Iterable[float]) -> str:
     return "" if all(math.isfinite(x) for x in numbers) else "not every number is finite"
-
-
-class _Broken(logging.Handler):
-    """Hears of connections that ended because what arrived was no message at all."""
-
-    def __init__(self, guard: Guard) -> None:
-        super().__init__(logging.ERROR)
-        self._guard = guard
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Count one."""
-        error = record.exc_info[1] if record.exc_info else None
-        text = f"{type(error).__name__}: {str(error)[:100]}" if error is not None else record.getMessage()
-        self._guard.refuse("not_a_message", f"a browser sent no message of the page; its connection is closed ({text})")

@@ -99,9 +99,8 @@ class Browser:
         rules = f"--host-resolver-rules={', '.join(filter(None, (names, _NAMES)))}"
         page = (f"--user-data-dir={self._folder}", f"--window-size={width},{height}", "about:blank")
         nowhere = subprocess.DEVNULL
-        self._process = subprocess.Popen(
-            [program, *_FLAGS, rules, *sandbox, *page], stdin=nowhere, stdout=nowhere, stderr=nowhere
-        )
+        command = [program, *_FLAGS, rules, *sandbox, *page]
+        self._process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
         try:
             self._connect(width, height, pause)
         except BaseException:
@@ -122,15 +121,13 @@ class Browser:
             time.sleep(0.02)
         port = port_file.read_text().split()[0]
         opener = build_opener(ProxyHandler({}))
-        while True:
+        address = ""
+        while not address:
+            time.sleep(0.02)
             with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=30.0) as answer:
                 pages = [page for page in json.load(answer) if page["type"] == "page"]
-            if pages:
-                break
-            time.sleep(0.02)
-        self._socket = connect(
-            pages[0]["webSocketDebuggerUrl"], max_size=None, compression=None, ping_interval=None, proxy=None
-        )
+                address = pages[0]["webSocketDebuggerUrl"] if pages else ""
+        self._socket = connect(address, max_size=None, compression=None, ping_interval=None, proxy=None)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
@@ -138,7 +135,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
-        """One command of the debugging protocol, and its answer; a RobotDynamicsError if it is refused or comes too late."""
+        """One command of the debugging protocol, and its answer; an error if it is refused, or comes too late."""
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         deadline = time.monotonic() + timeout

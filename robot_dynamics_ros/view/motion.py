@@ -75,8 +75,8 @@ class Motion:
 
     @classmethod
     def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> Motion:
-        """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or one
-        configuration (nq,); ``reference`` and ``external`` as the attributes."""
+        """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or
+        one configuration (nq,); ``reference`` and ``external`` as the attributes."""
         if isinstance(what, Motion):
             return what
         more: dict[str, Any] = {

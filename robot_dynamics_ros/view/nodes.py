@@ -77,13 +77,17 @@ class RobotNodes:
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
         self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
-        self._ground()
+        cell = nice_scale(0.25 * self.size, 1.0)
+        scene.add_grid(
+            f"{root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
+            section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
+        )  # fmt: skip
         self.place(model.initial_configuration())
 
     # -- state ---------------------------------------------------------------------------------------------------
 
     def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
-        """Show a state; ``on`` says whether forces, moments, external and estimated wrenches, centres, the reference are seen."""
+        """Show a state, and of forces, moments, external, estimated, centres, reference those that are ``on``."""
         forces, moments = on("forces"), on("moments")
         self.place(shown.q)
         self.legend(scale, forces, moments)
@@ -132,8 +136,8 @@ class RobotNodes:
     def view_point(
         self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
     ) -> tuple[Array, Array]:
-        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m: in all of a motion, or
-        where the robot is now; see :func:`camera_that_sees`."""
+        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m: in all of a
+        motion, or where the robot is now; see :func:`camera_that_sees`."""
         poses, tips = self.poses[None], [*self._tips.values()]
         if motion is not None:
             rows = motion.some_rows(50)
@@ -180,8 +184,8 @@ class RobotNodes:
     def wrenches(
         self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
     ) -> None:
-        """Show forces as arrows and moments as arcs; ``None`` hides them.  ``"external"`` and ``"estimated"`` ones have colours of
-        their own."""
+        """Show forces as arrows and moments as arcs, external and estimated ones in other colours; ``None`` hides
+        them."""
         force, moment = {"external": [EXTERNAL] * 2, "estimated": [ESTIMATED] * 2}.get(name, [FORCE, MOMENT])
         self.vectors(f"{name}_forces", arrows if forces else None, "forces", scale, force)
         self.vectors(f"{name}_moments", arrows if moments else None, "moments", scale, moment)
@@ -356,14 +360,6 @@ class RobotNodes:
             ]  # fmt: skip
 
         self._mark("paths", paths is not None, lines)
-
-    def _ground(self) -> None:
-        """A grid on the ground under the robot."""
-        cell = nice_scale(0.25 * self.size, 1.0)
-        self.scene.add_grid(
-            f"{self.root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
-            section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
-        )  # fmt: skip
 
 
 def _node_names(names: tuple[str, ...]) -> dict[str, str]:

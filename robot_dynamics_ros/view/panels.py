@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """Who controls a robot that several people look at: the page (a number) that touches a control first has the controls, until
-    it gives them back or has been idle."""
+    """Who controls a robot that several people look at: the page (a number) that touches a control first has the
+    controls, until it gives them back or has been idle."""
 
     IDLE = 10.0  # s
 
@@ -115,7 +115,7 @@ class JointSliders:
         home.on_click(lambda _event: source.set(model.initial_configuration()))
         self._handles, self._seen = self._sliders.handles, self._sliders.values()
 
-    def apply(self) -> None:
+    def update(self, _now: float) -> None:
         """Put the robot where somebody has moved the sliders, or the sliders where the robot has gone."""
         shown, values = self._source.state(), self._sliders.values()
         if values != self._seen:
@@ -239,7 +239,7 @@ class Player:
         self._play.value = False
         self._time.value = 0.0
 
-    def advance(self, now: float) -> None:
+    def update(self, now: float) -> None:
         """Let the time go on."""
         passed = 0.0 if self._last is None else now - self._last
         self._last = now
@@ -338,7 +338,7 @@ class ControlPanel:
     def _tell(self, text: str) -> None:
         self._answer.content = text_block(text)
 
-    def hear(self) -> None:
+    def update(self, _now: float) -> None:
         """Show the answer to a request, once it has come, who has the controls, and what can be adjusted."""
         whose = self._turn.page
         who = "you have" if whose == self._page else f"page {whose} has"

@@ -57,8 +57,8 @@ def other_than(names: tuple[str, ...], word: str) -> str:
 
 
 class PlotPanel:
-    """Curves of joints over the last seconds, or over the whole motion; then a click in the plot sets the slider of the time that
-    the page knows by the name ``slider``."""
+    """Curves of joints over the last seconds, or over the whole motion; then a click in the plot sets the slider of the
+    time that the page knows by the name ``slider``."""
 
     LIVE = 10.0  # s
     MOST = 600  # points
@@ -121,27 +121,26 @@ class PlotPanel:
         if len(t) < 2:
             return
         curves = [curve for joint, kind in choice for curve in self._curves(table, joint, kind, len(choice) > 1)]
-        labels, units, columns = (list(x) for x in zip(*curves, strict=True))
+        columns = [column for _, _, column in curves]
         if cursor is not None:
             t, columns = _with_cursor(t, columns, cursor)
-            labels, units = [*labels, _NOW], [*units, _NOW]
         if other:
-            self._describe(labels, units)
+            self._describe([(label, unit) for label, unit, _ in curves])
         self._plot.data = (t, *(np.ascontiguousarray(column) for column in columns))
         self._seen, self._new, self._drawn, self._cursor = choice, False, now, cursor
 
-    def _describe(self, labels: list[str], units: list[str]) -> None:
+    def _describe(self, curves: list[tuple[str, str]]) -> None:
         """Names and colours of the curves; an axis for each of the first two units, each unit with a scale of its own."""
-        shown = list(dict.fromkeys(unit for unit in units if unit != _NOW))
-        axes = [{"scale": unit, "label": unit, "side": side} for unit, side in zip(shown, (3, 1), strict=False)]
-        self._plot.scales = {"x": {"time": False}, **{unit: {} for unit in shown}, _NOW: {"range": (0.0, 1.0)}}
+        units = list(dict.fromkeys(unit for _, unit in curves))
+        axes = [{"scale": unit, "label": unit, "side": side} for unit, side in zip(units, (3, 1), strict=False)]
+        self._plot.scales = {"x": {"time": False}, **{unit: {} for unit in units}, _NOW: {"range": (0.0, 1.0)}}
         self._plot.axes = ({}, *axes)
         series = [
             {"label": f"{label} [{unit}]", "stroke": SERIES[k % len(SERIES)], "scale": unit}
-            if label != _NOW
-            else {"label": _NOW, "stroke": "#888888", "scale": _NOW}
-            for k, (label, unit) in enumerate(zip(labels, units, strict=True))
+            for k, (label, unit) in enumerate(curves)
         ]
+        if self._motion is not None:
+            series.append({"label": _NOW, "stroke": "#888888", "scale": _NOW})
         self._plot.series = ({"label": "t [s]"}, *series)
 
     def _curves(self, table: Array, chosen: str, kind: str, several: bool) -> list[tuple[str, str, Array]]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most: float) -> Array:
     """(6,) [moment; force] of a spring about the origin of a link with a pose (4, 4), in its axes.
 
-    The spring goes from ``grip`` (3,) in the link's frame to ``hand`` (3,) in the world, m, and pulls with ``stiffness`` in
-    N/m, but not more than ``most`` in N.
+    The spring goes from ``grip`` (3,) in the link's frame to ``hand`` (3,) in the world, m, and pulls with
+    ``stiffness`` in N/m, but not more than ``most`` in N.
     """
     R, p = pose[:3, :3], pose[:3, 3]
     force = stiffness * (hand - (R @ grip + p))
@@ -40,7 +40,7 @@ class Grip:
     def __init__(self, nodes: RobotNodes) -> None:
         self._nodes = nodes
         self._lock = threading.Lock()
-        # while somebody drags: the link, (3,) m where it is gripped in its frame, (3,) m where the mouse is in the robot's world
+        # while somebody drags: the link, where it is gripped in its frame, and where the mouse is in the world, (3,) m
         self.held: tuple[str, Array, Array] | None = None
         for link, handle in nodes.bodies.handles():
             handle.on_drag("left")(self.handler(link))
@@ -80,13 +80,14 @@ class Grip:
         if held is not None:
             self.released(held[0])
 
-    def follow(self) -> None:
+    def update(self, _now: float) -> None:
         """Do what the grip does, with the robot where it is now."""
         raise NotImplementedError
 
 
 class Pulling(Grip):
-    """A spring between the grip and the mouse: pulled half the robot's size it pulls with its weight; twice that is the most.
+    """A spring between the grip and the mouse: half the robot's size long it pulls with its weight, at most with twice
+    that.
 
     It pulls while ``mine`` says that this page has the controls.
     """
@@ -104,7 +105,7 @@ class Pulling(Grip):
     def released(self, link: str) -> None:
         self._controls.pull(link, None)
 
-    def follow(self) -> None:
+    def update(self, _now: float) -> None:
         """Pull as the spring does with the link where it is now."""
         with self._lock:
             start = end = np.zeros(3)
@@ -117,7 +118,7 @@ class Pulling(Grip):
 
 
 class Posing(Grip):
-    """A robot that stands still follows the mouse: inverse kinematics for the point that is gripped, within the limits."""
+    """A robot that stands still follows the mouse: inverse kinematics for the point gripped, within the limits."""
 
     ITERATIONS = 30
 
@@ -131,7 +132,7 @@ class Posing(Grip):
         """Whether inverse kinematics is there for such joints."""
         return model.nv > 0 and all(model.joint(name).type.nq == 1 for name in model.joint_names)
 
-    def follow(self) -> None:
+    def update(self, _now: float) -> None:
         """Put the gripped point where the mouse is, or as near as the joints allow."""
         with self._lock:
             held = self.held

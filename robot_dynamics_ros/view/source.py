@@ -70,8 +70,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Adjustable:
-    """A number that can be changed while the robot moves, e.g. the parameter ``gains.elbow.p``: what stands between the first
-    and the last dot of its name is its group."""
+    """A number that can be changed while the robot moves, e.g.  the parameter ``gains.elbow.p``: what stands between
+    the first and the last dot of its name is its group."""
 
     name: str
     label: str
@@ -133,7 +133,8 @@ _NOT_HERE = "this robot cannot do that"
 def smooth_motion(start: Array, points: Sequence[tuple[Array, float]]) -> tuple[Array, Array, Array]:
     """(k,) s since the start, (k, n) positions and (k, n) velocities for cubics through points, from rest to rest.
 
-    A point is a position (n,) and the seconds since the one before.  The motion is smooth, and no joint goes beyond a point.
+    A point is a position (n,) and the seconds since the one before.  The motion is smooth, and no joint goes beyond a
+    point.
 
     Source: Fritsch and Carlson, SIAM J. Numerical Analysis 17 (1980), as SciPy's PchipInterpolator.
     """

@@ -28,7 +28,7 @@ _SAME = 1e-6  # m; bones that move less are not sent
 
 
 class Template(NamedTuple):
-    """One vector's triangles: weights (vertices, bones), none negative, at most four of a row not zero; faces (n, 3)."""
+    """One vector's triangles: weights (vertices, bones), none negative, up to four of a row not zero; faces (n, 3)."""
 
     weights: Array
     faces: Array
@@ -36,14 +36,12 @@ class Template(NamedTuple):
 
 def _across(angles: Array) -> Array:
     """(n, 3) weights of three directions, 120° apart in a plane, for the directions at some angles in that plane."""
+    third, rows = 2.0 * math.pi / 3.0, np.arange(len(angles))
+    turns, rest = np.divmod(np.mod(angles, 2.0 * math.pi), third)
+    first = turns.astype(int) % 3
     weights = np.zeros((len(angles), 3))
-    third = 2.0 * math.pi / 3.0
-    for row, angle in zip(weights, np.mod(angles, 2.0 * math.pi), strict=True):
-        first = int(angle // third) % 3
-        rest = angle - first * third
-        row[first] = math.sin(third - rest) / math.sin(third)
-        row[(first + 1) % 3] = math.sin(rest) / math.sin(third)
-    return weights
+    weights[rows, first], weights[rows, (first + 1) % 3] = np.sin(third - rest), np.sin(rest)
+    return weights / math.sin(third)
 
 
 def _template(rings: list[Array]) -> Template:
@@ -76,7 +74,8 @@ ARROW, ARC = _arrow(), _arc()
 
 
 def _directions(vectors: Array) -> tuple[Array, Array, Array]:
-    """(n, 1) lengths, (n, 3) unit vectors, and (n, 3, 3) three unit vectors 120° apart across each, right-handed about it."""
+    """(n, 1) lengths, (n, 3) unit vectors, (n, 3, 3) three unit vectors 120° apart across each, right-handed about
+    it."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.maximum(lengths, 1e-300)
     one = np.cross(np.eye(3)[np.abs(units).argmin(axis=1)], units)
@@ -86,8 +85,8 @@ def _directions(vectors: Array) -> tuple[Array, Array, Array]:
 
 
 def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
-    """(n, 6, 3) bones of :data:`ARROW` for arrows from points (n, 3) along vectors (n, 3), m, none of length zero; short ones are
-    thinner than the radius ``thickest`` in m."""
+    """(n, 6, 3) bones of :data:`ARROW` for arrows from points (n, 3) along vectors (n, 3), m, none of length zero;
+    short ones are thinner than the radius ``thickest`` in m."""
     lengths, directions, across = _directions(vectors)
     radius = np.minimum(thickest, 0.045 * lengths)
     head = np.minimum(7.0 * radius, 0.5 * lengths)
@@ -96,8 +95,9 @@ def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
 
 
 def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
-    """(n, 5, 3) bones of :data:`ARC` for arcs about centres (n, 3) and vectors (n, 3), m, by the right-hand rule; a vector's length
-    is the arc's diameter.  Along the axis an arc is no thicker than twice ``thickest`` in m: a large one is flat."""
+    """(n, 5, 3) bones of :data:`ARC` for arcs about centres (n, 3) and vectors (n, 3), m, by the right-hand rule; a
+    vector's length is the arc's diameter.  Along the axis an arc is no thicker than twice ``thickest`` in m: a large
+    one is flat."""
     lengths, directions, across = _directions(vectors)
     half = 0.5 * lengths
     flat = np.minimum(half, thickest / _TUBE) * directions

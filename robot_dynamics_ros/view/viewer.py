@@ -93,6 +93,7 @@ class RobotView:
             self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
         elif isinstance(source, PoseSource) and Posing.possible(model):
             self.grip = Posing(self.nodes, source)
+        self._parts = [x for x in (self.player, self.sliders, self.grip, self.panel) if x is not None]
         for link, handle in self.nodes.bodies.handles():
             handle.on_click(self._clicked(link))
         self._shown: Shown | None = None
@@ -110,14 +111,8 @@ class RobotView:
 
     def update(self, now: float) -> bool:
         """Bring the page up to date; whether anything was changed."""
-        if self.player is not None:
-            self.player.advance(now)
-        if self.sliders is not None:
-            self.sliders.apply()
-        if self.grip is not None:
-            self.grip.follow()
-        if self.panel is not None:
-            self.panel.hear()
+        for part in self._parts:
+            part.update(now)
         shown = self.source.state()
         self.status.content = text_block(self.source.status())
         changed = self.layers.apply() | (shown is not self._shown)
@@ -373,15 +368,17 @@ class Viewer:
             BackendError: there is no browser, or imageio is not installed.
             ArgumentError: the file cannot be written.
         """
-        from robot_dynamics_ros.view.film import open_page, write_picture
+        from robot_dynamics_ros.view.film import need_imageio, open_page, painter, settled, write_whole
         from robot_dynamics_ros.view.headless import Browser
 
+        imageio = need_imageio()
         with Browser(240, 160) as browser:
             page = open_page(self.address, browser, lambda: self.pages)
             for view in page.views:
                 if view.player is not None:
                     view.player.pause()
-            return write_picture(page.client, browser, path, width, height, page.view_point(width / height))
+            image = settled(painter(page.client, width, height, page.view_point(width / height)), browser)
+        return write_whole(path, lambda target: imageio.imwrite(target, image))
 
     def __enter__(self) -> Viewer:
         return self

@@ -132,8 +132,8 @@ class ViewerNode(Node):
 def wrench_markers(
     model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None
 ) -> MarkerArray:
-    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet), in a frame
-    (``frame_id``) at a time in ns."""
+    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet), in a
+    frame (``frame_id``) at a time in ns."""
     scale, noise, size = sensible_scale(model), noise_of(model), robot_size(model)
     time = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
     markers: list[Marker] = []

@@ -12,15 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import (
-    at_least_one,
-    chosen,
-    option,
-    output_directory,
-    positive,
-    refuse_to_replace,
-    settings_of,
-)
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
@@ -59,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     add(
         "--output",
-        output_directory,
+        take.output_directory,
         "where to write; of several recordings, each into a directory of its name there",
         "wrenches",
         metavar="DIRECTORY",
@@ -87,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)",
         "",
     )
-    add("--window", positive, "s, smoothing of positions (default: chosen from the data)")
-    add("--order", at_least_one, "order of the local polynomials", ORDER)
+    add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
+    add("--order", take.at_least_one, "order of the local polynomials", ORDER)
     add("--velocity", VELOCITIES, "where velocities are from (default: recorded ones, if they are better)", "auto")
     add(
         "--acceleration",
@@ -102,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, compute, write, and print the result."""
-    formats = chosen(options.formats, FORMATS, "--formats")
+    formats = take.chosen(options.formats, FORMATS, "--formats")
     model = load_model(options)
     model = robot_of_efforts(model, meaning_of_efforts(model, options))
     if options.observer and not options.balance:
@@ -110,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError("an observer needs a balance", where="--observer", got=options.observer, remedy=remedy)
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
     frames = ("expressed_in", "reduced_at", "observer")
-    settings = settings_of(
+    settings = take.settings_of(
         Settings,
         options,
         joints=joints,
@@ -168,7 +161,7 @@ def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, l
     if path.exists() and not path.is_dir():
         raise ArgumentError(f"{path} is no directory", where="--output", remedy="Choose another.")
     ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
-    refuse_to_replace(ours, overwrite)
+    take.refuse_to_replace(ours, overwrite)
     return path, [p for p in ours if p.exists()]
 
 

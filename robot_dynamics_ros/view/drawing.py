@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.figures import STYLE, XYZ, pyplot, save
+from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import (
@@ -82,8 +82,8 @@ def draw(
         ends = _joints(axes, model, poses, size)
         centres = _centres(axes, model, poses)
         if frames:
-            for k, style in enumerate(XYZ):
-                _quiver(axes, poses[:, :3, 3], 0.1 * size * poses[:, :3, k], str(style["color"]))
+            for k, colour in enumerate(("#c1272d", "#4e9a06", "#2b5fad")):
+                _quiver(axes, poses[:, :3, 3], 0.1 * size * poses[:, :3, k], colour)
                 lines.append(np.stack([poses[:, :3, 3], poses[:, :3, 3] + 0.1 * size * poses[:, :3, k]], axis=1))
         lines += _wrenches(axes, model, (q, v, a), wrenches, external)
         drawn = np.concatenate(lines)

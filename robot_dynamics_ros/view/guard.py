@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import Request, Response, ServerConnection
     from websockets.datastructures import Headers
 
-LONGEST_TEXT = 1000
-"""Characters of a text that is still taken."""
-
+LONGEST_TEXT = 1000  # characters of a text that is still taken
 _REPEAT = 5.0  # s between two log lines about the same cause
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",

@@ -38,10 +38,8 @@ from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent, SceneNodePointerEvent
 
-FOLLOW, HIDE = "follow", "hide"
-"""Buttons: have the camera follow the link that was clicked, hide it."""
-_SMALL = 700
-"""Pixels: on pages that are narrower the panels are folded at first."""
+FOLLOW, HIDE = "follow", "hide"  # buttons: have the camera follow the link that was clicked, hide it
+_SMALL = 700  # pixels: on pages that are narrower the panels are folded at first
 # The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
 _FOLD = """<img src="data:," alt="" style="display: none" onerror="
 let panel = matchMedia('(max-width: 36em)').matches ? this : null;

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from viser.infra import Message
 
 DEFAULT_PORT = 8080
-MOST_MESSAGES = 100_000
-"""That may be sent in one piece."""
+MOST_MESSAGES = 100_000  # that may be sent in one piece
 WITHOUT_ROOM = """
 const load = fetch;
 window.fetch = (what, ...more) =>

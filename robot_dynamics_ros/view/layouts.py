@@ -179,7 +179,7 @@ def write_layouts(model: RobotModel, directory: str | Path, namespace: str = "")
     prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
     folder, name = Path(directory), topic_token(model.name)
     texts = {
-        f"{name}.rviz": json.dumps(rviz_config(model, prefix), indent=2) + "\n",  # JSON is YAML
+        f"{name}.rviz": json.dumps(rviz_config(model, prefix), indent=2, ensure_ascii=False) + "\n",  # JSON is YAML
         f"{name}.foxglove.json": json.dumps(foxglove_layout(model, prefix), indent=2) + "\n",
         f"{name}.plotjuggler.xml": plotjuggler_layout(model, prefix),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks._results import write
-from robot_dynamics_ros.cli.demo_all import HEAD, all_robots, try_robots
+from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, try_robots
 
 SEED, TOLERANCE = 7, 0.01
 

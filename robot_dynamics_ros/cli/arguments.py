@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 
 _N = TypeVar("_N", float, int)
+_S = TypeVar("_S")
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
 LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
 
@@ -26,14 +29,12 @@ def option(
     many: bool = False,
     **settings: object,
 ) -> None:
-    """Declare an option.
+    """Declare an option of a parser, or of a group of one.
 
     Args:
-        parser: a parser, or a group of one.
         names: ``"--output"``, or several with blanks between.
         takes: type of its value, the values to choose from, or what help calls a text; ``None``: it is a flag.
         text: help; its end names the default, unless the text speaks of it, or says that the option is repeatable.
-        default: value without the option.
         many: it can be repeated.
         settings: of :meth:`argparse.ArgumentParser.add_argument`.
     """
@@ -54,13 +55,16 @@ def option(
     parser.add_argument(*names.split(), **declared)
 
 
-def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
-    """The words of an option that takes several, with commas.
+def settings_of(kind: Callable[..., _S], options: argparse.Namespace, **more: Any) -> _S:
+    """Settings (a dataclass) made of the options of the same names, and of those given by name."""
+    names = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    return kind(
+        **{name: getattr(options, name) for name in names if hasattr(options, name) and name not in more}, **more
+    )
 
-    Raises:
-        ArgumentError: there is none.
-        UnknownNameError: one is not among ``choices``.
-    """
+
+def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
+    """The words of an option that takes several, with commas; an error if there is none, or one is no choice."""
     names = [word for word in words.split(",") if word]
     if not names:
         remedy = f"Choose among {', '.join(choices)}, with commas."
@@ -72,11 +76,7 @@ def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
 
 
 def pair(text: str, form: str, where: str, remedy: str) -> tuple[str, str]:
-    """Both sides of the last equals sign.
-
-    Raises:
-        ArgumentError: there is none, or nothing on one side.
-    """
+    """Both sides of the last equals sign; an error if there is none, or nothing on one side."""
     name, _, value = text.rpartition("=")
     if not name or not value:
         raise ArgumentError(f"expected {form}, got {text[:80]!r}", where=where, remedy=remedy)
@@ -84,11 +84,7 @@ def pair(text: str, form: str, where: str, remedy: str) -> tuple[str, str]:
 
 
 def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
-    """Refuse what an earlier run has written, unless it may be replaced.
-
-    Raises:
-        ArgumentError: naming the file.
-    """
+    """Refuse what an earlier run has written, unless it may be replaced."""
     for path in paths:
         if path.exists() and not overwrite:
             raise ArgumentError(f"{path} exists", where="--output", remedy="Name another, or pass --overwrite.")
@@ -145,30 +141,24 @@ seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 def output_file(text: str) -> Path:
     """The path of a file that can be written, as far as can be seen now: long computations must not end with nowhere to
     write to."""
-    path = _named(text)
-    try:
+    with _writable(text) as path:
         if path.is_dir():
             raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
         if not path.parent.is_dir():
             problem = "is no directory" if path.parent.exists() else "does not exist; make it first"
             raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(path.parent))} {problem}")
         _check_permission(path if path.exists() else path.parent)
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
     return path
 
 
 def output_directory(text: str) -> Path:
     """The path of a directory that is there or can be made, as far as can be seen now; also the first part of the names
     of files in one."""
-    path = _named(text)
-    try:
+    with _writable(text) as path:
         existing = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not existing.is_dir():
             raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(existing))} is no directory")
         _check_permission(existing)
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
     return path
 
 
@@ -180,10 +170,15 @@ def new_directory(text: str) -> Path:
     return path
 
 
-def _named(text: str) -> Path:
+@contextmanager
+def _writable(text: str) -> Iterator[Path]:
+    """The path; what the file system says about it in this block is an error of the argument."""
     if not text.strip() or "\0" in text or any(len(part.encode()) > LONGEST_NAME for part in Path(text).parts):
         raise argparse.ArgumentTypeError(f"expected a path, got {_shown(text)}")
-    return Path(text)
+    try:
+        yield Path(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{_shown(text)}: {error.strerror}") from None
 
 
 def _check_permission(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -38,21 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do the steps; 1 if a mistake was found or a step was not finished."""
     model, profile = _robot(options)
-    settings, measured = ArmSettings(), MeasuredEffort()
+    settings, measured, rate = ArmSettings(), MeasuredEffort(), math.nan
     if profile is not None:
-        settings = ArmSettings.of(profile)
+        settings, rate = ArmSettings.of(profile), profile.driver.rate
         measured = profile.measured_effort(model.joint_names)
     interrupted = threading.Event()
-    with _arm(options, model, profile) as (arm, stop, show):
-        session = Commissioning(
-            model,
-            arm,
-            settings,
-            measured,
-            profile.driver.rate if profile is not None else float("nan"),
-            lambda: stop() or interrupted.is_set(),
-            remark,
-        )
+    with _arm(options, model, profile) as (arm, asked, show):
+
+        def stop() -> bool:
+            return asked() or interrupted.is_set()
+
+        session = Commissioning(model, arm, settings, measured, rate, stop, remark)
         show(session)
         _steps(options, session, interrupted)
     files = session.write(options.output)
@@ -125,7 +122,6 @@ def _steps(options: argparse.Namespace, session: Commissioning, interrupted: thr
 def _permitted(step: str) -> bool:
     """Whether a person types yes."""
     if not sys.stdin.isatty():
-        raise ArgumentError(
-            "there is no terminal on which to ask for permission", where=f"step {step}", remedy=f"Add --yes-to {step}."
-        )
+        why = "there is no terminal on which to ask for permission"
+        raise ArgumentError(why, where=f"step {step}", remedy=f"Add --yes-to {step}.")
     return input(f"{step}: go on? Keep a hand on the emergency stop. [yes/no] ").strip().lower() in ("y", "yes")

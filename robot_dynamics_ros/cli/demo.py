@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import io
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
-from robot_dynamics_ros.cli.demo_all import by_reason
-from robot_dynamics_ros.cli.demo_view import LiveView, write_page
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
+from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, try_robots
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import Motion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.ros.arm_parameters import vendor_description, write_parameter_files
@@ -40,6 +40,7 @@ _DEFAULT = "six_axis"
 _LEAD = 0.5  # s from sending the trajectory to its start
 _PATIENCE = 2.0  # s without a message that the nodes bear; a busy machine is not a broken robot
 _SETTLE = 3.0  # s after its end within which the robot must have arrived
+_INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,9 +84,16 @@ def run(options: argparse.Namespace) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     robot, model, arm_files = _robot(options)
     named = robot.file_for_nodes(options.output)
-    loading = _loading_parameters(options, model)
+    # both nodes load the same robot; their gravity is in the root link's frame
+    gravity = (model.base.rotation.T @ model.gravity + 0.0).tolist()
+    loading = ["-p", f"gravity:={gravity}", "-p", f"inertia_check:={options.inertia_check}"]
+    standing_at: list[str] = []
     start, elsewhere = bearable_start(model, model.initial_configuration())
-    standing_at = _initial_positions(model, start, options.output / "start.yaml") if elsewhere else []
+    if elsewhere:
+        positions = {"initial_positions": dict(zip(model.joint_names, start.tolist(), strict=True))}
+        path = options.output / "start.yaml"
+        path.write_text(json.dumps({"/**": {"ros__parameters": positions}}, indent=2), encoding="utf-8")  # JSON is YAML
+        standing_at = ["--params-file", str(path)]
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -95,8 +103,15 @@ def run(options: argparse.Namespace) -> int:
     if elsewhere:
         print(f"start       elsewhere: {elsewhere}")
     with ExitStack() as stack:
-        nodes = _start(stack, options, robot, arm_files, named, loading, standing_at)
-        simulator, controller = nodes
+
+        def launch(node: str, *words: str) -> NodeProcess:
+            arguments = ["--ros-args", *_parameter_files(node, robot.path, arm_files), *words, *loading]
+            return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
+
+        described = ("-p", f"robot_description_file:={named}")
+        simulator = launch("simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}")
+        controller = launch("controller", "-p", f"state_timeout:={_PATIENCE}")
+        nodes = (simulator, controller)
         client = stack.enter_context(DemoClient(model))
         view = None
         if not options.no_view:
@@ -108,11 +123,10 @@ def run(options: argparse.Namespace) -> int:
         _wait_until_ready(client, nodes)
         if view is not None:
             view.announce()
-        motion, start, arrived = _follow(client, model, options, nodes, view)
-        client.spin_until(
-            lambda: not _alive(nodes), 1.1
-        )  # the controller's next report; the picture shows the arm at its goal
-        recording, gaps = client.recording(start), client.gaps
+        motion, stamp, arrived = _follow(client, model, options, nodes, view)
+        # the controller's next report; the picture shows the arm at its goal
+        client.spin_until(lambda: not _alive(nodes), 1.1)
+        recording, gaps = client.recording(stamp), client.gaps
         codes = {node.name: node.stop() for node in (controller, simulator)}
     _report(options, model, motion, recording, arrived)
     for gap in gaps:
@@ -121,77 +135,33 @@ def run(options: argparse.Namespace) -> int:
         print("drawing     the picture and the page to replay; this takes some seconds", flush=True)
         recorded = _as_run(model, recording)
         _picture(recorded, motion, options.output / "demo.png")
-        write_page(recorded, motion, options.output / "replay.html")
+        _page(recorded, motion, options.output / "replay.html")
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
     return 0 if arrived and not unclean else 1
 
 
-def _start(
-    stack: ExitStack,
-    options: argparse.Namespace,
-    robot: NamedRobot,
-    arm_files: Mapping[str, Path],
-    named: str,
-    loading: Sequence[str],
-    standing_at: Sequence[str],
-) -> tuple[NodeProcess, NodeProcess]:
-    """Simulator and controller, which end with ``stack``."""
-
-    def start(node: str, *words: str) -> NodeProcess:
-        arguments = ["--ros-args", *_parameter_files(node, robot.path, arm_files), *words, *loading]
-        return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
-
-    described = ("-p", f"robot_description_file:={named}")
-    simulator = start("simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}")
-    return simulator, start("controller", "-p", f"state_timeout:={_PATIENCE}")
-
-
 def _all(options: argparse.Namespace) -> int:
     """The table of all robots; 1 if one that was tried has not arrived."""
-    from robot_dynamics_ros.cli.demo_all import HEAD, all_robots, try_robots
-
     robots = all_robots()
     with Progress("robots", len(robots)) as bar:
-        tried = 0
-
-        def tell(name: str) -> None:
-            nonlocal tried
-            bar.update(tried, name)
-            tried += 1
-
+        tried = count()
         rows = try_robots(
             robots,
             inertia_check=options.inertia_check,
             duration=options.duration,
             tolerance=options.tolerance,
             seed=options.seed,
-            progress=tell,
+            progress=lambda name: bar.update(next(tried), name),
         )
-    cells = [["-" if row[key] is None else _short(row[key]) for key in HEAD] for row in rows]
+    shown = [[row[key] for key in HEAD] for row in rows]
+    cells = [["-" if x is None else f"{x:.2g}" if isinstance(x, float) else str(x) for x in row] for row in shown]
     arrived = sum(row["arrived"] is True for row in rows)
     failed = [row["robot"] for row in rows if row["arrived"] is False]
     text = f"{table(HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, {len(rows) - arrived - len(failed)} not tried"
     result(options, {"robots": rows, "arrived": arrived, "failed": failed}, text)
     return 1 if failed else 0
-
-
-def _short(value: object) -> str:
-    return f"{value:.2g}" if isinstance(value, float) else str(value)
-
-
-def _loading_parameters(options: argparse.Namespace, model: RobotModel) -> list[str]:
-    """Parameters with which both nodes load the same robot; their gravity is in the root link's frame."""
-    gravity = (model.base.rotation.T @ model.gravity + 0.0).tolist()
-    return ["-p", f"gravity:={gravity}", "-p", f"inertia_check:={options.inertia_check}"]
-
-
-def _initial_positions(model: RobotModel, start: Array, path: Path) -> list[str]:
-    """Parameters that make the simulator start elsewhere than at the robot's initial configuration."""
-    positions = {"initial_positions": dict(zip(model.joint_names, start.tolist(), strict=True))}
-    path.write_text(json.dumps({"/**": {"ros__parameters": positions}}, indent=2), encoding="utf-8")  # JSON is YAML
-    return ["--params-file", str(path)]
 
 
 def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[str, Path]]:
@@ -223,11 +193,8 @@ def _parameter_files(node: str, path: Path | None, arm_files: Mapping[str, Path]
 def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
     for node in nodes:
         if node.exit_code is not None:
-            raise RobotDynamicsError(
-                f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}",
-                where="demo",
-                remedy=f"Its whole output is in {node.log}.",
-            )
+            text = f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}"
+            raise RobotDynamicsError(text, where="demo", remedy=f"Its whole output is in {node.log}.")
     return True
 
 
@@ -242,11 +209,8 @@ def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
         print("waiting     for simulator and controller, which compile the equations of this robot", flush=True)
     if not up and not client.spin_until(ready, 60.0):
         logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
-        raise RobotDynamicsError(
-            f"the nodes did not come up within 63 s\n{logs}",
-            where="demo",
-            remedy="The middleware may be unable to use this machine's network interfaces.",
-        )
+        remedy = "The middleware may be unable to use this machine's network interfaces."
+        raise RobotDynamicsError(f"the nodes did not come up within 63 s\n{logs}", where="demo", remedy=remedy)
     print(f"ready       after {time.monotonic() - started:.1f} s, the robot holds its position")
 
 
@@ -256,26 +220,23 @@ def _follow(
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
     from robot_dynamics_ros.ros.demo_client import trajectory_message
 
-    if not client.spin_until(lambda: _alive(nodes) and float(np.abs(client.velocity).max()) < 0.05, 30.0):
+    def still() -> bool:
+        return float(np.abs(client.velocity).max()) < 0.05
+
+    if not client.spin_until(lambda: _alive(nodes) and still(), 30.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
     motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
     for why, names in by_reason(standing_joints(model, motion)).items():
         print(f"stands      {', '.join(names)}: {why}")
     client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
     start, times = client.stamp + round(_LEAD * 1e9), motion.times
-    client.send(
-        trajectory_message(motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), start)
-    )
+    speeds, accelerations = (motion.at(times, order) for order in (1, 2))
+    client.send(trajectory_message(motion.joint_names, times, motion.waypoints, speeds, accelerations, start))
     print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
     worst = 0.0
-    goal = motion.waypoints[-1]
 
-    def elapsed() -> float:
-        return (client.stamp - start) * 1e-9
-
-    def arrived() -> bool:
-        near = float(np.abs(client.position - goal).max()) < options.tolerance
-        return elapsed() > motion.duration and near and float(np.abs(client.velocity).max()) < 0.05
+    def distance() -> float:
+        return float(np.abs(client.position - motion.waypoints[-1]).max())
 
     with Progress("following", motion.duration, sys.stdout) as progress:
 
@@ -284,14 +245,15 @@ def _follow(
             _alive(nodes)
             if view is not None:
                 view.look()
-            t = elapsed()
+            t = (client.stamp - start) * 1e-9
             worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.position).max()))
             progress.update(t, f"largest error {worst * 1e3:.2f}e-3")
-            return arrived()
+            return t > motion.duration and distance() < options.tolerance and still()
 
         good = client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
-    distance = float(np.abs(client.position - goal).max())
-    print(f"{'arrived' if good else 'NOT ARRIVED'}     {distance:.2e} from the goal (tolerance {options.tolerance:g})")
+    print(
+        f"{'arrived' if good else 'NOT ARRIVED'}     {distance():.2e} from the goal (tolerance {options.tolerance:g})"
+    )
     return motion, start, good
 
 
@@ -304,21 +266,13 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, reco
     rows = []
     for i, name in enumerate(model.joint_names):
         prismatic = model.joint(name).type.name == "PRISMATIC"
-        wrench = recording.wrenches[i]
-        force = np.linalg.norm(wrench[:, 3:], axis=1).max(initial=0.0)
-        moment = np.linalg.norm(wrench[:, :3], axis=1).max(initial=0.0)
-        rows.append(
-            [
-                name,
-                Figure.of(np.sqrt((error[:, i] ** 2).mean()), ".3f", 1e3),
-                Figure.of(np.abs(error[:, i]).max(), ".3f", 1e3),
-                "mm" if prismatic else "mrad",
-                Figure.of(np.sqrt((effort[:, i] ** 2).mean()), ".3f"),
-                "N" if prismatic else "N m",
-                Figure.of(force, ".2f", unit="N"),
-                Figure.of(moment, ".3f", unit="N m"),
-            ]
-        )
+        row = [name, Figure.of(np.sqrt((error[:, i] ** 2).mean()), ".3f", 1e3)]
+        row += [Figure.of(np.abs(error[:, i]).max(), ".3f", 1e3), "mm" if prismatic else "mrad"]
+        row += [Figure.of(np.sqrt((effort[:, i] ** 2).mean()), ".3f"), "N" if prismatic else "N m"]
+        for half, form, unit in ((slice(3, 6), ".2f", "N"), (slice(3), ".3f", "N m")):
+            largest = np.linalg.norm(recording.wrenches[i][:, half], axis=1).max(initial=0.0)
+            row.append(Figure.of(largest, form, unit=unit))
+        rows.append(row)
     print()
     head = ["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"]
     keys = ["joint", "rms error", "largest", "unit of errors", "rms effort", "unit of effort", *head[-2:]]
@@ -339,11 +293,10 @@ def _as_run(model: RobotModel, recording) -> SimulationResult:
     t, q, v, effort = (table[good] for table in (recording.t, recording.q, recording.v, recording.effort))
     wrenches = None
     if all(map(len, recording.wrench_t)):
-        columns = [
-            [np.interp(t, times, component) for component in rows.T]
-            for times, rows in zip(recording.wrench_t, recording.wrenches, strict=True)
-        ]
-        wrenches = np.moveaxis(np.array(columns), 2, 0)
+        heard = zip(recording.wrench_t, recording.wrenches, strict=True)
+        wrenches = np.array([[np.interp(t, times, part) for part in rows.T] for times, rows in heard]).transpose(
+            2, 0, 1
+        )
     kinetic, potential = np.asarray(kinetic_energy(model, q, v)), np.asarray(potential_energy(model, q))
     return SimulationResult(t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model))
 
@@ -354,3 +307,72 @@ def _picture(run: SimulationResult, motion: Motion, path: Path) -> None:
         return
     plot_run(run, path, motion.at(run.t))
     print(f"picture     {path.resolve()}")
+
+
+class LiveView:
+    """The viewer as a third process.  Its end or its absence is no matter for the demonstration.
+
+    ``looks`` names the robot whose geometry is drawn, if ``robot`` has none.
+    """
+
+    def __init__(self, robot: str, log: Path, open_browser: bool, looks: str = "") -> None:
+        self._process: NodeProcess | None = None
+        self._announced, self._due = True, 0.0
+        if find_spec("viser") is None:
+            print(f"view        none: {_INSTALL}")
+            return
+        arguments = ["--ros-args", "-p", f"robot_description_file:={robot}"]
+        if looks and looks != robot:
+            arguments += ["-p", f"looks_file:={looks}"]
+        if open_browser:
+            arguments += ["-p", "open_browser:=true"]
+        self._process, self._announced = NodeProcess("viewer", arguments, log), False
+
+    def announce(self) -> None:
+        """Print the address, once it is known; a viewer that takes long is announced later, by :meth:`look`."""
+        if self._process is None or self._process.wait_for_output("in a browser", 3.0):
+            return self.look()
+        print("view        waiting for the viewer, which starts and compiles what it needs", flush=True)
+        if not self._process.wait_for_output("in a browser", 60.0):
+            print("view        not ready yet: the robot moves now, the address is printed later", flush=True)
+        return self.look()
+
+    def look(self) -> None:
+        """Print the address of a viewer that has come up since, or that it has ended; costs nothing most of the
+        time."""
+        if self._announced or self._process is None or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + 0.5
+        ended = self._process.exit_code is not None
+        address = re.search(r"open (http\S+) in a browser", self._process.output())
+        self._announced = ended or address is not None
+        if ended:
+            print(f"\rview        none: the viewer has ended; see {self._process.log}")
+        elif address:
+            print(f"\rview        {address[1]}   (while it runs)", flush=True)
+
+    def __enter__(self) -> LiveView:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._due = 0.0
+            self.look()
+            if not self._announced:
+                print(f"view        none: the viewer has not come up in time; see {self._process.log}")
+            self._process.stop()
+
+
+def _page(run: SimulationResult, planned: Motion, path: Path) -> None:
+    """A page that replays what was heard, beside what was planned."""
+    if find_spec("viser") is None:
+        print(f"no replay: {_INSTALL}")
+        return
+    from robot_dynamics_ros.view.film import write_replay
+    from robot_dynamics_ros.view.motion import Motion as Shown
+
+    motion = Shown.of(run.model, run, reference=planned.at(run.t))
+    if not np.isfinite(run.tau).all():  # the arm measures no efforts
+        motion = dataclasses.replace(motion, efforts=None)
+    write_replay(motion, path, title=f"{run.model.name}: the demonstration")
+    print(f"replay      {path.resolve()}   (opens in any browser, without a server)")

@@ -89,10 +89,8 @@ def run(options: argparse.Namespace) -> int:
     if options.list_parameters:
         from robot_dynamics_ros.equations.parameters import parameters_of
 
-        rows = [
-            [parameter, f"{value:.6g}", unit, meaning]
-            for parameter, (meaning, unit, value) in parameters_of(model).items()
-        ]
+        known = parameters_of(model).items()
+        rows = [[parameter, f"{value:.6g}", unit, meaning] for parameter, (meaning, unit, value) in known]
         print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
         return 0
     from robot_dynamics_ros.equations import symbolic
@@ -124,10 +122,9 @@ def run(options: argparse.Namespace) -> int:
         parts.insert(0, "steps")
     formulas = _formulas(equations, options)
     kind = options.format or FORMATS.get(Path(options.output or "").suffix, "text")
-    data: dict[str, Any]
     if kind in ("c", "python"):
         text = _code(formulas, kind)
-        data = {"language": kind, "code": text}
+        data: dict[str, Any] = {"language": kind, "code": text}
     else:
         if formulas and not only:
             document = document_of_formulas(formulas, options.digits)
@@ -137,7 +134,7 @@ def run(options: argparse.Namespace) -> int:
         text = render(document)
         data = render_data(document)
     if options.output:
-        Path(options.output).write_text(text, encoding="utf-8")
+        options.output.write_text(text, encoding="utf-8")
     if options.json or not options.output:
         file = str(options.output) if options.output else None
         result(options, {"name": model.name, "file": file, **data}, text.removesuffix("\n"))
@@ -149,13 +146,9 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
     link, separator, joint = options.observer.partition("@")
     observer: Any = (link, joint) if separator else link
     axes, point = options.expressed_in, options.reduced_at
-    formulas = [
-        equations.joint_wrench(name, expressed_in=axes or "child", reduced_at=point) for name in options.joint_wrench
-    ]
-    for name in options.balance:
-        formulas.append(
-            equations.wrench_balance(name, observer=observer, expressed_in=axes or "observer", reduced_at=point)
-        )
+    seen = {"observer": observer, "expressed_in": axes or "observer", "reduced_at": point}
+    formulas = [equations.joint_wrench(n, expressed_in=axes or "child", reduced_at=point) for n in options.joint_wrench]
+    formulas += [equations.wrench_balance(name, **seen) for name in options.balance]
     formulas += [equations.motion(name, relative_to=observer, expressed_in=axes) for name in options.motion]
     formulas += [equations.jacobian(name) for name in options.jacobian]
     formulas += [equations.external_efforts(name) for name in options.tip_force]
@@ -186,11 +179,9 @@ def _motion(pairs: Iterable[str]) -> dict[str, Any]:
                 raise ValueError
             coordinates[name.strip()] = sympy.parse_expr(expression, local_dict=names)
         except (ValueError, SyntaxError, TypeError):
-            raise ArgumentError(
-                f"expected COORDINATE=EXPRESSION, got {text!r}",
-                where="--along",
-                remedy=f"For example q2=2*t+0.5; known: {', '.join(names)}.",
-            ) from None
+            remedy = f"For example q2=2*t+0.5; known: {', '.join(names)}."
+            why = f"expected COORDINATE=EXPRESSION, got {text!r}"
+            raise ArgumentError(why, where="--along", remedy=remedy) from None
     return coordinates
 
 
@@ -201,36 +192,22 @@ def _code(formulas: list[Formulas], kind: str) -> str:
     functions = []
     for f in formulas:
         if not f.traced:
-            raise ArgumentError(
-                f"there is no code for {f.title.lower()}",
-                where=f"--format {kind}",
-                remedy="Leave out --along and --friction.",
-            )
+            remedy = "Leave out --along and --friction."
+            raise ArgumentError(f"there is no code for {f.title.lower()}", where=f"--format {kind}", remedy=remedy)
         name = identifier_of(f.title.lower())
         functions.append(f.c(name) if kind == "c" else f.python(name))
     if not functions:
-        raise ArgumentError(
-            "nothing to make code of",
-            where=f"--format {kind}",
-            remedy="Name quantities (--joint-wrench, --jacobian, …); the equations of motion are exported by "
-            "'robot_dynamics export'.",
-        )
+        other = "the equations of motion are exported by 'robot_dynamics export'."
+        remedy = f"Name quantities (--joint-wrench, --jacobian, …); {other}"
+        raise ArgumentError("nothing to make code of", where=f"--format {kind}", remedy=remedy)
     return "\n\n".join(functions)
 
 
 def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
-    """Names of parameters by ``--symbols`` and ``--symbol PARAMETER=NAME``.
-
-    Raises:
-        ArgumentError: both are given, a pair is not of that form, or one parameter is named twice.
-    """
+    """Names of parameters by ``--symbols`` and ``--symbol PARAMETER=NAME``."""
     if options.symbols and options.symbol:
-        raise ArgumentError(
-            "--symbols auto names everything already",
-            where="--symbol",
-            got=options.symbol,
-            remedy="Give one or the other.",
-        )
+        text, remedy = "--symbols auto names everything already", "Give one or the other."
+        raise ArgumentError(text, where="--symbol", got=options.symbol, remedy=remedy)
     if options.symbols:
         return options.symbols
     names: dict[str, str] = {}
@@ -238,19 +215,14 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
         remedy = "For example mass:forearm=m2; --list-parameters shows all parameters."
         parameter, name = pair(text, "PARAMETER=NAME", "--symbol", remedy)
         if parameter in names:
-            raise ArgumentError(
-                f"{parameter} is named twice", where="--symbol", got=text, remedy="Name each parameter once."
-            )
+            remedy = "Name each parameter once."
+            raise ArgumentError(f"{parameter} is named twice", where="--symbol", got=text, remedy=remedy)
         names[parameter] = name
     return names
 
 
 def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
-    """``JOINT:R=1.2,kt=0.05,…`` descriptions as motors by joint; ``None`` if there are none.
-
-    Raises:
-        ArgumentError: not of that form, or numbers that no motor has.
-    """
+    """``JOINT:R=1.2,kt=0.05,…`` descriptions as motors by joint; ``None`` if there are none."""
     from robot_dynamics_ros.model.motors import DCMotor
 
     motors: dict[str, DCMotor] = {}
@@ -264,19 +236,15 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
                     raise ValueError
                 values[_MOTOR_WORDS[key]] = float(number)
             except ValueError:
-                raise ArgumentError(
-                    f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)",
-                    where="--motor",
-                    remedy=f"Known constants: {', '.join(_MOTOR_WORDS)}.",
-                ) from None
-        for key, word in (("R", "resistance"), ("kt", "torque_constant")):
-            if word not in values:
-                raise ArgumentError(
-                    f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=f"Add {key}=VALUE."
-                )
+                why = f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)"
+                remedy = f"Known constants: {', '.join(_MOTOR_WORDS)}."
+                raise ArgumentError(why, where="--motor", remedy=remedy) from None
+        for key in ("R", "kt"):
+            if _MOTOR_WORDS[key] not in values:
+                remedy = f"Add {key}=VALUE."
+                raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=remedy)
         if joint in motors:
-            raise ArgumentError(
-                f"joint {joint!r} has two motors", where="--motor", got=text, remedy="Give each joint one motor."
-            )
+            remedy = "Give each joint one motor."
+            raise ArgumentError(f"joint {joint!r} has two motors", where="--motor", got=text, remedy=remedy)
         motors[joint] = DCMotor(**values)
     return motors or None

@@ -9,19 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import (
-    at_least_one,
-    coordinate_or_name,
-    finite,
-    option,
-    output_directory,
-    positive,
-    refuse_to_replace,
-    seed,
-    share,
-)
-from robot_dynamics_ros.cli.output import Figure, print_table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import option
+from robot_dynamics_ros.cli.output import Figure, Progress, print_table
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
@@ -35,53 +25,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
-    add("--output", output_directory, "writes NAME.csv and NAME.yaml", "excitation", metavar="NAME")
+    add("--output", take.output_directory, "writes NAME.csv and NAME.yaml", "excitation", metavar="NAME")
     add("--overwrite", None, "replace what an earlier run has written there")
-    add("--period", positive, "s", 20.0)
-    add("--periods", at_least_one, "how often it is repeated", 3)
-    add("--harmonics", at_least_one, "of the Fourier series", 5)
-    add("--rate", positive, "waypoints a second", 20.0)
-    add("--scale", share, "share of position ranges, velocities, accelerations", 0.8)
-    add("--effort-scale", share, "share of effort limits", 0.8)
-    add("--acceleration", positive, "rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
+    add("--period", take.positive, "s", 20.0)
+    add("--periods", take.at_least_one, "how often it is repeated", 3)
+    add("--harmonics", take.at_least_one, "of the Fourier series", 5)
+    add("--rate", take.positive, "waypoints a second", 20.0)
+    add("--scale", take.share, "share of position ranges, velocities, accelerations", 0.8)
+    add("--effort-scale", take.share, "share of effort limits", 0.8)
+    add("--acceleration", take.positive, "rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
     add("--range", "JOINT:LOWER:UPPER", "narrower position limits of a joint", many=True)
-    add("--floor", finite, "m: link origins stay above this height")
+    add("--floor", take.finite, "m: link origins stay above this height")
     add("--start", "Q,Q,...|NAME", "configuration of the arm before: the trajectory begins with a move from there", "")
-    add("--evaluations", at_least_one, "motions tried", 1500)
-    add("--seed", seed, "of the random numbers", 0)
+    add("--evaluations", take.at_least_one, "motions tried", 1500)
+    add("--seed", take.seed, "of the random numbers", 0)
 
 
 def run(options: argparse.Namespace) -> int:
     """Design and write the motion, and print its figures."""
     base = Path(options.output)
     paths = [base.with_name(base.name + suffix) for suffix in (".csv", ".yaml")]
-    refuse_to_replace(paths, options.overwrite)
+    take.refuse_to_replace(paths, options.overwrite)
     model = load_model(options)
     lower, upper = _ranges(model, options.range)
-    settings = DesignSettings(
-        period=options.period,
-        harmonics=options.harmonics,
-        scale=options.scale,
-        effort_scale=options.effort_scale,
-        acceleration=options.acceleration,
-        lower=lower,
-        upper=upper,
-        floor=options.floor,
-        evaluations=options.evaluations,
-        seed=options.seed,
-    )
+    settings = take.settings_of(DesignSettings, options, lower=lower, upper=upper)
     start = _start(model, options.start)
     count = options.period * options.rate * options.periods
     if not 2.0 <= count <= _MOST_WAYPOINTS:
-        raise ArgumentError(
-            f"{count:.3g} waypoints", where="--period, --periods, --rate", remedy="Give 2 to 1000000 in all."
-        )
+        remedy = "Give 2 to 1000000 in all."
+        raise ArgumentError(f"{count:.3g} waypoints", where="--period, --periods, --rate", remedy=remedy)
     with Progress("designing", 1.0) as bar:
-        motion = design_excitation(
-            model,
-            settings,
-            lambda share, best: bar.update(share, f"condition {best:.1f}" if math.isfinite(best) else ""),
-        )
+
+        def tell(share: float, best: float) -> None:
+            bar.update(share, f"condition {best:.1f}" if math.isfinite(best) else "")
+
+        motion = design_excitation(model, settings, tell)
     trajectory = motion.trajectory(options.periods, rate=options.rate, start=start, model=model)
     base.parent.mkdir(parents=True, exist_ok=True)
     motion.write_csv(trajectory, paths[0])
@@ -89,18 +67,9 @@ def run(options: argparse.Namespace) -> int:
     t = np.linspace(0.0, motion.period, 2000)
     q, v, a = (motion.at(t, k) for k in range(3))
     effort = motion.effort if motion.effort is not None else np.zeros(model.nv)
-    rows = [
-        [
-            name,
-            *(
-                Figure.of(x, ".3f")
-                for x in (q[:, j].min(), q[:, j].max(), np.abs(v[:, j]).max(), np.abs(a[:, j]).max())
-            ),
-            Figure.of(effort[j], ".1f"),
-            Figure.of(q[0, j], ".4f"),
-        ]
-        for j, name in enumerate(model.joint_names)
-    ]
+    columns = (q.min(axis=0), q.max(axis=0), np.abs(v).max(axis=0), np.abs(a).max(axis=0), effort, q[0])
+    forms = (".3f", ".3f", ".3f", ".3f", ".1f", ".4f")
+    rows = [[name, *map(Figure.of, figures, forms)] for name, *figures in zip(model.joint_names, *columns, strict=True)]
     head = ["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"]
     print_table(options, head, rows, condition=motion.condition, period=motion.period, files=[str(p) for p in paths])
     print(
@@ -129,7 +98,7 @@ def _start(model: RobotModel, text: str) -> Array | None:
     if not text:
         return None
     try:
-        words = [coordinate_or_name(word) for word in text.split(",")]
+        words = [take.coordinate_or_name(word) for word in text.split(",")]
     except argparse.ArgumentTypeError as error:
         raise ArgumentError(str(error), where="--start", got=text, remedy="Write numbers with commas.") from None
     return configuration_argument(model, words, "--start")

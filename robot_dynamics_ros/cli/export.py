@@ -83,15 +83,11 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
     """The package of a ros2_control controller."""
     for name in ("functions", "link", "symbols", "symbol", "motor"):
         if getattr(options, name):
-            raise ArgumentError(
-                "cannot be combined with --lang ros2_control, which chooses the functions of its controller",
-                where=f"--{name}",
-                remedy="Leave it out.",
-            )
+            why = "cannot be combined with --lang ros2_control, which chooses the functions of its controller"
+            raise ArgumentError(why, where=f"--{name}", remedy="Leave it out.")
     if options.scalar != "double":
-        raise ArgumentError(
-            "must be double for a controller", where="--scalar", got=options.scalar, remedy="Leave it out."
-        )
+        why = "must be double for a controller"
+        raise ArgumentError(why, where="--scalar", got=options.scalar, remedy="Leave it out.")
     model = load_model(options)
     friction = FrictionFile.read(options.friction_file, model).friction(model) if options.friction_file else None
     return export_controller(
@@ -107,9 +103,8 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
 
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
-    return dict(
-        pair(text, "NAME=IDENTIFIER", "--rename", "For example --rename 'left-hand=left_hand'.") for text in texts
-    )
+    remedy = "For example --rename 'left-hand=left_hand'."
+    return dict(pair(text, "NAME=IDENTIFIER", "--rename", remedy) for text in texts)
 
 
 def _functions(options: argparse.Namespace) -> ExportedCode:

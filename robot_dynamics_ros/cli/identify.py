@@ -9,18 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import (
-    chosen,
-    finite,
-    input_path,
-    not_negative,
-    option,
-    output_directory,
-    positive,
-    refuse_to_replace,
-)
-from robot_dynamics_ros.cli.output import Figure, print_table, table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import input_path, option
+from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
     add_recordings,
@@ -77,18 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
     )
-    add("--output", output_directory, "where to write", "identified", metavar="DIRECTORY")
+    add("--output", take.output_directory, "where to write", "identified", metavar="DIRECTORY")
     add("--each", None, "identify from each recording by itself, into a directory of its name")
     add_workers(parser, "recordings")
     pages = "write report.html, with pictures of every joint"
     parser.add_argument("--page", action=argparse.BooleanOptionalAction, default=True, help=pages)
     add("--overwrite", None, "replace what an earlier run has written there")
-    _add_settings(parser)
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    """Arguments about the robot and the estimate."""
-    add = partial(option, parser)
     add(
         "--external",
         "LINK=[-]SOURCE[@FRAME]",
@@ -105,14 +90,14 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none",
         "auto",
     )
-    add("--window", positive, "s, smoothing of positions (default: chosen from the data)")
-    add("--block", positive, "s, averaging", 0.05)
-    add("--slow", not_negative, "rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)")
-    add("--effort-delay", finite, "s by which efforts are late (default: found from the data)")
-    add("--confidence", positive, "of the intervals", 0.95)
+    add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
+    add("--block", take.positive, "s, averaging", 0.05)
+    add("--slow", take.not_negative, "rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)")
+    add("--effort-delay", take.finite, "s by which efforts are late (default: found from the data)")
+    add("--confidence", take.positive, "of the intervals", 0.95)
     add(
         "--spread",
-        positive,
+        take.positive,
         "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: found from the data)",
     )
     add(
@@ -148,38 +133,32 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, identify, write, and print the result."""
-    words = chosen(options.terms, TERMS, "--terms")
-    settings = IdentificationSettings(
+    words = take.chosen(options.terms, TERMS, "--terms")
+    settings = take.settings_of(
+        IdentificationSettings,
+        options,
         terms=FrictionTerms(**{term: term in words for term in TERMS}),
         friction=options.friction if "," not in options.friction else tuple(options.friction.split(",")),
-        window=options.window,
-        block=options.block,
-        slow=options.slow,
         delay=options.effort_delay,
-        confidence=options.confidence,
-        spread=options.spread,
-        unseen=options.unseen,
         currents=None if options.currents is None else _numbers(options.currents, "--currents", "JOINT=CONSTANT"),
-        plausibility=options.plausibility,
+        known_load=None,
     )
     sources = given_recordings(options)
     places = output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
-    refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
+    take.refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
     if options.external:
         return _segments(options, whole)
     whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
-    model = _locked(whole, options.lock)
+    lock = _numbers(options.lock, "--lock", "JOINT or JOINT=POSITION", "0")
+    model = whole.lock(list(lock), lock) if lock else whole
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
     recordings = [read_recording(path, bag, model, options) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
-            raise ArgumentError(
-                f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s",
-                where="--block",
-                remedy="Give a fraction of a second; 0.05 is the default.",
-            )
+            text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
+            raise ArgumentError(text, where="--block", remedy="Give a fraction of a second; 0.05 is the default.")
     unseen = [read_recording(path, is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
@@ -207,44 +186,27 @@ def run(options: argparse.Namespace) -> int:
 def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     """Identify a floating base's segments from one table and external wrenches."""
     if len(options.csv) != 1 or options.bag:
-        raise ArgumentError(
-            "segments are identified from one table", where="--external", remedy="Give one file by --csv."
-        )
-    (path,), unit = options.csv, options.time_unit
+        text = "segments are identified from one table"
+        raise ArgumentError(text, where="--external", remedy="Give one file by --csv.")
+    path, unit = options.csv[0], options.time_unit
     file = Path(options.output) / FILES[0]
-    refuse_to_replace([file], options.overwrite)
+    take.refuse_to_replace([file], options.overwrite)
     t, q = read_csv_positions(path, body, time_unit=unit)
     wrenches = [read_external(text, path, False, body, unit) for text in options.external]
-    results = identify_segments(
-        body,
-        t,
-        q,
-        wrenches,
-        block=options.block,
-        spread=options.spread,
-        confidence=options.confidence,
-        **({} if options.window is None else {"window": options.window}),
-    )
+    settings = {name: getattr(options, name) for name in ("block", "spread", "confidence")}
+    if options.window is not None:
+        settings["window"] = options.window
+    results = identify_segments(body, t, q, wrenches, **settings)
     rows = [
         [link, *(Figure.of(x, ".4g") for x in (before, mass, error))]
         for before, (link, (mass, error)) in zip(inertial_parameters(body)[::10], results.masses.items(), strict=True)
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(results.urdf(), encoding="utf-8")
-    residuals = {
-        name: np.round(x, 4).tolist()
-        for name, x in zip(
-            ("before", "identified", "predicted"), (results.prior_rms, results.rms, results.prediction_rms), strict=True
-        )
-    }
-    print_table(
-        options,
-        ["segment", "mass before", "mass", "standard error"],
-        rows,
-        file=str(file),
-        left=residuals,
-        unseen=results.base.unseen,
-    )
+    left = {"before": results.prior_rms, "identified": results.rms, "predicted": results.prediction_rms}
+    residuals = {name: np.round(x, 4).tolist() for name, x in left.items()}
+    head = ["segment", "mass before", "mass", "standard error"]
+    print_table(options, head, rows, file=str(file), left=residuals, unseen=results.base.unseen)
     print("\nremaining moments and forces of the base (N m, N; predicted: of each twelfth from the others):")
     for name, values in residuals.items():
         print(f"  {name}: {values}")
@@ -262,13 +224,11 @@ def _each(
 ) -> int:
     """Every recording by itself; 1 if one was refused."""
     with Progress("identifying", len(recordings)) as bar:
-        results = identify_each(
-            models[1],
-            recordings,
-            settings,
-            workers_of(options),
-            lambda done, total: bar.update(done, f"{done} of {total} recordings"),
-        )
+
+        def tell(done: int, total: int) -> None:
+            bar.update(done, f"{done} of {total} recordings")
+
+        results = identify_each(models[1], recordings, settings, workers_of(options), tell)
     rows, failures = [], {}
     for recording, result, place in zip(recordings, results, places, strict=True):
         if isinstance(result, RobotDynamicsError):
@@ -292,11 +252,7 @@ def _write(
     unseen: list[Recording],
     directory: Path,
 ) -> list[str]:
-    """Write all files of a result; their paths.
-
-    Args:
-        models: the robot as given, and with joints locked.
-    """
+    """Write all files of a result; their paths.  The models are the robot as given, and with joints locked."""
     whole, model = models
     checks = [compare(result, other, block=options.block) for other in unseen]
     estimates = None
@@ -308,20 +264,15 @@ def _write(
             [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
             for n, e, c in zip(estimates.names, estimates.error, estimates.change, strict=True)
         ]
-        print(
-            f"Errors of prediction (N m or N), change of the parameters:\n\n{table(['estimator', *names, 'change'], rows)}\n"
-        )
+        text = table(["estimator", *names, "change"], rows)
+        print(f"Errors of prediction (N m or N), change of the parameters:\n\n{text}\n")
     text = report_text(result, recordings, checks, estimates)
     if unseen:
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
         check = comparison.check
-        rows = [
-            [name, *(f"{x:.4g}" for x in row)]
-            for name, *row in zip(
-                model.joint_names, check.effort, check.prior, check.identified, check.noise, strict=True
-            )
-        ]
+        columns = (check.effort, check.prior, check.identified, check.noise)
+        rows = [[name, *(f"{x:.4g}" for x in row)] for name, *row in zip(model.joint_names, *columns, strict=True)]
         head = ["joint", "effort", "URDF leaves", "identified leaves", "noise"]
         checked = f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
         text += f"\n```\n{checked}\n```\n"
@@ -341,11 +292,6 @@ def _write(
             drawn = [compare(result, recordings[0], block=options.block)]
             page.write_text(report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()]
-
-
-def _locked(model: RobotModel, words: list[str]) -> RobotModel:
-    positions = _numbers(words, "--lock", "JOINT or JOINT=POSITION", "0")
-    return model.lock(list(positions), positions) if positions else model
 
 
 def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:

@@ -39,33 +39,21 @@ def facts(model: RobotModel) -> dict[str, Any]:
     links = []
     for name in model.link_names:
         body = model.link(name).inertia
-        I = body.rotational  # noqa: E741 - the book's name
-        links.append(
-            {
-                "name": name,
-                "mass": body.mass,
-                "com": body.com,
-                "inertia": dict(zip(_MOMENTS, I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]], strict=True)),
-            }
-        )
+        inertia = dict(zip(_MOMENTS, body.rotational[np.triu_indices(3)], strict=True))
+        links.append({"name": name, "mass": body.mass, "com": body.com, "inertia": inertia})
     joints = []
-    for name in (*model.moving_joint_names, *model.fixed_joint_names):
-        joint = model.joint(name)
-        limits = joint.limits
+    for joint in map(model.joint, (*model.moving_joint_names, *model.fixed_joint_names)):
         mimic = joint.mimic
         joints.append(
             {
-                "name": name,
+                "name": joint.name,
                 "type": joint.type.name.lower(),
                 "parent": joint.parent,
                 "child": joint.child,
                 "xyz": joint.origin.position,
                 "rpy": joint.origin.rpy(),
                 "axis": joint.axis if joint.type.nv in (1, 3) else None,
-                "lower": limits.lower,
-                "upper": limits.upper,
-                "velocity": limits.velocity,
-                "effort": limits.effort,
+                **{key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")},
                 "damping": joint.damping,
                 "friction": joint.friction,
                 "armature": joint.armature + joint.rotor_inertia,
@@ -91,19 +79,15 @@ def facts(model: RobotModel) -> dict[str, Any]:
 
 def describe(data: dict[str, Any]) -> str:
     """The facts as two tables for people."""
-    return "\n".join(
-        [
-            f"{data['name']}: {data['degrees_of_freedom']} degrees of freedom, {len(data['links'])} links, "
-            f"{data['mass']:.6g} kg, root {data['root']!r}",
-            "",
-            _joints(data["joints"]),
-            "",
-            "mass in kg; centre of mass in the link's frame, m; inertia about it, link axes, kg m^2",
-            "",
-            _links(data["links"]),
-            *(f"\nconfiguration {name}: {_vector(q)}" for name, q in data["configurations"].items()),
-        ]
-    )
+    paragraphs = [
+        f"{data['name']}: {data['degrees_of_freedom']} degrees of freedom, {len(data['links'])} links, "
+        f"{data['mass']:.6g} kg, root {data['root']!r}",
+        _joints(data["joints"]),
+        "mass in kg; centre of mass in the link's frame, m; inertia about it, link axes, kg m^2",
+        _links(data["links"]),
+        *(f"configuration {name}: {_vector(q)}" for name, q in data["configurations"].items()),
+    ]
+    return "\n\n".join(paragraphs)
 
 
 def _number(value: float) -> str:
@@ -127,15 +111,9 @@ def _joints(joints: list[dict[str, Any]]) -> str:
 
 
 def _links(links: list[dict[str, Any]]) -> str:
-    return table(
-        ["link", "mass", "centre of mass", *_MOMENTS],
-        [
-            [
-                link["name"],
-                _number(link["mass"]),
-                _vector(link["com"]),
-                *(f"{link['inertia'][key] + 0.0:.4g}" for key in _MOMENTS),
-            ]
-            for link in links
-        ],
-    )
+    rows = [
+        [link["name"], _number(link["mass"]), _vector(link["com"])]
+        + [f"{link['inertia'][key] + 0.0:.4g}" for key in _MOMENTS]
+        for link in links
+    ]
+    return table(["link", "mass", "centre of mass", *_MOMENTS], rows)

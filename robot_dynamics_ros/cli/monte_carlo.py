@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from functools import partial
 from pathlib import Path
 
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, option, output_file, positive, seed
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
 from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
@@ -49,25 +47,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the batch and print the table; 1 if a run failed."""
-    model = _with_rotors(load_model(options), options.rotors)
+    model = load_model(options)
+    if options.rotors:
+        rotors = {j.name: options.rotors for j in model.description.joints if j.type.nv == 1 and j.mimic is None}
+        model = model.replace(description=model.description.with_joints(rotors))
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
         output.remark(f"starts elsewhere: {elsewhere}")
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
     steps = motion.duration / options.dt
     if not 1.0 <= steps <= _MOST_STEPS:
-        raise ArgumentError(
-            f"the motion of {motion.duration:g} s has {steps:.3g} control periods",
-            where="--duration, --dt",
-            remedy=f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times.",
-        )
+        text = f"the motion of {motion.duration:g} s has {steps:.3g} control periods"
+        remedy = f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times."
+        raise ArgumentError(text, where="--duration, --dt", remedy=remedy)
     experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)
     spread = {name: getattr(options, name) for name in FIGURES}
-    print(
-        f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads "
-        + ", ".join(f"{name} {value:g}" for name, value in spread.items())
-    )
-    with Progress("robots", options.runs, sys.stderr) as bar:
+    shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
+    print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}")
+    with Progress("robots", options.runs) as bar:
 
         def tell(done: int, runs: int) -> None:
             bar.update(done, f"{done} of {runs}")
@@ -75,19 +72,12 @@ def run(options: argparse.Namespace) -> int:
         arguments = {"runs": options.runs, "seed": options.seed, "spread": spread, "progress": tell}
         result = monte_carlo(model, experiment, executor=workers_of(options), **arguments)
     print()
-    figures = {name: values for name, values in result.figures.items()}
-    output.result(options, {"runs": len(result), "figures": figures, "failures": result.failures}, result.table())
+    data = {"runs": len(result), "figures": result.figures, "failures": result.failures}
+    output.result(options, data, result.table())
     if options.csv is not None:
         _write(result, options.csv)
         print(f"\nwritten to {options.csv}")
     return 1 if result.failures else 0
-
-
-def _with_rotors(model: RobotModel, inertia: float) -> RobotModel:
-    if inertia == 0.0:
-        return model
-    rotors = {j.name: inertia for j in model.description.joints if j.type.nv == 1 and j.mimic is None}
-    return model.replace(description=model.description.with_joints(rotors))
 
 
 def _write(result: BatchResult, path: Path) -> None:

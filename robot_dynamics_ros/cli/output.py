@@ -1,4 +1,4 @@
-"""Output of the commands: results on standard output, as text or JSON; remarks, warnings and errors on standard error."""
+"""Output of the commands: results on standard output, as text or JSON; all else on standard error."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import math
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
-from robot_dynamics_ros.cli import progress
 from robot_dynamics_ros.cli.arguments import option
 
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
+_WIDTH = 30  # of a progress bar
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
+_silent = False  # whether there are no progress and no remarks (--quiet)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def settings(options: argparse.Namespace) -> Iterator[None]:
     """Print as the options ask for, for as long as the block lasts."""
-    global _stdout
+    global _stdout, _silent
     level = logging.getLogger("robot_dynamics_ros")
     handler = logging.StreamHandler(sys.stderr)
-    before = progress.silent
-    progress.silent = options.quiet
+    before, _silent = _silent, options.quiet
     if options.verbose:
         level.addHandler(handler)
     try:
@@ -50,7 +51,7 @@ def settings(options: argparse.Namespace) -> Iterator[None]:
         else:
             yield
     finally:
-        _stdout, progress.silent = None, before
+        _stdout, _silent = None, before
         level.removeHandler(handler)
 
 
@@ -60,6 +61,45 @@ def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> N
         print(json.dumps(_plain(data), indent=2, ensure_ascii=False), file=_stdout or sys.stdout)
     else:
         print(text)
+
+
+class Progress:
+    """Shows the share of a computation that is done; on standard error if not given.  Use as a context manager."""
+
+    def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
+        self._label, self._total = label, max(total, 1e-300)
+        self._stream = stream if stream is not None else sys.stderr
+        self._silent = _silent
+        self._moving = self._stream.isatty() and not _silent
+        self._due = 0.0
+        self._quarter = 0
+        self._line = ""
+
+    def update(self, done: float, note: str = "") -> None:
+        """Show how much of the total is done."""
+        if self._silent:
+            return
+        share = min(max(done / self._total, 0.0), 1.0)
+        filled = int(share * _WIDTH)
+        self._line = f"{self._label:<11} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}  {note}"
+        if self._moving:
+            now = time.monotonic()
+            if now >= self._due:
+                self._due = now + 0.1
+                self._stream.write(f"\r{self._line}\x1b[K")
+                self._stream.flush()
+        elif int(share * 4) > self._quarter:
+            self._quarter = int(share * 4)
+            self._stream.write(self._line + "\n")
+            self._stream.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._moving:
+            self._stream.write(f"\r{self._line}\x1b[K\n")
+            self._stream.flush()
 
 
 class Figure(str):
@@ -96,7 +136,7 @@ def failure(options: argparse.Namespace, problem: Exception | str) -> None:
 
 def remark(text: str) -> None:
     """Print something worth knowing; not with ``--quiet``."""
-    if not progress.silent:
+    if not _silent:
         print(text, file=sys.stderr)
 
 
@@ -149,14 +189,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [list(head), *map(list, rows)]
     columns = range(len(head))
     widths = [max(len(row[i]) for row in cells) for i in columns]
-    right = [i > 0 and any(_starts_as_number(row[i]) for row in rows) for i in columns]
+    # columns of numbers, or of several, with or without a unit
+    right = [i > 0 and any(row[i].lstrip("+-.")[:1].isdigit() for row in rows) for i in columns]
 
     def line(row: Sequence[str]) -> str:
         return "  ".join(row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns).rstrip()
 
     return "\n".join([line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])])
-
-
-def _starts_as_number(cell: str) -> bool:
-    """Whether it is a number, or several, with or without a unit."""
-    return cell.lstrip("+-.")[:1].isdigit()

@@ -10,41 +10,25 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 
 from robot_dynamics_ros.cli.signals import held_back
 from robot_dynamics_ros.errors import RobotDynamicsError
 
 
 def need_ros(what: str) -> None:
-    """See that nodes can run.
-
-    Raises:
-        RobotDynamicsError: ROS 2 is not installed.
-    """
+    """See that nodes can run."""
     if find_spec("rclpy") is None:
-        raise RobotDynamicsError(
-            "ROS 2 is not installed",
-            where=what,
-            remedy="Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation.",
-        )
+        remedy = "Install it as wheels with: pip install 'robot_dynamics_ros[ros]', or source a ROS 2 installation."
+        raise RobotDynamicsError("ROS 2 is not installed", where=what, remedy=remedy)
 
 
 class NodeProcess:
-    """One node in a process of its own, its output in a file.
-
-    Args:
-        name: ``controller`` or ``simulator``.
-        arguments: its arguments.
-        log: file for its output.
-        environment: added to the environment of this process.
-    """
+    """One node in a process of its own, its output in a file; ``environment`` is added to that of this process."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
-        self.name = name
-        self.log = log
+        self.name, self.log = name, log
         with held_back(), open(log, "wb") as output:  # once it runs, it is known to us
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "robot_dynamics_ros.ros.main", name, *arguments],
@@ -104,7 +88,5 @@ class NodeProcess:
     def __enter__(self) -> NodeProcess:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()

@@ -1,37 +1,47 @@
-"""A motion run offline: the controller of the node and the plant of the simulator, in lockstep."""
+"""A motion run offline, the node's controller and the simulator's plant in lockstep: on one robot, or on many."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.reference.goal import Reason
-from robot_dynamics_ros.control.reference.planning import Motion
+from robot_dynamics_ros.control.reference.planning import Motion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.reference import Motion
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.errors import SimulationError
+from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.simulation.tracking import follow
 
 SETTLING = 3.0  # s after the motion, as the demonstration with nodes waits
+_PERIOD = 4e-3  # s: 250 Hz, as slow as arms are led
+HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Rehearsal:
     """Result of a rehearsal.
 
     Attributes:
-        run: the recorded simulation.
         reference: (N, n) where the joints should have been.
         tolerance: rad or m.
         counts: what the guards of the controller met, and how often.
         remark: settings of the controller besides its defaults; ``""``: none.
+        error: (N, n) reference minus position.
+        goal_error: (n,) distance from the goal at the end.
+        arrived: whether every joint is within the tolerance at the end, and stands.
     """
 
     run: SimulationResult
@@ -40,20 +50,11 @@ class Rehearsal:
     counts: Counter[str]
     remark: str = ""
 
-    @property
-    def error(self) -> Array:
-        """(N, n) reference minus position."""
-        return self.reference - self.run.q
-
-    @property
-    def goal_error(self) -> Array:
-        """(n,) distance from the goal at the end."""
-        return np.abs(self.error[-1])
-
-    @property
-    def arrived(self) -> bool:
-        """Whether every joint is within the tolerance at the end, and stands."""
-        return bool((self.goal_error <= self.tolerance).all() and np.abs(self.run.v[-1]).max(initial=0.0) < 0.05)
+    def __post_init__(self) -> None:
+        self.error = self.reference - self.run.q
+        self.goal_error = np.abs(self.error[-1])
+        near, still = self.goal_error <= self.tolerance, np.abs(self.run.v[-1]).max(initial=0.0) < 0.05
+        self.arrived = bool(near.all() and still)
 
     def reason(self) -> str:
         """Why the robot has not arrived, and what to do about it; ``""`` if it has."""
@@ -64,8 +65,7 @@ class Rehearsal:
         name = model.joint_names[i]
         if self.counts.get("overspeed"):
             return Reason.OVERSPEED.words
-        used = np.abs(run.tau[:, i]).max() / model.effort_limit[i]
-        if used > 0.99:
+        if np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]:
             return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
         goal = self.reference[-1, i]
         if min(goal - model.lower[i], model.upper[i] - goal) < GuardSettings().position_margin:
@@ -94,20 +94,8 @@ def rehearse(
     """Follow ``motion`` from where it starts.
 
     A robot without rotors that is lost with those that the controller assumes follows it once more without them.
-
-    Args:
-        model: a robot on a fixed base.
-        motion: the reference.
-        law: one of :data:`~robot_dynamics_ros.simulation.tracking.LAWS`.
-        dt: control period and step of the plant, s.
-        tolerance: rad or m.
-        duration: s; the motion's and :data:`SETTLING` if not given.
-        integrator: of the plant.
-        progress: called now and then with the share that is done.
-
-    Raises:
-        ArgumentError: a motion that the controller refuses.
-        SimulationError: the simulation diverges.
+    Arguments as for :func:`~robot_dynamics_ros.simulation.tracking.follow`; the duration is the motion's and
+    :data:`SETTLING`.
     """
     length = motion.duration + SETTLING if duration is None else duration
 
@@ -127,3 +115,69 @@ def rehearse(
         if not may_be_rotors:
             raise
     return attempt(Robustness(rotor_share=0.0), "the description has no rotors: with robustness.rotor_share 0")
+
+
+def all_robots() -> list[tuple[str, Path]]:
+    """Name and file of the robots that ship with the package, and of example-robot-data where that is installed."""
+    robots = [(name, robot_path(name)) for name in robot_names()]
+    try:
+        files = metadata.files("example-robot-data") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    paths = sorted({Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf"})
+    return [*robots, *((path.stem, path) for path in sorted(paths, key=lambda path: (path.name, str(path))))]
+
+
+def try_robots(
+    robots: Iterable[tuple[str, Path]],
+    *,
+    inertia_check: str,
+    duration: float,
+    tolerance: float,
+    seed: int,
+    progress: Callable[[str], None],
+) -> list[dict[str, object]]:
+    """One row a robot, with the keys of :data:`HEAD` and ``arrived``."""
+    rows = []
+    for name, path in robots:
+        progress(name)
+        row: dict[str, object] = {**dict.fromkeys(HEAD), "robot": name}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                row |= _try(load_urdf(path, inertia_check=inertia_check), duration, tolerance, seed)
+        except RobotDynamicsError as error:
+            outcome = str(error).splitlines()[0].rstrip(".")
+            if error.setting:
+                outcome += f"; goes on with --{error.setting[0].replace('_', '-')} {error.setting[1]}"
+            row |= {"arrived": False, "outcome": outcome}
+        rows.append(row)
+    return rows
+
+
+def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
+    """Reason → the joints that stand for it."""
+    names_by_reason: dict[str, list[str]] = {}
+    for name, why in standing.items():
+        names_by_reason.setdefault(why, []).append(name)
+    return names_by_reason
+
+
+def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:
+    several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
+    if several or not model.nv:
+        outcome = f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
+        return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
+    start, moved = bearable_start(model, model.initial_configuration())
+    motion = plan_motion(model, start, duration=duration, seed=seed)
+    done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
+    remarks = [text for text in (f"starts elsewhere: {moved}" if moved else "", done.remark) if text]
+    remarks += [f"{', '.join(names)} stood: {why}" for why, names in by_reason(standing_joints(model, motion)).items()]
+    return {
+        "joints": model.nv,
+        "seconds": round(motion.duration, 2),
+        "largest error": float(np.abs(done.error).max()),
+        "left": float(done.goal_error.max()),
+        "arrived": done.arrived,
+        "outcome": "; ".join(["arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}", *remarks]),
+    }

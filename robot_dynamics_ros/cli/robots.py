@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +27,8 @@ TOPIC = "robot_description"
 
 
 def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
-    """The argument ``robot`` and the options ``--gravity --base --floating-base --payload --frame --srdf --inertia-check
-    --backend``.
-
-    Args:
-        default: the robot if none is named.
-        required: whether one has to be named, without a default.
-    """
+    """The argument ``robot``, which has to be given if there is no default, or may be left out; and options about
+    it."""
     robot = parser.add_argument(
         "robot",
         metavar="ROBOT",
@@ -82,19 +78,12 @@ def complete_robot(prefix: str, **_context: object) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class NamedRobot:
-    """A robot that was asked for.
+    """A robot that was asked for."""
 
-    Attributes:
-        model: with everything that was asked for.
-        path: its file; None if it came from standard input or a topic.
-        named: words that name it again, xacro arguments included; ``""`` if there are none.
-        plain: whether the file alone gives the model (gravity and inertia check aside).
-    """
-
-    model: RobotModel
-    path: Path | None
-    named: str
-    plain: bool
+    model: RobotModel  # with everything that was asked for
+    path: Path | None  # its file; None if it came from standard input or a topic
+    named: str  # words that name it again, xacro arguments included; "" if there are none
+    plain: bool  # whether the file alone gives the model (gravity and inertia check aside)
 
     def file_for_nodes(self, directory: Path) -> str:
         """A file from which a node can load the same robot: its own, or a URDF written to ``directory``."""
@@ -111,19 +100,14 @@ def load_model(options: argparse.Namespace) -> RobotModel:
 
 
 def load_named(options: argparse.Namespace) -> NamedRobot:
-    """The robot of the options of :func:`add_robot`, and where it came from.
-
-    Raises:
-        RobotDynamicsError: there is no such robot, it cannot be loaded, or an option does not fit it.
-    """
-    text = options.robot
-    words = getattr(options, "xacro_arguments", {})
+    """The robot of the options of :func:`add_robot`, and where it came from."""
+    text, words = options.robot, getattr(options, "xacro_arguments", {})
     path: Path | None = None
     source: str | bytes
     named = ""
     if text == "-":
         source = _standard_input()
-    elif _is_topic(text):
+    elif (text == TOPIC or text.endswith("/" + TOPIC)) and not Path(text).exists():
         from robot_dynamics_ros.cli.processes import need_ros
 
         need_ros(f"robot {text!r}")
@@ -150,10 +134,8 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
         model = model.with_configurations(Path(options.srdf))
     if options.backend:
         model = model.with_backend(options.backend)
-    plain = (
-        path is not None and path.suffix != ".xml" and not (options.payload or options.frame or options.floating_base)
-    )
-    return NamedRobot(model, path, named, plain)
+    edited = options.payload or options.frame or options.floating_base
+    return NamedRobot(model, path, named, path is not None and path.suffix != ".xml" and not edited)
 
 
 def without_other_joints(model: RobotModel, profile: ArmProfile) -> RobotModel:
@@ -164,12 +146,7 @@ def without_other_joints(model: RobotModel, profile: ArmProfile) -> RobotModel:
 
 
 def configuration_argument(model: RobotModel, words: Sequence[float | str], where: str) -> Array:
-    """(nq,) a configuration as typed: a name, or all coordinates.
-
-    Raises:
-        ArgumentError: the wrong number of words, or a name among numbers.
-        UnknownNameError: no such configuration.
-    """
+    """(nq,) a configuration as typed: a name, or all coordinates."""
     if len(words) == 1 and isinstance(words[0], str):
         return model.configuration(words[0], where=where)
     if len(words) != model.nq or any(isinstance(word, str) for word in words):
@@ -190,16 +167,11 @@ def _with_frame(model: RobotModel, text: str) -> RobotModel:
     return model.with_frame(name, frame) if isinstance(frame, str) else model.with_frame(name, frame.link, frame.pose)
 
 
-def _is_topic(text: str) -> bool:
-    return (text == TOPIC or text.endswith("/" + TOPIC)) and not Path(text).exists()
-
-
 def _standard_input() -> bytes:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or sys.stdin.isatty():
-        raise ArgumentError(
-            "nothing is piped in", where="robot -", remedy="Pipe a URDF in: xacro arm.xacro | robot_dynamics info -"
-        )
+        remedy = "Pipe a URDF in: xacro arm.xacro | robot_dynamics info -"
+        raise ArgumentError("nothing is piped in", where="robot -", remedy=remedy)
     return stream.read(MAX_BYTES + 1)
 
 
@@ -222,6 +194,5 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
             where="--payload",
             remedy=f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m.",
         ) from None
-    taken = set(model.link_names)
-    name = next(name for name in ("payload", *(f"payload_{i}" for i in range(2, 10_000))) if name not in taken)
-    return model.attach(link, Inertia(mass, com), name=name)
+    names = chain(["payload"], (f"payload_{i}" for i in count(2)))
+    return model.attach(link, Inertia(mass, com), name=next(name for name in names if name not in model.link_names))

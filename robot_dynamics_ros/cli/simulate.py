@@ -9,19 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import (
-    coordinate_or_name,
-    finite,
-    input_path,
-    new_directory,
-    not_negative,
-    option,
-    output_file,
-    positive,
-    seed,
-)
-from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data, table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import coordinate_or_name, input_path, option, output_file
+from robot_dynamics_ros.cli.output import Figure, Progress, remark, result, rows_as_data, table
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -56,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="Q",
     )
-    add("--velocity", finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
+    add("--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
     goal = parser.add_mutually_exclusive_group()
     go = partial(option, goal)
     go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")
@@ -75,15 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("none", *LAWS),
         "control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
     )
-    add("--duration", positive, "s (default: the motion and a second; 2 without a motion)")
-    add("--dt", positive, "control period and step, s", DEFAULT_STEP)
+    add("--duration", take.positive, "s (default: the motion and a second; 2 without a motion)")
+    add("--dt", take.positive, "control period and step, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
     add("--constraints", input_path, "closed loops: YAML, or MJCF with <equality>; without a motion", metavar="FILE")
     add("--no-friction", None, "without a law: leave out the friction of the URDF")
-    add("--tolerance", not_negative, "rad or m that count as arrived", 0.01)
-    add("--seed", seed, "of the tour", 7)
+    add("--tolerance", take.not_negative, "rad or m that count as arrived", 0.01)
+    add("--seed", take.seed, "of the tour", 7)
     add("--csv", output_file, "write t, positions, velocities, accelerations, efforts", metavar="FILE")
-    add("--bag", new_directory, "write a rosbag2 directory (mcap) of joint states", metavar="DIRECTORY")
+    add("--bag", take.new_directory, "write a rosbag2 directory (mcap) of joint states", metavar="DIRECTORY")
     add("--picture", output_file, "draw the run", metavar="FILE")
     add("--html", output_file, "write a page that replays it in 3-D, without a server", metavar="FILE")
 
@@ -92,9 +82,8 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
     model = load_model(options)
     if options.bag and model.nq != model.nv:
-        raise ArgumentError(
-            "joint states cannot tell of floating joints", where="--bag", got=options.bag, remedy="Use --csv or --html."
-        )
+        text, remedy = "joint states cannot tell of floating joints", "Use --csv or --html."
+        raise ArgumentError(text, where="--bag", got=options.bag, remedy=remedy)
     q0 = _start(model, options)
     v0 = np.array(options.velocity or [0.0] * model.nv)
     if len(v0) != model.nv:
@@ -102,44 +91,30 @@ def run(options: argparse.Namespace) -> int:
     motion = _motion(model, options, q0)
     law = options.law or ("none" if motion is None else "computed_torque")
     if (law == "none") != (motion is None):
-        raise ArgumentError(
-            "a law needs a motion to follow, and a motion a law",
-            where="--law",
-            got=law,
-            remedy="Give --to, --pose, --tour or --trajectory with a law, and none without.",
-        )
+        remedy = "Give --to, --pose, --tour or --trajectory with a law, and none without."
+        raise ArgumentError("a law needs a motion to follow, and a motion a law", where="--law", got=law, remedy=remedy)
     if motion is not None and v0.any():
         raise ArgumentError("a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out.")
     if motion is not None and options.constraints is not None:
-        raise ArgumentError(
-            "laws that follow a motion do not support closed loops",
-            where="--constraints",
-            got=str(options.constraints),
-            remedy="Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…).",
-        )
+        text = "laws that follow a motion do not support closed loops"
+        remedy = "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
+        raise ArgumentError(text, where="--constraints", got=str(options.constraints), remedy=remedy)
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
     if not 1.0 <= length / options.dt <= _MOST_STEPS:
-        raise ArgumentError(
-            f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps",
-            where="--duration, --dt",
-            remedy=f"Give 1 to {_MOST_STEPS} steps.",
-        )
+        text = f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps"
+        raise ArgumentError(text, where="--duration, --dt", remedy=f"Give 1 to {_MOST_STEPS} steps.")
     arrived, reason, reference = True, "", None
+    how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
         loops = None if options.constraints is None else load_constraints(model, options.constraints)
+        how |= {"friction": not options.no_friction, "constraints": loops}
         with Progress("simulating", 1.0) as bar:
-            done = simulate(
-                model, q0=q0, v0=v0, duration=length, dt=options.dt, integrator=options.integrator,
-                friction=not options.no_friction, constraints=loops, progress=bar.update,
-            )  # fmt: skip
+            done = simulate(model, q0=q0, v0=v0, progress=bar.update, **how)
         if loops is not None:
             remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
         with Progress("simulating", 1.0) as bar:
-            rehearsed = rehearse(
-                model, motion, law=law, dt=options.dt, tolerance=options.tolerance, duration=length,
-                integrator=options.integrator, progress=bar.update,
-            )  # fmt: skip
+            rehearsed = rehearse(model, motion, law=law, tolerance=options.tolerance, progress=bar.update, **how)
         done, reference = rehearsed.run, rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)
@@ -154,12 +129,9 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
     start = configuration_argument(model, options.start or ["initial"], "--start")
     if options.start is None:
-        positions = model.description.initial_positions
-        away = [
-            f"{name} at {start[i]:.4g}"
-            for name, i in ((name, model.q_slice(name).start) for name in model.joint_names)
-            if model.joint(name).type.nq == 1 and name not in positions and start[i] != 0.0
-        ]
+        unset = [name for name in model.joint_names if name not in model.description.initial_positions]
+        places = {name: start[model.q_slice(name)] for name in unset if model.joint(name).type.nq == 1}
+        away = [f"{name} at {q:.4g}" for name, (q,) in places.items() if q != 0.0]
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
         if (options.tour or options.to or options.pose) and model.nq == model.nv:
@@ -173,11 +145,11 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
     if model.nq != model.nv:
-        raise ArgumentError(
+        text, remedy = (
             "only robots on a fixed base follow a motion",
-            where=f"robot {model.name!r}",
-            remedy="Leave out --floating-base, or let it fall without a motion.",
+            "Leave out --floating-base, or let it fall without a motion.",
         )
+        raise ArgumentError(text, where=f"robot {model.name!r}", remedy=remedy)
     if options.tour:
         return plan_motion(model, start, seed=options.seed)
     if options.trajectory:
@@ -197,11 +169,10 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Mot
 def _goal(model: RobotModel, pose: list[str], start: Array) -> Array:
     link, *words = pose
     try:
-        numbers = [finite(word) for word in words]
+        numbers = [take.finite(word) for word in words]
     except argparse.ArgumentTypeError as error:
-        raise ArgumentError(
-            str(error), where="--pose", got=pose, remedy="Give LINK X Y Z ROLL PITCH YAW, in m and rad."
-        ) from None
+        remedy = "Give LINK X Y Z ROLL PITCH YAW, in m and rad."
+        raise ArgumentError(str(error), where="--pose", got=pose, remedy=remedy) from None
     return configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
 
 
@@ -222,18 +193,12 @@ def _report(
             error = reference[:, i] - done.q[:, i]
             row += [Figure.of(math.sqrt((error**2).mean()), ".3g"), Figure.of(np.abs(error).max(), ".3g")]
         rows.append(row)
-    span = float(done.t[-1] - done.t[0])
-    text = (
-        f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {done.energy[0]:.6g} J to {done.energy[-1]:.6g} J"
-    )
+    span, (before, *_, after) = float(done.t[-1] - done.t[0]), done.energy
+    text = f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {before:.6g} J to {after:.6g} J"
     if reference is not None:
         text += "\narrived" if arrived else f"\nNOT ARRIVED: {reason}"
-    data = {"name": model.name, "duration": span, "energy": [done.energy[0], done.energy[-1]]}
-    data |= {
-        "arrived": arrived if reference is not None else None,
-        "reason": reason,
-        "joints": rows_as_data(head, rows),
-    }
+    data = {"name": model.name, "duration": span, "energy": [before, after]}
+    data |= {"arrived": None if reference is None else arrived, "reason": reason, "joints": rows_as_data(head, rows)}
     result(options, data, f"{text}\n\n{table(head, rows)}")
 
 
@@ -254,8 +219,8 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
         plot_run(done, options.picture, reference)
         _announce_file(options.picture)
     if options.html:
+        from robot_dynamics_ros.view.film import write_replay
         from robot_dynamics_ros.view.motion import Motion as Shown
-        from robot_dynamics_ros.view.replay import write_replay
 
         _announce_file(write_replay(Shown.of(done.model, done, reference=reference), options.html))
 

@@ -6,13 +6,14 @@ import argparse
 import math
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, input_path, option
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli.output import Progress
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
@@ -67,11 +68,7 @@ def add_time_unit(parser: argparse.ArgumentParser) -> None:
 
 
 def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
-    """The paths of ``--bag``, then of ``--csv``, each with whether it is a bag.
-
-    Raises:
-        ArgumentError: there is none.
-    """
+    """The paths of ``--bag``, then of ``--csv``, each with whether it is a bag; an error if there is none."""
     sources = [(path, True) for path in options.bag] + [(path, False) for path in options.csv]
     if not sources:
         raise ArgumentError("there is no recording", where="--bag, --csv", remedy="Give one or several of either.")
@@ -84,10 +81,8 @@ def output_directories(sources: list[tuple[str, bool]], output: Path) -> list[Pa
         return [output]
     names: list[str] = []
     for path, _ in sources:
-        name, k = Path(path).resolve().stem, 2
-        while name in names:
-            name, k = f"{Path(path).resolve().stem}_{k}", k + 1
-        names.append(name)
+        stem = Path(path).resolve().stem
+        names.append(next(name for name in chain([stem], (f"{stem}_{k}" for k in count(2))) if name not in names))
     return [output / name for name in names]
 
 
@@ -97,37 +92,26 @@ def is_bag(path: str) -> bool:
 
 
 def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> MeasuredEffort:
-    """Meaning of recorded efforts, by ``--measured-effort`` or ``--arm``.
-
-    Raises:
-        ArgumentError: the arm publishes currents, and its torque constants are not known.
-    """
+    """Meaning of recorded efforts, by ``--measured-effort`` or ``--arm``."""
     if options.measured_effort or not options.arm:
         return MeasuredEffort(options.measured_effort or "torque")
     profile = load_arm_profile(options.arm)
     factors = profile.known("measured_factor")
     if profile.efforts.measured == "current" and not factors:
         if getattr(options, "currents", None) is None:
-            raise ArgumentError(
-                "it publishes currents, and its torque constants are not known",
-                where=f"--arm {options.arm}",
-                got=options.arm,
-                remedy="Identify them: robot_dynamics identify with --currents.",
-            )
+            text = "it publishes currents, and its torque constants are not known"
+            remedy = "Identify them: robot_dynamics identify with --currents."
+            raise ArgumentError(text, where=f"--arm {options.arm}", got=options.arm, remedy=remedy)
         return MeasuredEffort()
-    return MeasuredEffort(
-        profile.efforts.measured, np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None
-    )
+    rows = np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None
+    return MeasuredEffort(profile.efforts.measured, rows)
 
 
 def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
     """Read one, with a progress bar; efforts are those of the motors, see :func:`meaning_of_efforts`."""
+    read, own = (read_bag, {"topic": options.topic}) if bag else (read_csv, {"time_unit": options.time_unit})
     with Progress("reading", 1.0) as bar:
-        how = {"on_bad": options.bad_rows, "times": options.times, "progress": bar.update}
-        if bag:
-            recording = read_bag(path, model, topic=options.topic, **how)
-        else:
-            recording = read_csv(path, model, time_unit=options.time_unit, **how)
+        recording = read(path, model, on_bad=options.bad_rows, times=options.times, progress=bar.update, **own)
         bar.update(1.0)
     return with_motor_efforts(recording, model, meaning_of_efforts(model, options))
 
@@ -145,11 +129,7 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
 
 
 def frame_argument(model: RobotModel, text: str, where: str) -> Any:
-    """A frame as typed: a name, or ``LINK:X,Y,Z[,ROLL,PITCH,YAW]``.
-
-    Raises:
-        ArgumentError: three or six numbers were expected after the colon.
-    """
+    """A frame as typed: a name, or ``LINK:X,Y,Z[,ROLL,PITCH,YAW]``."""
     name, colon, numbers = text.rpartition(":")
     if not colon or text in model.link_names:
         return text
@@ -163,16 +143,7 @@ def frame_argument(model: RobotModel, text: str, where: str) -> Any:
 
 
 def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto") -> ExternalWrench:
-    """A wrench recorded beside a recording: ``LINK=[-]SOURCE[@FRAME]``.
-
-    Args:
-        path, bag: the recording.
-        time_unit: of tables.
-
-    Raises:
-        ArgumentError: not of that form, or the source cannot be read.
-        UnknownNameError: no such link, frame or topic.
-    """
+    """A wrench recorded beside a recording, ``LINK=[-]SOURCE[@FRAME]``; the time unit is that of tables."""
     link, equals, rest = text.partition("=")
     source, _, frame = rest.partition("@")
     sign, source = (-1.0, source[1:]) if source.startswith("-") else (1.0, source)
@@ -195,11 +166,7 @@ def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def workers_of(options: argparse.Namespace) -> Workers:
-    """The workers asked for.
-
-    Raises:
-        BackendError: a cluster is wanted, and its package is not installed.
-    """
+    """The workers asked for."""
     if options.scheduler:
         return on_cluster(options.scheduler)
     return on_processes(options.processes) if options.processes > 1 else None

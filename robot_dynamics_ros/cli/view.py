@@ -8,55 +8,35 @@ import signal
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from robot_dynamics_ros.cli.arguments import (
-    coordinate_or_name,
-    input_path,
-    option,
-    output_directory,
-    output_file,
-    positive,
-    whole,
-)
-from robot_dynamics_ros.cli.output import result
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import input_path, option, output_directory, output_file, positive
+from robot_dynamics_ros.cli.output import Progress, result
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model, load_named
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-if TYPE_CHECKING:
-    from robot_dynamics_ros.view.viewer import Viewer
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser, required=False)
     source = parser.add_mutually_exclusive_group()
-    add_to_source = partial(option, source)
-    add_to_source("--bag", input_path, "replay joint states from an mcap file or a rosbag2 directory", metavar="FILE")
-    add_to_source(
-        "--csv", input_path, "replay a table: t, <joint>.position, and .velocity and .effort if known", metavar="FILE"
-    )
-    add_to_source(
-        "--run", input_path, "replay a run saved as .npz with the arrays t and q (and v, a, tau)", metavar="FILE"
-    )
-    add_to_source("--live", None, "show the robot whose joint_states are on the network now")
+    of = partial(option, source)
+    of("--bag", input_path, "replay joint states from an mcap file or a rosbag2 directory", metavar="FILE")
+    of("--csv", input_path, "replay a table: t, <joint>.position, and .velocity and .effort if known", metavar="FILE")
+    of("--run", input_path, "replay a run saved as .npz with the arrays t and q (and v, a, tau)", metavar="FILE")
+    of("--live", None, "show the robot whose joint_states are on the network now")
     add = partial(option, parser)
     add("--namespace", str, "with --live: namespaces of the robots (default: none)", [], nargs="*")
     add("--topic", str, "topic of the joint states, where a bag has several", "")
     add_time_unit(parser)
-    add(
-        "--q",
-        coordinate_or_name,
-        "show this configuration: all coordinates, rad and m, or a name",
-        nargs="+",
-        metavar="X",
-    )
+    text = "show this configuration: all coordinates, rad and m, or a name"
+    add("--q", take.coordinate_or_name, text, nargs="+", metavar="X")
     add("--host", str, "address to listen on (default: this machine only)", "127.0.0.1")
-    add("--port", whole, "TCP port; the next free one if taken", 8080)
+    add("--port", take.whole, "TCP port; the next free one if taken", 8080)
     add("--open", None, "open the page in this machine's browser")
     add("--picture", output_file, "write a picture and end", metavar="OUT.png")
     add("--video", output_file, "write a film (mp4 or gif) of the motion and end", metavar="OUT.mp4")
@@ -80,9 +60,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from robot_dynamics_ros.view.opening import view
 
-    viewer = view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open)
-    with viewer:
-        _announce(viewer)
+    with view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
+        print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
+        if not viewer.window.loopback:
+            text = "everybody who can reach this address can see the robot, and move a live one"
+            print(f"            {text}", file=sys.stderr)
         viewer.wait(options.seconds)
     return 0
 
@@ -111,8 +93,7 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
 
     files: list[tuple[str, str]] = []
     if options.video or options.html:
-        from robot_dynamics_ros.view.film import write_video
-        from robot_dynamics_ros.view.replay import write_replay
+        from robot_dynamics_ros.view.film import write_replay, write_video
 
         motion = Motion.of(model, model.initial_configuration() if what is None else what)
         if options.html:
@@ -137,14 +118,6 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
     return bool(files)
 
 
-def _announce(viewer: Viewer) -> None:
-    print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
-    if not viewer.window.loopback:
-        print(
-            "            everybody who can reach this address can see the robot, and move a live one", file=sys.stderr
-        )
-
-
 def _live(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.cli.processes import need_ros
 
@@ -152,8 +125,8 @@ def _live(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.ros.main import viewer
 
     parameters = [f"robots:={options.namespace}"] if options.namespace else []
-    parameters += [f"host:={options.host}", f"port:={options.port}", f"open_browser:={str(options.open).lower()}"]
-    parameters.append(f"mesh_up_axis:={str(options.mesh_up_axis).lower()}")
+    parameters += [f"host:={options.host}", f"port:={options.port}"]
+    parameters += [f"open_browser:={options.open}".lower(), f"mesh_up_axis:={options.mesh_up_axis}".lower()]
     if options.robot is not None:
         parameters.append(f"robot_description_file:={load_named(options).named}")
     if options.seconds is not None:  # the node ends in order on SIGINT, and on nothing else

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, positive, refuse_to_replace
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table
-from robot_dynamics_ros.cli.progress import Progress
+from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli.arguments import option
+from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import (
     add_recordings,
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     add(
         "--output",
-        output_directory,
+        take.output_directory,
         "where to write; of several recordings, each into a directory of its name there",
         "wrenches",
         metavar="DIRECTORY",
@@ -80,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)",
         "",
     )
-    add("--window", positive, "s, smoothing of positions (default: chosen from the data)")
-    add("--order", at_least_one, "order of the local polynomials", ORDER)
+    add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
+    add("--order", take.at_least_one, "order of the local polynomials", ORDER)
     add("--velocity", VELOCITIES, "where velocities are from (default: recorded ones, if they are better)", "auto")
     add(
         "--acceleration",
@@ -95,54 +95,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, compute, write, and print the result."""
-    formats = chosen(options.formats, FORMATS, "--formats")
+    formats = take.chosen(options.formats, FORMATS, "--formats")
     model = load_model(options)
     model = robot_of_efforts(model, meaning_of_efforts(model, options))
     if options.observer and not options.balance:
-        raise ArgumentError(
-            "an observer needs a balance",
-            where="--observer",
-            got=options.observer,
-            remedy="Name the joint whose wrench is split into parts: --balance JOINT.",
-        )
+        remedy = "Name the joint whose wrench is split into parts: --balance JOINT."
+        raise ArgumentError("an observer needs a balance", where="--observer", got=options.observer, remedy=remedy)
     joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
-    settings = Settings(
+    frames = ("expressed_in", "reduced_at", "observer")
+    settings = take.settings_of(
+        Settings,
+        options,
         joints=joints,
-        expressed_in=frame_argument(model, options.expressed_in, "--expressed-in"),
-        reduced_at=frame_argument(model, options.reduced_at, "--reduced-at"),
-        window=options.window,
-        order=options.order,
-        velocity=options.velocity,
-        acceleration=options.acceleration,
         friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
-        balance=options.balance,
-        observer=frame_argument(model, options.observer, "--observer"),
-        uncertainty=options.uncertainty,
+        **{name: frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}") for name in frames},
     )
     sources = given_recordings(options)
-    places = [
-        _directory(path, options.overwrite, formats) for path in output_directories(sources, Path(options.output))
-    ]
-    workers = workers_of(options)
-    recordings = (_read(path, bag, model, options) for path, bag in sources)
-    if workers is None:
-        files = (
-            (r, _with_progress("computing", lambda tell, r=r: compute(model, r, settings, tell)))  # type: ignore[misc]
-            for r in recordings
-        )
-    else:
-        many = list(recordings)
-        with Progress("computing", len(many)) as bar:
-            done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
-        files = zip(many, done, strict=True)  # type: ignore[assignment]
+    paths = output_directories(sources, Path(options.output))
+    places = [_directory(path, options.overwrite, formats) for path in paths]
     lines = []
-    for (recording, history), (directory, earlier) in zip(files, places, strict=True):
+    for (recording, history), (directory, earlier) in zip(
+        _computed(options, model, settings, sources), places, strict=True
+    ):
         if history.bad and options.bad_rows == "refuse":
-            raise ArgumentError(
-                f"row {history.bad[0].number}: {history.bad[0].why}",
-                where=recording.source,
-                remedy="Correct the recording, or have bad rows skipped.",
-            )
+            text, remedy = "row {0.number}: {0.why}", "Correct the recording, or have bad rows skipped."
+            raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
         for old in earlier:
             if old.is_dir():
                 shutil.rmtree(old)
@@ -158,28 +135,39 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    recording = read_recording(path, bag, model, options)
-    external = tuple(read_external(text, path, bag, model, options.time_unit) for text in options.external)
-    return dataclasses.replace(recording, external=external)
+def _computed(
+    options: argparse.Namespace, model: RobotModel, settings: Settings, sources: list[tuple[str, bool]]
+) -> Iterator[tuple[Recording, WrenchHistory]]:
+    """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
+
+    def read(path: str, bag: bool) -> Recording:
+        recording = read_recording(path, bag, model, options)
+        external = tuple(read_external(text, path, bag, model, options.time_unit) for text in options.external)
+        return dataclasses.replace(recording, external=external)
+
+    if (workers := workers_of(options)) is None:
+        for source in sources:
+            recording = read(*source)
+            yield recording, _with_progress("computing", partial(compute, model, recording, settings))
+        return
+    many = [read(*source) for source in sources]
+    with Progress("computing", len(many)) as bar:
+        done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
+    yield from zip(many, done, strict=True)
 
 
 def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:
-    """The output directory, and what an earlier run has left there.
-
-    Raises:
-        ArgumentError: there is something, and it is not to be replaced; or it is no directory.
-    """
+    """The output directory, and what an earlier run has left there, if it may be replaced."""
     if path.exists() and not path.is_dir():
         raise ArgumentError(f"{path} is no directory", where="--output", remedy="Choose another.")
     ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
-    refuse_to_replace(ours, overwrite)
+    take.refuse_to_replace(ours, overwrite)
     return path, [p for p in ours if p.exists()]
 
 
 def _with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
     with Progress(label, 1.0) as bar:
-        result = work(lambda share: bar.update(share))
+        result = work(bar.update)
         bar.update(1.0)
     return result
 
@@ -208,23 +196,16 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
     moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
     own = list(history.model.joint_names)
     errors = history.wrench_errors
-    rows = [
-        [
-            name,
-            frame,
-            Figure.of(forces[:, i].max(), ".5g"),
-            Figure.of(moments[:, i].max(), ".5g"),
-            Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g") if name in own else "-",
-            *(
-                []
-                if errors is None
-                else [Figure.of(np.linalg.norm(np.median(errors[:, i, k : k + 3], axis=0)), ".2g") for k in (3, 0)]
-            ),
-        ]
-        for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
-    ]
     head = ["joint", "frame", "largest force [N]", "largest moment [N m]", "largest effort"]
     head += [] if errors is None else ["± force", "± moment"]
+    rows = []
+    for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
+        row = [name, frame, Figure.of(forces[:, i].max(), ".5g"), Figure.of(moments[:, i].max(), ".5g")]
+        row.append(Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g") if name in own else "-")
+        if errors is not None:
+            moment, force = np.linalg.norm(np.median(errors[:, i], axis=0).reshape(2, 3), axis=1)
+            row += [Figure.of(force, ".2g"), Figure.of(moment, ".2g")]
+        rows.append(row)
     data = {
         "source": str(recording.source),
         "samples": len(history.t),

@@ -24,7 +24,7 @@ from robot_dynamics_ros.export.step import Joints, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.tableaus import TABLEAUS
+from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS
 
 LANGUAGES = ("c99", "cpp", "python")
 FRICTIONS = ("none", "viscous", "smooth")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +23,7 @@ _NOISE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """Wrenches in the world.
-
-    Attributes:
-        names: of the joints, links or parts, one per row.
-        points: (n, 3) where they act, m.
-        forces, moments: (n, 3) N and N m, world axes; the moment about the point.
-    """
+    """Wrenches in the world: points (n, 3) m where they act, forces and moments about these, (n, 3) in world axes."""
 
     names: tuple[str, ...]
     points: Array
@@ -36,27 +31,14 @@ class Arrows:
     moments: Array
 
     def segments(self, what: str, scale: float, noise: float = 0.0) -> Array:
-        """(n, 2, 3) start and end of the arrows, m.
-
-        Args:
-            what: ``"forces"`` or ``"moments"``.
-            scale: m per N or per N m.
-            noise: N or N m; what is not larger is drawn without length.
-        """
-        vectors = self.forces if what == "forces" else self.moments
-        size = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = np.where(size > noise, vectors, 0.0)
+        """(n, 2, 3) m, start and end of the ``"forces"`` or ``"moments"``; those up to the noise have no length."""
+        vectors = getattr(self, what)
+        vectors = np.where(np.linalg.norm(vectors, axis=1, keepdims=True) > noise, vectors, 0.0)
         return np.stack([self.points, self.points + scale * vectors], axis=1)
 
 
-@dataclass(frozen=True)
-class ArrowScale:
-    """How long wrenches are drawn.
-
-    Attributes:
-        force: m per N.
-        moment: m per N m.
-    """
+class ArrowScale(NamedTuple):
+    """How long wrenches are drawn: m per N, and m per N m."""
 
     force: float
     moment: float
@@ -64,10 +46,6 @@ class ArrowScale:
     def text(self) -> str:
         """The scale in words, e.g. ``0.1 m = 50 N, 20 N m``."""
         return f"0.1 m = {0.1 / self.force:.3g} N, {0.1 / self.moment:.3g} N m"
-
-    def times(self, force: float, moment: float) -> ArrowScale:
-        """The scale with both lengths multiplied."""
-        return ArrowScale(self.force * force, self.moment * moment)
 
 
 def robot_size(model: RobotModel) -> float:
@@ -83,6 +61,15 @@ def robot_size(model: RobotModel) -> float:
     return longest if longest > 1e-6 else 1.0
 
 
+def centres_of_mass(model: RobotModel, poses: Array) -> tuple[Array, Array]:
+    """(n, 3) and (3,) m: centres of the links that have mass, and of the robot, by the poses of all links."""
+    bodies = [model.link(name).inertia for name in model.link_names]
+    masses, coms = np.array([body.mass for body in bodies]), np.array([body.com for body in bodies])
+    heavy = masses > 0.0
+    points = np.einsum("nij,nj->ni", poses[heavy, :3, :3], coms[heavy]) + poses[heavy, :3, 3]
+    return points, masses[heavy] @ points / masses[heavy].sum() if heavy.any() else np.zeros(3)
+
+
 def nice_scale(longest: float, largest: float) -> float:
     """A length per unit of 1, 2 or 5 times a power of ten, so that ``largest`` is drawn no longer than ``longest``."""
     if not (largest > 0.0 and math.isfinite(largest)):
@@ -93,11 +80,10 @@ def nice_scale(longest: float, largest: float) -> float:
 
 
 def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Array | None = None) -> ArrowScale:
-    """A scale by which the largest of the wrenches given is some 40 % of the robot's size.
+    """A scale by which the largest of the forces and moments, (..., 3), is some 40 % of the robot's size.
 
-    Args:
-        forces, moments: (..., 3) N, N m that are going to be drawn; where there are none, those in the moving joints of
-            the robot at rest, initially and in some configurations within its limits.
+    Without any, they are those in the moving joints of the robot at rest, initially and in some configurations within
+    its limits.
     """
     if forces is None and moments is None and model.joint_names:
         some = np.vstack([model.initial_configuration(), random_configuration(model, 1, size=_RESTS)])
@@ -111,8 +97,7 @@ def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Arra
         if vectors is None or not np.size(vectors):
             return least
         lengths = np.linalg.norm(np.asarray(vectors), axis=-1)
-        lengths = lengths[np.isfinite(lengths)]
-        return max(float(lengths.max(initial=0.0)), 0.05 * least)
+        return max(float(lengths[np.isfinite(lengths)].max(initial=0.0)), 0.05 * least)
 
     return ArrowScale(
         nice_scale(0.4 * size, largest(forces, weight)), nice_scale(0.4 * size, largest(moments, 0.15 * weight * size))
@@ -120,30 +105,26 @@ def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Arra
 
 
 def world_arrows(names: tuple[str, ...], poses: Array, wrenches: Array) -> Arrows:
-    """Arrows of wrenches in link axes about link origins.
+    """Arrows of wrenches (n, 6) in link axes about the origins of links with poses (n, 4, 4)."""
+    moments, forces = (np.einsum("nij,nj->ni", poses[:, :3, :3], half) for half in np.split(wrenches, 2, axis=1))
+    return Arrows(names, poses[:, :3, 3], forces, moments)
 
-    Args:
-        names: n names.
-        poses: (n, 4, 4) of those links.
-        wrenches: (n, 6) [moment; force].
-    """
-    R = poses[:, :3, :3]
-    return Arrows(
-        names, poses[:, :3, 3], np.einsum("nij,nj->ni", R, wrenches[:, 3:]), np.einsum("nij,nj->ni", R, wrenches[:, :3])
-    )
+
+def arrows_at_joints(model: RobotModel, q: ArrayLike, wrenches: Array) -> Arrows:
+    """Arrows of the moving joints' wrenches (n, 6) in world axes, at the joints' origins."""
+    link_of = link_tree(model).link_of
+    points = link_poses(model, q)[[link_of[name] for name in model.joint_names]].reshape(-1, 4, 4)[:, :3, 3]
+    return Arrows(model.joint_names, points, wrenches[:, 3:], wrenches[:, :3])
 
 
 def joint_arrows(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: Mapping[str, ArrayLike] | None = None
 ) -> Arrows:
     """The wrench in every moving joint, as the parent side exerts it on the child link, at the joint's origin."""
-    links = link_tree(model)
-    names = model.joint_names
-    if not names:
-        return Arrows((), np.empty((0, 3)), np.empty((0, 3)), np.empty((0, 3)))
-    rows = joint_wrenches(model, q, v, a, external=external, joints=names, expressed_in="world")
-    points = link_poses(model, q)[[links.link_of[name] for name in names], :3, 3]
-    return Arrows(names, points, rows[:, 3:], rows[:, :3])
+    if not model.joint_names:
+        return arrows_at_joints(model, q, np.empty((0, 6)))
+    rows = joint_wrenches(model, q, v, a, external=external, joints=model.joint_names, expressed_in="world")
+    return arrows_at_joints(model, q, rows)
 
 
 def balance_arrows(
@@ -155,11 +136,7 @@ def balance_arrows(
     observer: str = "world",
     external: Mapping[str, ArrayLike] | None = None,
 ) -> Arrows:
-    """The joint wrench and the parts of its balance as an observer sees it, all at the joint's origin.
-
-    Raises:
-        UnknownNameError: no such joint or observer.
-    """
+    """The joint wrench and the parts of its balance as an observer sees it, all at the joint's origin."""
     link = model.joint(joint).child
     balance = wrench_balance(model, q, v, a, link, observer=observer, external=external, expressed_in="world")
     names = ("joint", *WRENCH_PARTS)

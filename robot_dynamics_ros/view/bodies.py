@@ -1,4 +1,5 @@
-"""The geometry of a robot in a viser scene: layers of it, transparency, colours by share."""
+"""The geometry of a robot in a viser scene: layers of it, transparency, colours by share; and shapes that stand for
+mass properties, and for links without visuals."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ModelWarning
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, Inertia, JointType, Pose
 from robot_dynamics_ros.model.geometry import Looks, Shape
 from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import robot_size
-from robot_dynamics_ros.view.colours import by_speed, rgb255
-from robot_dynamics_ros.view.shapes import inertia_shapes, skeleton
+from robot_dynamics_ros.view.colours import PAPER, by_speed, rgb255
 
 if TYPE_CHECKING:
     from trimesh import Trimesh
@@ -28,6 +29,7 @@ LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 
 _GREY = (0.70, 0.72, 0.75, 1.0)
 _COLLISION = (0.95, 0.55, 0.20, 0.45)
+_BAR, _BARREL = (0.72, 0.74, 0.78, 1.0), (0.25, 0.32, 0.42, 1.0)
 _BODIES = {"visuals", "skeleton"}
 _CLEAR = 0.3  # opacity of bodies that let wrenches be seen
 _SHADE = 0.7  # what they keep of their brightness: white ones would vanish before a white ground
@@ -35,21 +37,14 @@ _SHADE = 0.7  # what they keep of their brightness: white ones would vanish befo
 
 @dataclass(eq=False)
 class Piece:
-    """A piece of geometry in the scene.
-
-    Attributes:
-        link: it belongs to.
-        handle: of its node.
-        opacity, colour: as described.
-        part: the mesh, where it has a texture.
-        drawn: see-through or not, and its paint, as the page has it.
-    """
+    """A piece of geometry in the scene, opacity and colour as described."""
 
     link: str
     handle: MeshHandle
     opacity: float = 1.0
     colour: tuple[int, int, int] = (255, 255, 255)
-    part: Trimesh | None = None
+    part: Trimesh | None = None  # where it has a texture
+    # see-through or not, and its paint, as the page has it
     drawn: tuple[bool, tuple[int, int, int] | None] | None = None
 
     def draw(self, clear: bool, paint: tuple[int, int, int] | None = None) -> None:
@@ -67,14 +62,7 @@ class Piece:
 
 
 class Bodies:
-    """Geometry of the links, drawn below their nodes.
-
-    Args:
-        scene: ``viser.ViserServer().scene``, or a client's.
-        model: the robot.
-        looks: its geometry.
-        root: name of the node that the links' nodes belong to.
-        nodes: link → name of its node.
+    """Geometry of the links, drawn below their nodes (link → name) of the node ``root``.
 
     Attributes:
         layers: those of :data:`LAYERS` that have been shown, with their pieces.
@@ -98,7 +86,7 @@ class Bodies:
     def shapes(self, layer: str) -> tuple[Shape, ...]:
         """The shapes of one of :data:`LAYERS`."""
         if layer in ("visuals", "collisions"):
-            return self._looks.visuals if layer == "visuals" else self._looks.collisions
+            return tuple(getattr(self._looks, layer))
         if layer == "skeleton":
             return skeleton(self._model)
         return inertia_shapes(self._model, "box" if layer == "boxes" else "ellipsoid")
@@ -121,7 +109,10 @@ class Bodies:
 
     def tint(self, shares: Mapping[str, float] | None) -> None:
         """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as described."""
-        paints = None if shares is None else {link: _paint(share) for link, share in shares.items()}
+        paints = None
+        if shares is not None:  # in steps: a new colour is sent only now and then
+            known = {link: round(20.0 * share) / 20.0 for link, share in shares.items() if math.isfinite(share)}
+            paints = {link: rgb255(by_speed(share, 1.0)) for link, share in known.items()}
         if paints != self._paints:
             self._paints = paints
             self._draw_again()
@@ -160,9 +151,8 @@ class Bodies:
 
     def _reach(self, link: str, part: Trimesh) -> None:
         points = np.concatenate([part.bounds, self.corners.get(link, part.bounds)])
-        self.corners[link] = np.stack(np.meshgrid(*zip(points.min(0), points.max(0), strict=True)), axis=-1).reshape(
-            8, 3
-        )
+        box = np.meshgrid(*np.stack([points.min(0), points.max(0)], axis=1))
+        self.corners[link] = np.stack(box, axis=-1).reshape(8, 3)
 
     def handles(self) -> list[tuple[str, MeshHandle]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""
@@ -178,15 +168,9 @@ def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]
         except MeshError as error:
             lost.append(str(error))
     if lost:
-        warnings.warn(
-            ModelWarning(f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}", lost), stacklevel=3
-        )
+        text = f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}"
+        warnings.warn(ModelWarning(text, lost), stacklevel=3)
     return rows
-
-
-def _paint(share: float) -> tuple[int, int, int]:
-    """Colour of a share, in steps: a new one is sent only now and then."""
-    return rgb255(by_speed(round(20.0 * share) / 20.0, 1.0)) if math.isfinite(share) else rgb255(_GREY)
 
 
 def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> bytes:
@@ -204,11 +188,58 @@ def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> byte
         material = part.visual.material
         material = material.to_pbr() if hasattr(material, "to_pbr") else material
         colour = [shade, shade, shade] if paint is None else [channel / 255 for channel in paint]
-        # the file's colours are linear
-        material.baseColorFactor = [
-            *(round(255 * channel**2.2) for channel in colour),
-            round(255 * (_CLEAR if clear else 1)),
-        ]
+        linear = [channel**2.2 for channel in colour]  # as the file's colours are
+        material.baseColorFactor = [round(255 * x) for x in (*linear, _CLEAR if clear else 1)]
         material.alphaMode = "BLEND" if clear else "OPAQUE"
         part.visual.material = material
     return bytes(part.export(file_type="glb"))
+
+
+def equivalent(link: str, inertia: Inertia, kind: str = "ellipsoid") -> Shape:
+    """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃ − I₁), or a
+    ``"box"``, edge² = 6/m (I₂ + I₃ − I₁)."""
+    moments, axes = np.linalg.eigh(inertia.rotational)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    squares = (6.0 if kind == "box" else 2.5) * (moments.sum() - 2.0 * moments) / inertia.mass
+    # a point mass or a rod has no thickness; something has to be seen
+    squares = np.maximum(squares, 2.5e-6 + 1e-3 * squares.max(initial=0.0))
+    return Shape(link, kind, tuple(np.sqrt(squares).tolist()), Pose(axes, inertia.com), PAPER)
+
+
+def inertia_shapes(model: RobotModel, kind: str) -> tuple[Shape, ...]:
+    """Shapes that show the mass properties of every link that has any: see :func:`equivalent`."""
+    return tuple(equivalent(k.name, k.inertia, kind) for k in map(model.link, model.link_names) if k.inertia.mass > 0.0)
+
+
+def skeleton(model: RobotModel) -> tuple[Shape, ...]:
+    """For a robot without geometry: capsules from joint to joint (or to the centre of mass, where no joint follows) and
+    a cylinder about the axis of each moving joint."""
+    links = link_tree(model)
+    lengths = [float(np.linalg.norm(joint.origin.position)) for joint in model.description.joints]
+    lengths += [float(np.linalg.norm(link.inertia.com)) for link in model.description.links]
+    size = max(sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1), 1e-3)
+    thick = 0.06 * size
+    shapes = []
+    for number, name in enumerate(model.link_names):
+        ends = [model.joint(links.joint_of[c]).origin.position for c in links.children[number]]
+        inertia = model.link(name).inertia
+        if not ends and inertia.mass > 0.0:
+            ends = [inertia.com]
+        for end in ends:
+            length = float(np.linalg.norm(end))
+            if length > 1e-6:
+                shapes.append(Shape(name, "capsule", (thick, length), Pose(_rotation_to(end), 0.5 * end), _BAR))
+        joint = model.joint(links.joint_of[number]) if number else None
+        if joint is not None and joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
+            pose = Pose(_rotation_to(joint.axis), np.zeros(3))
+            shapes.append(Shape(name, "cylinder", (1.5 * thick, 3.6 * thick), pose, _BARREL))
+    return tuple(shapes)
+
+
+def _rotation_to(direction: Array) -> Array:
+    """(3, 3) a rotation that takes z to ``direction``."""
+    z = np.asarray(direction) / np.linalg.norm(direction)
+    x = np.cross((0.0, 1.0, 0.0) if abs(z[1]) < 0.9 else (1.0, 0.0, 0.0), z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)

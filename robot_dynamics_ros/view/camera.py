@@ -9,24 +9,17 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-FIELD_OF_VIEW = 0.8
-"""Vertical, rad."""
+FIELD_OF_VIEW = 0.8  # vertical, rad
 VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}
 """Directions from a robot to a camera."""
-_FILLED = 0.95
-"""Share of the picture that the points fill, in its width or its height."""
+_FILLED = 0.95  # share of the picture that the points fill, in its width or its height
 
 
 def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
-    """Position of the nearest camera that sees all points, and what it looks at, level with their middle.
+    """(3,) position of the nearest camera that sees all points (n, 3), and (3,) what it looks at, level with their
+    middle, m.
 
-    Args:
-        points: (n, 3), m.
-        away: direction from the points to the camera, not upright.
-        aspect: width of the picture to its height.
-
-    Returns:
-        (3,) position and (3,) target, m.
+    The direction ``away`` from the points to the camera is not upright; the aspect is width to height of the picture.
     """
     towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
     right = np.cross((0.0, 0.0, 1.0), towards)

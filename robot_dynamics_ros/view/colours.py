@@ -32,18 +32,7 @@ PARTS: dict[str, tuple[float, float, float]] = {
 }
 
 # Eight samples of viridis (matplotlib, CC0), so that a speed can be coloured without matplotlib.
-_VIRIDIS = np.array(
-    [
-        (0.267, 0.005, 0.329),
-        (0.275, 0.195, 0.496),
-        (0.213, 0.359, 0.552),
-        (0.153, 0.497, 0.558),
-        (0.122, 0.633, 0.531),
-        (0.290, 0.759, 0.428),
-        (0.622, 0.854, 0.226),
-        (0.993, 0.906, 0.144),
-    ]
-)
+_VIRIDIS = np.array([*bytes.fromhex("44015446327e365c8d277f8e1fa1874ac16da0da39fde725")]).reshape(-1, 3) / 255
 
 
 def by_speed(speed: ArrayLike, fastest: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,14 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import external_arrows, joint_arrows, noise_of, robot_size, sensible_scale
+from robot_dynamics_ros.view.arrows import (
+    centres_of_mass,
+    external_arrows,
+    joint_arrows,
+    noise_of,
+    robot_size,
+    sensible_scale,
+)
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 
 if TYPE_CHECKING:
@@ -98,8 +105,8 @@ def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
         if not children and model.link(name).inertia.mass > 0.0:
             targets = [poses[k, :3, :3] @ model.link(name).inertia.com + poses[k, :3, 3]]
         for end in targets:
-            if np.linalg.norm(end - poses[k, :3, 3]) > 1e-9:
-                line = np.stack([poses[k, :3, 3], end])
+            line = np.stack([poses[k, :3, 3], end])
+            if np.ptp(line, axis=0).max() > 1e-9:
                 axes.plot(*line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1)
                 lines.append(line)
     return np.array(lines).reshape(-1, 2, 3)
@@ -111,49 +118,26 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
     for joint in model.description.joints:
         pose = poses[model.link_index(joint.child)]
         position = pose[:3, 3]
-        if joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS):
-            half = 0.035 * size * (pose[:3, :3] @ joint.axis)
-            axes.plot(
-                *np.stack([position - half, position + half]).T,
-                color="#30363f",
-                lw=9.0,
-                solid_capstyle="butt",
-                zorder=2,
-            )
-        elif joint.type is JointType.PRISMATIC:
-            half = 0.05 * size * (pose[:3, :3] @ joint.axis)
-            axes.plot(*np.stack([position - half, position + half]).T, color="#30363f", lw=2.0, zorder=2)
-            axes.plot(*position[:, None], "s", color="#30363f", ms=8.0, zorder=2)
-        elif joint.type is JointType.FIXED:
+        turns, slides = joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS), joint.type is JointType.PRISMATIC
+        if joint.type is JointType.FIXED:
             axes.plot(*position[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
             continue
-        else:
-            axes.plot(*position[:, None], "D", color="#30363f", ms=7.0, zorder=2)
+        if turns or slides:
+            half = (0.035 if turns else 0.05) * size * (pose[:3, :3] @ joint.axis)
+            line = {"lw": 9.0, "solid_capstyle": "butt"} if turns else {"lw": 2.0}
+            axes.plot(*np.stack([position - half, position + half]).T, color="#30363f", zorder=2, **line)
+        if not turns:
+            axes.plot(*position[:, None], "s" if slides else "D", color="#30363f", ms=8.0 if slides else 7.0, zorder=2)
         ends[joint.name] = position
     return ends
 
 
 def _centres(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
-    masses = np.array([model.link(name).inertia.mass for name in model.link_names])
-    heavy = masses > 0.0
-    if not heavy.any():
-        return np.empty((0, 3))
-    coms = np.array([model.link(name).inertia.com for name in model.link_names])
-    points = (np.einsum("nij,nj->ni", poses[:, :3, :3], coms) + poses[:, :3, 3])[heavy]
-    robot = masses[heavy] @ points / masses[heavy].sum()
-    axes.plot(
-        *points.T, "o", color="white", markeredgecolor="black", ms=4.5, ls="none", label="centres of mass", zorder=3
-    )
-    axes.plot(
-        *robot[:, None],
-        "o",
-        color="#f5c211",
-        markeredgecolor="black",
-        ms=8.0,
-        ls="none",
-        label="of the robot",
-        zorder=3,
-    )
+    points, robot = centres_of_mass(model, poses)
+    if len(points):
+        ball: dict[str, Any] = {"marker": "o", "markeredgecolor": "black", "ls": "none", "zorder": 3}
+        axes.plot(*points.T, color="white", ms=4.5, label="centres of mass", **ball)
+        axes.plot(*robot[:, None], color="#f5c211", ms=8.0, label="of the robot", **ball)
     return points
 
 
@@ -171,18 +155,13 @@ def _wrenches(
     if not both:
         return []
     scale = sensible_scale(model, np.concatenate([x.forces for x in both]), np.concatenate([x.moments for x in both]))
-    noise = noise_of(model)
     lines = []
-    for arrows, colours, whose in (
-        (inside, (FORCE, MOMENT), "joint"),
-        (outside, (EXTERNAL, (0.45, 0.05, 0.65)), "external"),
-    ):
+    kinds = (("joint", inside, (FORCE, MOMENT)), ("external", outside, (EXTERNAL, (0.45, 0.05, 0.65))))
+    for whose, arrows, colours in kinds:
         if arrows is None:
             continue
-        for what, length, least, colour, unit in (
-            ("forces", scale.force, noise[0], colours[0], "N"),
-            ("moments", scale.moment, noise[1], colours[1], "N m"),
-        ):
+        halves = zip(("forces", "moments"), ("N", "N m"), scale, noise_of(model), colours, strict=True)
+        for what, unit, length, least, colour in halves:
             segments = arrows.segments(what, length, least)
             segments = segments[np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1) > 0.0]
             if len(segments):
@@ -220,15 +199,19 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
 
     groups: list[tuple[list[str], Array]] = []
     for name, centre in ends.items():
-        near = next((names for names, place in groups if np.linalg.norm(place - centre) < 0.07 * size), None)
-        if near is None:
-            groups.append(([name], centre))
+        near = [names for names, place in groups if np.linalg.norm(place - centre) < 0.07 * size]
+        if near:
+            near[0].append(name)
         else:
-            near.append(name)
+            groups.append(([name], centre))
     if not groups:
         return
     axes.figure.draw_without_rendering()  # until then nobody knows where on the picture a point is
-    right, up = _screen(axes)
+    # directions to the right and upwards on the picture, in data axes, of equal scale
+    elevation, azimuth = np.radians([axes.elev, axes.azim])
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    towards = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    up = np.cross(towards, right)
 
     def pixels(points: Array) -> Array:
         """(n, 2) where points (n, 3) are on the picture."""
@@ -242,14 +225,11 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
                          bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5})  # fmt: skip
         extent = text.get_window_extent()
         half = 0.5 * np.array([extent.width, extent.height]) + 3.0
-        (here,), scale = (
-            pixels(centre[None]),
-            pixels(np.stack([centre, centre + 0.1 * size * right, centre + 0.1 * size * up])),
-        )
+        here, *beside = pixels(np.stack([centre, centre + 0.1 * size * right, centre + 0.1 * size * up]))
         strangers = places[np.linalg.norm(places - here, axis=1) > 1.0]
         offset = _free_place(here, half, taken, strangers, boxes)
         boxes.append((here + offset, half))
-        m_per_pixel = 0.1 * size / np.linalg.norm(scale[1:] - scale[0], axis=1)
+        m_per_pixel = 0.1 * size / np.linalg.norm(beside - here, axis=1)
         text.set_position_3d(centre + offset[0] * m_per_pixel[0] * right + offset[1] * m_per_pixel[1] * up)
 
 
@@ -260,10 +240,9 @@ def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes:
     def gap(points: Array, middle: Array) -> Array:
         return np.linalg.norm(np.maximum(np.abs(points - middle) - half, 0.0), axis=-1)
 
-    angles = np.arange(16) * np.pi / 8.0 - np.pi / 2.0  # below comes first
     best, least = np.zeros(2), np.inf
     for away in (14.0, 24.0, 38.0, 56.0):
-        for angle in angles:
+        for angle in np.arange(16) * np.pi / 8.0 - np.pi / 2.0:  # below comes first
             direction = np.array([np.cos(angle), np.sin(angle)])
             offset = direction * (away + np.abs(direction) @ half)
             hidden = (np.abs(taken - here - offset) < half).all(axis=1).sum()
@@ -272,11 +251,3 @@ def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes:
             if (cost := 2.0 * hidden + 40.0 * others + 8.0 * wrong + 0.1 * away) < least:
                 best, least = offset, cost
     return best
-
-
-def _screen(axes: Axes3D) -> tuple[Array, Array]:
-    """Directions to the right and upwards on the picture, in data axes, of equal scale."""
-    elevation, azimuth = np.radians([axes.elev, axes.azim])
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    towards = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
-    return right, np.cross(towards, right)

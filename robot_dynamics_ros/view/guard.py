@@ -8,7 +8,6 @@ can reach a server on loopback; and no page may frame this one, so none can cove
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gzip
 import logging
@@ -17,7 +16,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import Request, Response, ServerConnection
     from websockets.datastructures import Headers
 
-LONGEST_TEXT = 1000
-"""Characters of a text that is still taken."""
-
+LONGEST_TEXT = 1000  # characters of a text that is still taken
 _REPEAT = 5.0  # s between two log lines about the same cause
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -58,10 +55,11 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 class Guard:
-    """Stands between the connections of a viser server and its handlers.
+    """Stands between the connections of a viser server, which it starts, and its handlers.
 
     Args:
-        host: the address that the server listens on.
+        serve: the class ``viser.ViserServer``.
+        host, port, title: of the server.
         report: called with (cause, sentence) for what is refused; the log by default.
         script: the page runs it before anything else.
 
@@ -69,7 +67,18 @@ class Guard:
         refused: cause → how often.
     """
 
-    def __init__(self, host: str, report: Callable[[str, str], None] | None = None, script: str = "") -> None:
+    def __init__(
+        self,
+        serve: type[ViserServer],
+        host: str,
+        port: int,
+        title: str,
+        report: Callable[[str, str], None] | None = None,
+        script: str = "",
+    ) -> None:
+        import websockets.asyncio.server as library
+        from viser import _messages as messages
+
         self.refused: Counter[str] = Counter()
         self._script = script
         self._report = report or self._log
@@ -80,26 +89,7 @@ class Guard:
         if not self._loopback:
             own = socket.gethostname().lower()
             self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
-        self._connections: WebsockServer | None = None
-
-    @contextlib.contextmanager
-    def answering(self) -> Iterator[None]:
-        """While this context is open, a server that starts has its answers looked at by this guard."""
-        import websockets.asyncio.server as library
-
-        with _starting:
-            serve = library.serve
-            library.serve = functools.partial(serve, process_response=self._answer)  # type: ignore[assignment, misc]
-            try:
-                yield
-            finally:
-                library.serve = serve  # type: ignore[misc]
-
-    def watch(self, server: ViserServer) -> None:
-        """Look at every message that the pages of a ``viser.ViserServer`` send; before, no page is let in."""
-        from viser import _messages as messages
-
-        self._server = server
+        self._connections: WebsockServer | None = None  # before it is known, no page is let in
         self._checks: dict[type, Callable[[Any, int], str]] = {  # of a message and the page that has sent it
             messages.ViewerCameraMessage: _camera,
             messages.GuiUpdateMessage: self._gui,
@@ -108,16 +98,30 @@ class Guard:
             messages.GetRenderResponseMessage: lambda m, _: "",
             messages.FileTransferPartAck: lambda m, _: "",
         }
-        connections = server._websock_server
+        with _starting:
+            own_serve = library.serve
+            library.serve = functools.partial(own_serve, process_response=self._answer)  # type: ignore[assignment, misc]
+            try:
+                self.server = serve(host=host, port=port, label=title, verbose=False)
+            finally:
+                library.serve = own_serve  # type: ignore[misc]
+        connections = self.server._websock_server
         self._through(connections)
         connections.on_client_connect(self._through)
-        self._handler = _Broken(self)
-        logging.getLogger("websockets.server").addHandler(self._handler)
+        logging.getLogger("websockets.server").addFilter(self._broken)
         self._connections = connections
 
     def close(self) -> None:
         """Stop listening to the log of the connections."""
-        logging.getLogger("websockets.server").removeHandler(self._handler)
+        logging.getLogger("websockets.server").removeFilter(self._broken)
+
+    def _broken(self, record: logging.LogRecord) -> bool:
+        """Hear of connections that ended because what arrived was no message at all."""
+        if record.levelno >= logging.ERROR:
+            error = record.exc_info[1] if record.exc_info else None
+            text = f"{type(error).__name__}: {str(error)[:100]}" if error is not None else record.getMessage()
+            self.refuse("not_a_message", f"a browser sent no message of the page; its connection is closed ({text})")
+        return True
 
     def refuse(self, cause: str, text: str) -> None:
         """Count and report."""
@@ -147,9 +151,8 @@ class Guard:
                     fault = f"{type(error).__name__}: {error}"
             if not fault:
                 await handle(client_id, message)
-            elif (
-                connection is self._connections
-            ):  # each message passes by twice, once for all clients and once for its own
+            # each message passes by twice, once for all clients and once for its own
+            elif connection is self._connections:
                 self.refuse(cause, f"message from browser {client_id} refused: {fault}")
                 self._show_again(message, client_id)
 
@@ -160,9 +163,8 @@ class Guard:
         fault = self._stranger(request.headers)
         if fault:
             self.refuse("origin", f"a request is refused: {fault}")
-            return connection.respond(
-                HTTPStatus.FORBIDDEN, "Open the page by the address that the viewer has printed.\n"
-            )
+            text = "Open the page by the address that the viewer has printed.\n"
+            return connection.respond(HTTPStatus.FORBIDDEN, text)
         if self._connections is None:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "The viewer starts.\n")
         response.headers.update(_HEADERS)
@@ -191,7 +193,7 @@ class Guard:
 
     def _control(self, uuid: str, page: int) -> GuiInputHandle[Any] | None:
         """The control that a page wants to change, if it is its own."""
-        client = self._server.get_clients().get(page)
+        client = self.server.get_clients().get(page)
         return None if client is None else client.gui._gui_input_handle_from_uuid.get(uuid)
 
     def _show_again(self, message: Message, page: int) -> None:
@@ -213,10 +215,9 @@ class Guard:
         return _unfit(handle, message.updates["value"])
 
 
-def _camera(message: ViewerCameraMessage, _page: int) -> str:
-    numbers = (*message.wxyz, *message.position, *message.look_at, *message.up_direction)
-    fault = _finite((*numbers, message.fov, message.near, message.far))
-    return fault or ("" if all(0 <= n < 1e5 for n in (message.image_height, message.image_width)) else "image size")
+def _camera(m: ViewerCameraMessage, _page: int) -> str:
+    fault = _finite((*m.wxyz, *m.position, *m.look_at, *m.up_direction, m.fov, m.near, m.far))
+    return fault or ("" if all(0 <= n < 1e5 for n in (m.image_height, m.image_width)) else "image size")
 
 
 def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
@@ -245,17 +246,3 @@ def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
 
 def _finite(numbers: Iterable[float]) -> str:
     return "" if all(math.isfinite(x) for x in numbers) else "not every number is finite"
-
-
-class _Broken(logging.Handler):
-    """Hears of connections that ended because what arrived was no message at all."""
-
-    def __init__(self, guard: Guard) -> None:
-        super().__init__(logging.ERROR)
-        self._guard = guard
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Count one."""
-        error = record.exc_info[1] if record.exc_info else None
-        text = f"{type(error).__name__}: {str(error)[:100]}" if error is not None else record.getMessage()
-        self._guard.refuse("not_a_message", f"a browser sent no message of the page; its connection is closed ({text})")

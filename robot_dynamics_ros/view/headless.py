@@ -60,6 +60,10 @@ HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
 """
 
 
+def _unexpected(text: str) -> RobotDynamicsError:
+    return RobotDynamicsError(text, where="browser", remedy="Please report it, with the version of the browser.")
+
+
 def find_browser() -> str | None:
     """Path of a Chromium, Chrome or Edge: ``ROBOT_DYNAMICS_BROWSER``, or the first one on the path."""
     named = os.environ.get("ROBOT_DYNAMICS_BROWSER")
@@ -67,10 +71,9 @@ def find_browser() -> str | None:
 
 
 class Browser:
-    """One page in a browser without a screen.  Use as a context manager.
+    """One page of so many pixels in a browser without a screen.  Use as a context manager.
 
     Args:
-        width, height: of the page, pixels.
         pause: s between two pictures that the page draws of itself; drawing as fast as it can, without a graphics
             processor, takes all there is.
         names: rules that map more names to addresses, in Chromium's notation, e.g. ``MAP robot.example 127.0.0.1``.
@@ -78,39 +81,26 @@ class Browser:
     Attributes:
         errors: what the page wrote to its console as errors, and exceptions nobody caught.
         requests: address of every request that the page made.
-
-    Raises:
-        BackendError: there is no browser, or it does not start.
     """
 
     def __init__(self, width: int = 1280, height: int = 800, pause: float = 0.1, names: str = "") -> None:
         program = find_browser()
         if program is None:
-            raise BackendError(
-                "there is no browser to draw with",
-                where="browser",
-                remedy="Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER.",
+            remedy = (
+                "Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER."
             )
+            raise BackendError("there is no browser to draw with", where="browser", remedy=remedy)
         self.errors: list[str] = []
         self.requests: list[str] = []
         self._number = 0
         self._folder = tempfile.mkdtemp(prefix="robot_dynamics_view_")
         # a browser run by root, as in most containers, does not start with its sandbox
         sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        self._process = subprocess.Popen(
-            [
-                program,
-                *_FLAGS,
-                f"--host-resolver-rules={', '.join(filter(None, (names, _NAMES)))}",
-                *sandbox,
-                f"--user-data-dir={self._folder}",
-                f"--window-size={width},{height}",
-                "about:blank",
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        rules = f"--host-resolver-rules={', '.join(filter(None, (names, _NAMES)))}"
+        page = (f"--user-data-dir={self._folder}", f"--window-size={width},{height}", "about:blank")
+        nowhere = subprocess.DEVNULL
+        command = [program, *_FLAGS, rules, *sandbox, *page]
+        self._process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
         try:
             self._connect(width, height, pause)
         except BaseException:
@@ -126,21 +116,18 @@ class Browser:
         deadline = time.monotonic() + 120.0
         while not (port_file.is_file() and len(port_file.read_text().split()) == 2):
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise BackendError(
-                    "the browser does not start", where="browser", remedy="Start it in a terminal to see why."
-                )
+                remedy = "Start it in a terminal to see why."
+                raise BackendError("the browser does not start", where="browser", remedy=remedy)
             time.sleep(0.02)
         port = port_file.read_text().split()[0]
         opener = build_opener(ProxyHandler({}))
-        while True:
+        address = ""
+        while not address:
+            time.sleep(0.02)
             with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=30.0) as answer:
                 pages = [page for page in json.load(answer) if page["type"] == "page"]
-            if pages:
-                break
-            time.sleep(0.02)
-        self._socket = connect(
-            pages[0]["webSocketDebuggerUrl"], max_size=None, compression=None, ping_interval=None, proxy=None
-        )
+                address = pages[0]["webSocketDebuggerUrl"] if pages else ""
+        self._socket = connect(address, max_size=None, compression=None, ping_interval=None, proxy=None)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
@@ -148,29 +135,18 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
-        """One command of the debugging protocol, and its answer.
-
-        Raises:
-            RobotDynamicsError: it is refused, or there is no answer in time.
-        """
+        """One command of the debugging protocol, and its answer; an error if it is refused, or comes too late."""
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         deadline = time.monotonic() + timeout
         while True:
             message = self._next(deadline - time.monotonic())
             if message is None:
-                raise RobotDynamicsError(
-                    f"no answer to {method} within {timeout:g} s",
-                    where="browser",
-                    remedy="Close other programs, or allow more time.",
-                )
+                remedy = "Close other programs, or allow more time."
+                raise RobotDynamicsError(f"no answer to {method} within {timeout:g} s", where="browser", remedy=remedy)
             if message.get("id") == self._number:
                 if "error" in message:
-                    raise RobotDynamicsError(
-                        f"{method}: {message['error'].get('message')}",
-                        where="browser",
-                        remedy="Please report it, with the version of the browser.",
-                    )
+                    raise _unexpected(f"{method}: {message['error'].get('message')}")
                 return dict(message["result"])
 
     def _next(self, timeout: float) -> dict[str, Any] | None:
@@ -198,18 +174,10 @@ class Browser:
         self.call("Page.navigate", url=address)
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page; promises are waited for.
-
-        Raises:
-            RobotDynamicsError: it throws.
-        """
+        """The value of an expression in the page; promises are waited for; a RobotDynamicsError if it throws."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
-            raise RobotDynamicsError(
-                str(answer["exceptionDetails"]),
-                where="browser",
-                remedy="Please report it, with the version of the browser.",
-            )
+            raise _unexpected(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
     def wait(self, condition: str | Callable[[], object], timeout: float = 30.0) -> bool:

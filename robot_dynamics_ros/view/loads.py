@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,13 +35,9 @@ def number(value: float, unit: str = "") -> str:
 
 
 class JointLoads:
-    """Loads of the joints with one coordinate in one state.
-
-    Args:
-        poses: (links, 4, 4) in that state.
+    """Loads of n joints with one coordinate in one state, in which the links' poses are (links, 4, 4).
 
     Attributes:
-        names: of n joints.
         position: (n,) degrees, or mm of prismatic joints.
         effort: (n,) N m or N: measured where known, else what the wrench does along the axis.
         share: (n,) of the effort's limit, 0 … 1 and more; NaN without a limit.
@@ -55,14 +52,15 @@ class JointLoads:
         self.position, self.effort, self.share = (np.full(n, np.nan) for _ in range(3))
         self.wrench = np.full((n, 6), np.nan)
         self.force, self.moment = np.full(n, np.nan), np.full(n, np.nan)
-        rows = {} if shown.wrenches is None else {name: k for k, name in enumerate(shown.wrenches.names)}
+        known = shown.wrenches
+        halves = () if known is None else zip(known.names, known.moments, known.forces, strict=True)
+        wrenches = {name: (moment, force) for name, moment, force in halves}
         for i, name in enumerate(names):
             joint = model.joint(name)
             slides = joint.type is JointType.PRISMATIC
             self.position[i] = shown.q[model.q_slice(name).start] * (1e3 if slides else math.degrees(1.0))
-            if name in rows and shown.wrenches is not None:
-                R = poses[model.link_index(joint.child), :3, :3]
-                moment, force = shown.wrenches.moments[rows[name]] @ R, shown.wrenches.forces[rows[name]] @ R
+            if name in wrenches:
+                moment, force = (half @ poses[model.link_index(joint.child), :3, :3] for half in wrenches[name])
                 self.wrench[i] = *moment, *force
                 own = force if slides else moment
                 self.effort[i] = along = float(own @ joint.axis)
@@ -77,11 +75,7 @@ class JointLoads:
 
 
 class LoadPanel:
-    """The table of loads, the largest since the start, and the link that somebody has clicked.
-
-    Attributes:
-        link: its name, ``""`` before the first click.
-    """
+    """The table of loads, the largest since the start, and the link that somebody has clicked."""
 
     PAUSE = 0.2  # s between two tables: numbers that change faster cannot be read
     MOST = 40  # joints in the table
@@ -92,7 +86,7 @@ class LoadPanel:
         self._newest: tuple[JointLoads, Shown] | None = None
         self._changed = False
         self._largest: dict[str, Array] = {}
-        self.link: str = ""
+        self.link: str = ""  # "" before the first click
         with gui.add_folder("Loads"):
             self._table = gui.add_html("")
             gui.add_button("forget the largest").on_click(lambda _event: self._forget())
@@ -110,11 +104,8 @@ class LoadPanel:
 
     def add(self, loads: JointLoads, shown: Shown) -> None:
         """Take a state in."""
-        before = self._largest
-        self._largest = {
-            name: np.fmax(before.get(name, row), row)
-            for name, row in (("force", loads.force), ("moment", loads.moment))
-        }
+        for name, row in (("force", loads.force), ("moment", loads.moment)):
+            self._largest[name] = np.fmax(self._largest.get(name, row), row)
         self._newest, self._changed = (loads, shown), True
 
     def refresh(self, now: float) -> None:
@@ -123,12 +114,9 @@ class LoadPanel:
             return
         self._drawn, self._changed = now, False
         loads, shown = self._newest
-        texts = [(self._table, self._rows(loads)), (self._outside, _outside_rows(shown))]
+        self._table.content, self._outside.content = self._rows(loads), _outside_rows(shown)
         if self.link:
-            texts.append((self._detail, self._link_text(loads)))
-        for handle, content in texts:
-            if handle.content != content:
-                handle.content = content
+            self._detail.content = self._link_text(loads)
 
     def _rows(self, loads: JointLoads) -> str:
         head = ("", "position", "effort", "of limit", "force, N", "most", "moment, N m", "most")
@@ -142,10 +130,9 @@ class LoadPanel:
                 number(loads.effort[i]),
                 f"{100.0 * share:.0f} %" if math.isfinite(share) else "–",
             ]
-            for half, rows in (("force", loads.force), ("moment", loads.moment)):
+            for half, row in (("force", loads.force), ("moment", loads.moment)):
                 value = number(self._largest[half][i])
-                bold = half in most and most[half][i]
-                cells += [number(rows[i]), f"<b>{value}</b>" if bold else value]
+                cells += [number(row[i]), f"<b>{value}</b>" if half in most and most[half][i] else value]
             lines.append(_row(name, cells, {2: _share_colour(share)}))
         if len(loads.names) > self.MOST:
             lines.append(f'<tr><td colspan="{len(head)}">and {len(loads.names) - self.MOST} more</td></tr>')
@@ -179,13 +166,10 @@ def _outside_rows(shown: Shown) -> str:
     return _html_table(head, lines) if lines else ""
 
 
-def _row(name: str, cells: Sequence[str], backgrounds: Mapping[int, str] | None = None) -> str:
+def _row(name: str, cells: Sequence[str], backgrounds: Mapping[int, str] = MappingProxyType({})) -> str:
     """A row of a table; ``backgrounds`` by cell."""
-    back = backgrounds or {}
-    texts = (
-        f'<td style="text-align: right{f"; background: {back[k]}" if k in back else ""}">{cell}</td>'
-        for k, cell in enumerate(cells)
-    )
+    styles = (f"; background: {backgrounds[k]}" if k in backgrounds else "" for k in range(len(cells)))
+    texts = (f'<td style="text-align: right{style}">{cell}</td>' for style, cell in zip(styles, cells, strict=True))
     return f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{"".join(texts)}</tr>'
 
 

@@ -20,7 +20,7 @@ from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, sensible_scale
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, arrows_at_joints, sensible_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,6 @@ class Motion:
     """States over time.
 
     Attributes:
-        model: the robot.
         t: (n,) s, increasing.
         q: (n, nq).
         v, a: (n, nv).
@@ -53,19 +52,14 @@ class Motion:
 
     def __post_init__(self) -> None:
         n, m = len(self.t), self.model
-        for name, size in (("q", m.nq), ("v", m.nv), ("a", m.nv)):
-            if getattr(self, name).shape != (n, size):
-                raise ArgumentError(
-                    f"expected {(n, size)}, got {getattr(self, name).shape}", where=f"motion {name}", remedy=_REMEDY
-                )
+        for name, size in (("q", m.nq), ("v", m.nv), ("a", m.nv), ("reference", m.nq)):
+            table = getattr(self, name)
+            if table is not None and table.shape != (n, size):
+                raise ArgumentError(f"expected {(n, size)}, got {table.shape}", where=f"motion {name}", remedy=_REMEDY)
         if n == 0 or not all(np.isfinite(x).all() for x in (self.t, self.q, self.v, self.a)):
             raise ArgumentError("it is empty, or not every number is finite", where="motion", remedy=_REMEDY)
         if (np.diff(self.t) <= 0.0).any():
             raise ArgumentError("times do not increase", where="motion t", remedy=_REMEDY)
-        if self.reference is not None and self.reference.shape != (n, m.nq):
-            raise ArgumentError(
-                f"expected {(n, m.nq)}, got {self.reference.shape}", where="motion reference", remedy=_REMEDY
-            )
         for link, rows in self.external.items():
             m.link_index(link)
             if np.shape(rows) != (n, 6):
@@ -81,90 +75,58 @@ class Motion:
 
     @classmethod
     def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> Motion:
-        """A motion from a run, a recording, or arrays.
-
-        Args:
-            model: the robot.
-            what: a :class:`SimulationResult`, a :class:`Recording`, a :class:`WrenchHistory`, a pair ``(t, q)`` of
-                arrays (n,) and (n, nq), or one configuration (nq,).
-            reference: (n, nq) where the robot should have been.
-            external: link name → (n, 6) wrenches on links, [moment; force] in link axes.
-
-        Raises:
-            ArgumentError: none of these, or of the wrong shape.
-        """
+        """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or
+        one configuration (nq,); ``reference`` and ``external`` as the attributes."""
+        if isinstance(what, Motion):
+            return what
         more: dict[str, Any] = {
             "reference": None if reference is None else np.asarray(reference, dtype=float),
             "external": {name: np.asarray(rows, dtype=float) for name, rows in (external or {}).items()},
         }
-        if isinstance(what, Motion):
-            return what
         if isinstance(what, SimulationResult):
-            wrenches = None
-            if what.wrenches is not None and not model.has_mimic:
-                wrenches = what.wrenches
-            return cls(model, what.t, what.q, what.v, what.a, what.tau, wrenches=wrenches, source="simulation", **more)
-        if isinstance(what, Recording):
-            recorded = what
-            what = compute(model, what)
-            if recorded.effort is not None:
-                kept = np.isin(recorded.rows, what.rows)
-                more["efforts"] = recorded.effort[kept]
-        if isinstance(what, WrenchHistory):
-            efforts = more.pop("efforts", what.efforts)
-            return cls(model, what.t, what.q, what.v, what.a, efforts, source="recording", **more)
+            more["wrenches"] = None if model.has_mimic else what.wrenches
+            return cls(model, what.t, what.q, what.v, what.a, what.tau, source="simulation", **more)
+        if isinstance(what, Recording | WrenchHistory):
+            history = compute(model, what) if isinstance(what, Recording) else what
+            efforts = history.efforts
+            if isinstance(what, Recording) and what.effort is not None:
+                efforts = what.effort[np.isin(what.rows, history.rows)]
+            return cls(model, history.t, history.q, history.v, history.a, efforts, source="recording", **more)
         if isinstance(what, tuple | list) and len(what) == 2 and np.ndim(what[0]) == 1 and np.ndim(what[1]) == 2:
             t, q = (np.asarray(x, dtype=float) for x in what)
-            zero = np.zeros((len(q), model.nv))
+            v = a = np.zeros((len(q), model.nv))
             if len(t) == len(q) >= 3 and model.nq == model.nv:
                 v = np.gradient(q, t, axis=0, edge_order=2)
-                return cls(model, t, q, v, np.gradient(v, t, axis=0, edge_order=2), source="positions", **more)
-            return cls(model, t, q, zero, zero, source="positions", **more)
+                a = np.gradient(v, t, axis=0, edge_order=2)
+            return cls(model, t, q, v, a, source="positions", **more)
         try:
             q = np.asarray(what, dtype=float)
         except (TypeError, ValueError):
             q = np.empty(0)
         if q.shape != (model.nq,):
-            raise ArgumentError(
-                f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}",
-                where="what to show",
-                got=what,
-                remedy=_REMEDY,
-            )
+            text = f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}"
+            raise ArgumentError(text, where="what to show", got=what, remedy=_REMEDY)
         zero = np.zeros((1, model.nv))
         return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
 
     @classmethod
     def load(cls, model: RobotModel, path: str | Path) -> Motion:
         """A motion from a NumPy ``.npz`` file with the arrays ``t``, ``q`` and, where known, ``v``, ``a``, ``tau`` and
-        ``reference``: what :meth:`save` writes.
-
-        Raises:
-            ArgumentError: the file cannot be read, or an array is missing or of the wrong shape.
-        """
+        ``reference``: what :meth:`save` writes."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: np.asarray(file[name], dtype=float) for name in file.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise ArgumentError(
-                f"cannot be read: {error}", where=str(path), remedy="Give a file of Motion.save."
-            ) from None
-        missing = [name for name in ("t", "q") if name not in arrays]
-        if missing:
-            raise ArgumentError(f"has no array {missing[0]!r}", where=str(path), remedy="t and q are the least.")
+            remedy = "Give a file of Motion.save."
+            raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy=remedy) from None
+        for name in ("t", "q"):
+            if name not in arrays:
+                raise ArgumentError(f"has no array {name!r}", where=str(path), remedy="t and q are the least.")
         reference = arrays.get("reference")
         if "v" not in arrays or "a" not in arrays:
             return cls.of(model, (arrays["t"], arrays["q"]), reference=reference)
-        return cls(
-            model,
-            arrays["t"],
-            arrays["q"],
-            arrays["v"],
-            arrays["a"],
-            arrays.get("tau"),
-            reference,
-            source=Path(path).name,
-        )
+        t, q, v, a = (arrays[name] for name in ("t", "q", "v", "a"))
+        return cls(model, t, q, v, a, arrays.get("tau"), reference, source=Path(path).name)
 
     def save(self, path: str | Path) -> None:
         """Write the arrays of the motion as ``.npz``."""
@@ -179,26 +141,17 @@ class Motion:
         """At most ``most`` rows, evenly spread, the first and the last among them."""
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
 
-    def external_at(self, k: int) -> dict[str, Array]:
-        """Wrenches on links in row k."""
-        return {link: rows[k] for link, rows in self.external.items()}
-
     def arrows(self, k: int) -> Arrows:
         """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
-        links, names = link_tree(self.model), self.model.joint_names
-        points = link_poses(self.model, self.q[k])[[links.link_of[name] for name in names], :3, 3]
-        (rows,) = self.wrench_table(np.array([k]))
-        return Arrows(names, points, rows[:, 3:], rows[:, :3])
+        return arrows_at_joints(self.model, self.q[k], self.wrench_table(np.array([k]))[0])
 
     def wrench_table(self, k: np.ndarray) -> Array:
         """(n, moving joints, 6) wrenches [moment; force] in world axes in n rows k."""
         model, names = self.model, self.model.joint_names
         if self.wrenches is None:
             external = {link: table[k] for link, table in self.external.items()} or None
-            rows = joint_wrenches(
-                model, self.q[k], self.v[k], self.a[k], external=external, joints=names, expressed_in="world"
-            )
-            return np.asarray(rows)
+            q, v, a = self.q[k], self.v[k], self.a[k]
+            return np.asarray(joint_wrenches(model, q, v, a, external=external, joints=names, expressed_in="world"))
         links = link_tree(model)
         R = np.asarray(link_poses(model, self.q[k]))[:, [links.link_of[name] for name in names], :3, :3]
         halves = self.wrenches[k].reshape(len(k), len(names), 2, 3)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.geometry import Looks
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, external_arrows, nice_scale, noise_of, robot_size
+from robot_dynamics_ros.view.arrows import (
+    Arrows,
+    ArrowScale,
+    centres_of_mass,
+    external_arrows,
+    nice_scale,
+    noise_of,
+    robot_size,
+)
 from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
-from robot_dynamics_ros.view.joint_axes import joint_axes
 from robot_dynamics_ros.view.loads import number
 from robot_dynamics_ros.view.motion import Motion
 from robot_dynamics_ros.view.source import Shown
@@ -32,15 +41,7 @@ _SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
 
 
 class RobotNodes:
-    """One robot in a scene.
-
-    Args:
-        scene: ``viser.ViserServer().scene``, or a client's.
-        model: the robot.
-        looks: its geometry.
-        root: name of its node, e.g. ``/robot``.
-        offset: (3,) where its world stands in the scene, m, so that robots can stand side by side.
-    """
+    """One robot in a server's or a client's scene, below the node ``root``; its world stands at ``offset`` (3,) m."""
 
     def __init__(
         self,
@@ -59,8 +60,7 @@ class RobotNodes:
         self._ghost: list[SceneNodeHandle] = []
         self._marks: dict[str, list[Any]] = {}
         self._labels: dict[str, Any] = {}
-        self._legend: list[Array] = []  # points of it
-        self._tips: dict[str, Array] = {}  # of arrows, and ends of texts
+        self._tips: dict[str, Array] = {}  # points that a camera has to see: of arrows, texts, and the legend
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
@@ -77,17 +77,17 @@ class RobotNodes:
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
         self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
-        self._ground()
+        cell = nice_scale(0.25 * self.size, 1.0)
+        scene.add_grid(
+            f"{root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
+            section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
+        )  # fmt: skip
         self.place(model.initial_configuration())
 
     # -- state ---------------------------------------------------------------------------------------------------
 
     def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
-        """Show a state.
-
-        Args:
-            on: whether ``"forces"``, ``"moments"``, ``"external"``, ``"estimated"``, ``"centres"``, ``"reference"`` are seen.
-        """
+        """Show a state, and of forces, moments, external, estimated, centres, reference those that are ``on``."""
         forces, moments = on("forces"), on("moments")
         self.place(shown.q)
         self.legend(scale, forces, moments)
@@ -126,25 +126,18 @@ class RobotNodes:
 
     def _mark(self, name: str, shown: bool, make: Callable[[], Sequence[Any]]) -> list[Any]:
         """Show or hide what is made when it is first shown; its handles."""
-        if name not in self._marks:
-            if not shown:
-                return []
+        if shown and name not in self._marks:
             self._marks[name] = list(make())
-        for handle in self._marks[name]:
-            if handle.visible != shown:
-                handle.visible = shown
-        return self._marks[name]
+        handles = self._marks.get(name, [])
+        for handle in handles:
+            handle.visible = shown
+        return handles
 
     def view_point(
         self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
     ) -> tuple[Array, Array]:
-        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m.
-
-        Args:
-            motion: all of which is to be seen; where the robot is, if not given.
-            aspect: width of the picture to its height.
-            away: direction from the robot to the camera, not upright.
-        """
+        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m: in all of a
+        motion, or where the robot is now; see :func:`camera_that_sees`."""
         poses, tips = self.poses[None], [*self._tips.values()]
         if motion is not None:
             rows = motion.some_rows(50)
@@ -157,8 +150,7 @@ class RobotNodes:
         for link, corners in self.bodies.corners.items():
             k = self.model.link_index(link)
             points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
-        cloud = np.concatenate([*points, *tips, np.reshape(self._legend, (-1, 3))])
-        position, target = camera_that_sees(cloud, away, aspect)
+        position, target = camera_that_sees(np.concatenate([*points, *tips]), away, aspect)
         return self.offset + position, self.offset + target
 
     def frames(self, shown: bool) -> None:
@@ -192,14 +184,9 @@ class RobotNodes:
     def wrenches(
         self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
     ) -> None:
-        """Show forces as arrows and moments as arcs; ``None`` hides them.
-
-        Args:
-            name: ``"joints"``, or ``"external"`` or ``"estimated"``: the same in other colours.
-        """
-        force, moment = {"external": (EXTERNAL, EXTERNAL), "estimated": (ESTIMATED, ESTIMATED)}.get(
-            name, (FORCE, MOMENT)
-        )
+        """Show forces as arrows and moments as arcs, external and estimated ones in other colours; ``None`` hides
+        them."""
+        force, moment = {"external": [EXTERNAL] * 2, "estimated": [ESTIMATED] * 2}.get(name, [FORCE, MOMENT])
         self.vectors(f"{name}_forces", arrows if forces else None, "forces", scale, force)
         self.vectors(f"{name}_moments", arrows if moments else None, "moments", scale, moment)
 
@@ -220,11 +207,10 @@ class RobotNodes:
     def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Sequence[float]) -> None:
         """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are left out."""
         moments = what == "moments"
-        if arrows is None or not len(arrows.points):
-            bones = None
-            self._tips.pop(name, None)
-        else:
-            segments = arrows.segments(what, scale.moment if moments else scale.force, self._noise[moments])
+        bones = None
+        self._tips.pop(name, None)
+        if arrows is not None and len(arrows.points):
+            segments = arrows.segments(what, scale[moments], self._noise[moments])
             lengths = segments[:, 1] - segments[:, 0]
             seen = np.linalg.norm(lengths, axis=1) > _SHORTEST * self.size
             if not moments:
@@ -245,103 +231,127 @@ class RobotNodes:
 
     def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
-        for what, unit, shown, length, noise, along in (
-            ("force", "N", forces, scale.force, self._noise[0], 1.0),
-            ("moment", "N m", moments, scale.moment, self._noise[1], -0.58),
+        for what, unit, shown, length, noise, along in zip(
+            ("force", "moment"), ("N", "N m"), (forces, moments), scale, self._noise, (1.0, -0.58), strict=True
         ):
+            name = f"largest_{what}"
             vectors = np.zeros((1, 3)) if arrows is None or not len(arrows.names) else getattr(arrows, f"{what}s")
             sizes = np.linalg.norm(vectors, axis=1)
             k = int(sizes.argmax())
             if arrows is None or not shown or sizes[k] <= noise:
-                self._label(f"largest_{what}", shown=False)
-                self._tips.pop(f"largest_{what}", None)
+                self._label(name, shown=False)
+                self._tips.pop(name, None)
                 continue
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
             at, half = arrows.points[k] + along * length * tip, 0.0075 * len(text) * self.size * _RIGHT
-            self._tips[f"largest_{what}"] = np.stack([at - half, at + half])
-            self._label(f"largest_{what}", text, at, above=what == "force")
+            self._tips[name] = np.stack([at - half, at + half])
+            self._label(name, text, at, above=what == "force")
 
     def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
         """Show beside the robot how long a force and a moment of so much are drawn."""
         if (scale, forces, moments) == self._legend_of:
             return
         self._legend_of = (scale, forces, moments)
-        z = float(self.poses[:, 2, 3].min())
-        self._legend = []
-        for k, (what, unit, shown, length, colour) in enumerate(
-            (("force", "N", forces, scale.force, FORCE), ("moment", "N m", moments, scale.moment, MOMENT))
+        bottom = np.array([0.0, 0.0, float(self.poses[:, 2, 3].min())])
+        for what, unit, shown, length, colour, direction, side in (
+            ("force", "N", forces, scale.force, FORCE, _RIGHT, -0.38),
+            ("moment", "N m", moments, scale.moment, MOMENT, _AWAY, 0.0),
         ):
             value = nice_scale(0.2 * self.size, length)  # N or N m, and a length of 10 to 20 % of the robot
-            vector = value * (_RIGHT if what == "force" else _AWAY)
-            point = self.size * (0.27 * _AWAY + (0.38 * k - 0.38) * _RIGHT) + np.array([0.0, 0.0, z + 0.06 * self.size])
-            middle = point + (0.5 * length * vector if what == "force" else 0.0)
-            radius = 0.5 * length * value if what == "moment" else 0.0
-            below = middle - (0.0, 0.0, radius + 0.03 * self.size)
+            point = bottom + self.size * (0.27 * _AWAY + side * _RIGHT + (0.0, 0.0, 0.06))
+            half = 0.5 * length * value  # of the arrow, or the radius of the arc
+            below = point + (half * _RIGHT if what == "force" else (0.0, 0.0, -half)) - (0.0, 0.0, 0.03 * self.size)
             wide = 0.13 * self.size * _RIGHT  # half of the text
-            if shown:
-                self._legend += [*(below + (0.0, 0.0, -0.07 * self.size) + side * wide for side in (-1, 1)), point]
-            one = Arrows((what,), point[None], vector[None], vector[None])
+            foot = below - (0.0, 0.0, 0.07 * self.size)
+            self._tips[f"legend_text_{what}"] = np.stack([foot - wide, foot + wide, point])[: 3 if shown else 0]
+            one = Arrows((what,), point[None], value * direction[None], value * direction[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
             self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, shown)
 
     def _label(
         self, name: str, text: str = "", point: Array | None = None, shown: bool = True, above: bool = False
     ) -> None:
-        """Write a text below or above a point; what has not changed is not sent again."""
-        label = self._labels.get(name)
-        if label is None:
-            if not shown:
-                return
-            label = self._labels[name] = self.scene.add_label(
+        """Write a text below or above a point."""
+        if shown and name not in self._labels:
+            self._labels[name] = self.scene.add_label(
                 f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",
                 font_scene_height=0.03 * self.size,
             )  # fmt: skip
-        if label.visible != shown:
-            label.visible = shown
-        if shown and label.text != text:
-            label.text = text
+        if name in self._labels:
+            self._labels[name].visible = shown
         if shown:
-            label.position = point
+            self._labels[name].position, self._labels[name].text = point, text
 
     # -- marks ---------------------------------------------------------------------------------------------------
 
     def centres(self, shown: bool) -> None:
         """Show the centres of mass of the links (small) and of the robot (large) at the present configuration."""
-        masses = np.array([self.model.link(name).inertia.mass for name in self.model.link_names])
-        heavy = np.flatnonzero(masses > 0.0)
-        if not heavy.size:
-            return
-        coms = np.array([self.model.link(self.model.link_names[k]).inertia.com for k in heavy])
+        bodies = {name: self.model.link(name).inertia for name in self.model.link_names}
 
         def balls() -> list[Any]:
             ball = self.scene.add_icosphere
             return [
                 ball(
-                    f"{self.root}/links/{self._nodes[self.model.link_names[k]]}/centre", radius=0.007 * self.size,
-                    subdivisions=1, color=(20, 20, 20), position=tuple(com), cast_shadow=False,
+                    f"{self.root}/links/{self._nodes[name]}/centre", radius=0.007 * self.size, subdivisions=1,
+                    color=(20, 20, 20), position=tuple(body.com), cast_shadow=False,
                 )
-                for k, com in zip(heavy, coms, strict=True)
+                for name, body in bodies.items() if body.mass > 0.0
             ] + [ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)]  # fmt: skip
 
-        handles = self._mark("centres", shown, balls)
-        if shown:
-            points = np.einsum("nij,nj->ni", self.poses[heavy, :3, :3], coms) + self.poses[heavy, :3, 3]
-            handles[-1].position = masses[heavy] @ points / masses[heavy].sum()
+        if self.model.total_mass > 0.0:
+            handles = self._mark("centres", shown, balls)
+            if shown:
+                handles[-1].position = centres_of_mass(self.model, self.poses)[1]
 
     def axes(self, shown: bool) -> None:
         """Show the axis of every moving joint, the arc of its limits, and a hand at its position."""
-        self._mark(
-            "axes", shown, lambda: joint_axes(self.scene, self.model, f"{self.root}/links", self._nodes, self.size)
-        )
+        self._mark("axes", shown, lambda: [line for name in self.model.moving_joint_names for line in self._axis(name)])
+
+    def _axis(self, name: str) -> list[SceneNodeHandle]:
+        """Lines of the axis of a joint that turns or slides, of its limits, and of a hand at its position."""
+        joint = self.model.joint(name)
+        if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
+            return []
+
+        def lines(node: str, segments: ArrayLike, colour: tuple[int, int, int]) -> SceneNodeHandle:
+            return self.scene.add_line_segments(
+                f"{self.root}/links/{node}", np.asarray(segments, np.float32), np.array(colour, np.uint8),
+                thickness=2.5, thickness_units="screen",
+            )  # fmt: skip
+
+        length, child, axis = 0.12 * self.size, self._nodes[joint.child], joint.axis
+        side = np.cross(axis, (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0))
+        side /= np.linalg.norm(side)
+        handles = [lines(f"{child}/axis", [[-length * axis, length * axis]], (230, 120, 20))]
+        lower, upper = joint.limits.lower, joint.limits.upper
+        limited = math.isfinite(lower + upper)
+        if joint.type is JointType.PRISMATIC:
+            if not limited:
+                return handles
+            mark = 0.03 * self.size * side
+            ends = [[x * axis - mark, x * axis + mark] for x in (lower, upper)]
+            limits = np.array([[lower * axis, upper * axis], *ends])
+        else:
+            if joint.type is JointType.CONTINUOUS or not limited:
+                lower, upper = -math.pi, math.pi
+            angles = np.linspace(max(lower, -math.pi), min(upper, math.pi), 33)
+            arc = 0.8 * length * (np.outer(np.cos(angles), side) + np.outer(np.sin(angles), np.cross(axis, side)))
+            spokes = [[np.zeros(3), arc[0]], [np.zeros(3), arc[-1]]]
+            limits = np.concatenate([np.stack([arc[:-1], arc[1:]], axis=1), spokes])
+            handles.append(lines(f"{child}/hand", [[np.zeros(3), 0.8 * length * side]], (20, 20, 20)))
+        limits = limits @ joint.origin.rotation.T + joint.origin.position
+        return [*handles, lines(f"{self._nodes[joint.parent]}/limits_{child}", limits, (90, 160, 60))]
 
     def paths(self, paths: CenterOfMassPaths | None) -> None:
         """Show the paths of centres of mass, coloured by speed; ``None`` hides them."""
 
-        def lines(paths: CenterOfMassPaths) -> list[Any]:
+        def lines() -> list[Any]:
+            assert paths is not None
             colours = by_speed(paths.speed, float(paths.speed.max(initial=0.0)))
-            segments = np.stack([paths.position[:, :-1], paths.position[:, 1:]], axis=2).reshape(-1, 2, 3)
-            ends = np.stack([colours[:, :-1], colours[:, 1:]], axis=2).reshape(-1, 2, 3)
+            segments, ends = (
+                np.stack([table[:, :-1], table[:, 1:]], axis=2).reshape(-1, 2, 3) for table in (paths.position, colours)
+            )
             return [
                 self.scene.add_line_segments(
                     f"{self.root}/paths", segments.astype(np.float32), (255 * ends).astype(np.uint8), thickness=3.0,
@@ -349,15 +359,7 @@ class RobotNodes:
                 )
             ]  # fmt: skip
 
-        self._mark("paths", paths is not None, lambda: lines(paths) if paths is not None else [])
-
-    def _ground(self) -> None:
-        """A grid on the ground under the robot."""
-        cell = nice_scale(0.25 * self.size, 1.0)
-        self.scene.add_grid(
-            f"{self.root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
-            section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
-        )  # fmt: skip
+        self._mark("paths", paths is not None, lines)
 
 
 def _node_names(names: tuple[str, ...]) -> dict[str, str]:

@@ -60,24 +60,17 @@ def view(
     source: Source
     if isinstance(what, (str, Mapping)):
         what = model.configuration(what)
-    if what is None or (not isinstance(what, Motion) and np.ndim(_maybe(what)) == 1):
+    try:
+        still = what is None or (not isinstance(what, Motion) and np.ndim(np.asarray(what, dtype=float)) == 1)
+    except (TypeError, ValueError):  # no numbers
+        still = False
+    if still:
         source = PoseSource(model, what, external=external)
     else:
-        motion = Motion.of(model, what, reference=reference, external=external)
-        source = MotionSource(motion)
+        source = MotionSource(Motion.of(model, what, reference=reference, external=external))
     looks = urdf if isinstance(urdf, Looks) else read_looks(model, urdf, directory)
     viewer = Viewer(host=host, port=port, title=source.name, report=report)
     viewer.add(source, looks=looks)
     if open_browser:
         viewer.window.open()
     return viewer
-
-
-def _maybe(what: Any) -> Any:
-    """``what`` if it is numbers, else something without dimensions."""
-    import numpy as np
-
-    try:
-        return np.asarray(what, dtype=float)
-    except (TypeError, ValueError):
-        return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics import WRENCH_PARTS
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.figures import unit_of
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale
@@ -21,71 +23,107 @@ from robot_dynamics_ros.view.loads import text_block
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.plots import other_than
 from robot_dynamics_ros.view.source import Adjustable, Controls, MotionSource, PoseSource, Shown, Source
-from robot_dynamics_ros.view.turn import Turn
 
 if TYPE_CHECKING:
     from viser import GuiApi, GuiCheckboxHandle, GuiEvent, GuiFolderHandle, GuiSliderHandle
 
 
-class _Axis:
-    """One coordinate with a slider: degrees for angles, mm for lengths."""
+class Turn:
+    """Who controls a robot that several people look at: the page (a number) that touches a control first has the
+    controls, until it gives them back or has been idle."""
 
-    def __init__(self, model: RobotModel, name: str) -> None:
-        self.name = name
-        self.index = model.q_slice(name).start
-        angle = model.joint(name).type is not JointType.PRISMATIC
-        self.factor, self.unit = (math.degrees(1.0), "°") if angle else (1e3, "mm")
-        lower, upper = float(model.lower[self.index]), float(model.upper[self.index])
-        widest = math.pi if angle else 1.0
-        lower = lower if math.isfinite(lower) else -widest
-        upper = upper if math.isfinite(upper) else widest
-        # tenths of a degree or mm, within the limits
-        lowest = math.ceil(10.0 * lower * self.factor - 1e-6)
-        self.low, self.high = lowest / 10.0, max(math.floor(10.0 * upper * self.factor + 1e-6), lowest + 1) / 10.0
+    IDLE = 10.0  # s
 
-    def slider(self, gui: GuiApi, value: float) -> GuiSliderHandle[float]:
-        return gui.add_slider(f"{self.name} [{self.unit}]", self.low, self.high, 0.1, self._shown(value))
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._page = -1
+        self._last = -self.IDLE
 
-    def _shown(self, value: float) -> float:
-        return min(max(round(value * self.factor, 1) + 0.0, self.low), self.high)
+    def take(self, page: int) -> bool:
+        """A page touches a control; whether it may."""
+        with self._lock:
+            if self._has() not in (-1, page):
+                return False
+            self._page, self._last = page, time.monotonic()
+            return True
 
-    def show(self, handle: GuiSliderHandle[float], value: float) -> None:
-        handle.value = self._shown(value)
+    def release(self, page: int) -> None:
+        """A page gives the controls back, or is closed."""
+        with self._lock:
+            if self._page == page:
+                self._page = -1
+
+    @property
+    def page(self) -> int:
+        """The page that has the controls, -1 while none has."""
+        with self._lock:
+            return self._has()
+
+    def _has(self) -> int:
+        return self._page if time.monotonic() - self._last < self.IDLE else -1
 
 
-def _axes(model: RobotModel) -> list[_Axis]:
-    """Joints with one coordinate; floating and planar ones have no slider."""
-    return [_Axis(model, name) for name in model.joint_names if model.joint(name).type.nq == 1]
+class _Sliders:
+    """A slider for every joint with one coordinate, degrees or mm; floating and planar ones have none."""
+
+    def __init__(self, gui: GuiApi, model: RobotModel, q: Array) -> None:
+        self._axes: list[tuple[int, float, str]] = []  # coordinate, factor from SI, unit
+        self.handles: list[GuiSliderHandle[float]] = []
+        for name in model.joint_names:
+            if (kind := model.joint(name).type).nq == 1:
+                i, slides = model.q_slice(name).start, kind is JointType.PRISMATIC
+                unit, factor = unit_of("position", "length" if slides else "angle")
+                limits, widest = np.array([model.lower[i], model.upper[i]]), 1.0 if slides else math.pi
+                low, high = 10.0 * factor * np.where(np.isfinite(limits), limits, (-widest, widest))
+                lowest = math.ceil(low - 1e-6)  # tenths of a degree or mm, within the limits
+                most = max(math.floor(high + 1e-6), lowest + 1) / 10.0
+                self._axes.append((i, factor, unit))
+                self.handles.append(gui.add_slider(f"{name} [{unit}]", lowest / 10.0, most, 0.1, lowest / 10.0))
+        self.show(q)
+
+    def values(self) -> list[float]:
+        return [handle.value for handle in self.handles]
+
+    def show(self, q: Array) -> None:
+        """Put them where the robot is."""
+        for (i, factor, _), handle in zip(self._axes, self.handles, strict=True):
+            handle.value = min(max(round(q[i] * factor, 1) + 0.0, handle.min), handle.max)
+
+    def configuration(self, q: Array, before: Sequence[float] = ()) -> Array:
+        """(nq,) where they are; those that are where they were ``before`` leave q as it is, to the last digit."""
+        q = q.copy()
+        for k, ((i, factor, _), value) in enumerate(zip(self._axes, self.values(), strict=True)):
+            if not before or value != before[k]:
+                q[i] = value / factor
+        return q
+
+    def text(self, q: Array) -> str:
+        """A configuration in their units."""
+        return ", ".join(f"{q[i] * factor:.1f} {unit}" for i, factor, unit in self._axes)
 
 
 class JointSliders:
-    """A slider for every joint of a robot that stands still.  Pages share the robot: the sliders follow it."""
+    """Sliders of a robot that stands still.  Pages share the robot: the sliders follow it."""
 
     def __init__(self, gui: GuiApi, model: RobotModel, source: PoseSource) -> None:
         self._source = source
-        self._axes = _axes(model)
-        self._followed = shown = source.state()
-        with gui.add_folder("Joints", expand_by_default=len(self._axes) <= 12):
-            self._handles = [axis.slider(gui, shown.q[axis.index]) for axis in self._axes]
+        self._followed = source.state()
+        single = sum(model.joint(name).type.nq == 1 for name in model.joint_names)
+        with gui.add_folder("Joints", expand_by_default=single <= 12):
+            self._sliders = _Sliders(gui, model, self._followed.q)
             home = gui.add_button("initial position")
         home.on_click(lambda _event: source.set(model.initial_configuration()))
-        self._seen = [handle.value for handle in self._handles]
+        self._handles, self._seen = self._sliders.handles, self._sliders.values()
 
-    def apply(self) -> None:
+    def update(self, _now: float) -> None:
         """Put the robot where somebody has moved the sliders, or the sliders where the robot has gone."""
-        shown, values = self._source.state(), [handle.value for handle in self._handles]
+        shown, values = self._source.state(), self._sliders.values()
         if values != self._seen:
-            q = shown.q.copy()
-            for axis, value, before in zip(self._axes, values, self._seen, strict=True):
-                if value != before:  # the others stay where they are, to the last digit
-                    q[axis.index] = value / axis.factor
-            self._seen = values
-            self._source.set(q)
-            self._followed = self._source.state()
+            self._source.set(self._sliders.configuration(shown.q, self._seen))
+            self._seen, self._followed = values, self._source.state()
         elif shown is not self._followed:
-            for axis, handle in zip(self._axes, self._handles, strict=True):
-                axis.show(handle, shown.q[axis.index])
-            self._followed, self._seen = shown, [handle.value for handle in self._handles]
+            self._sliders.show(shown.q)
+            self._followed, self._seen = shown, self._sliders.values()
 
 
 class LayerPanel:
@@ -118,15 +156,13 @@ class LayerPanel:
             observers = tuple(dict.fromkeys(("world", *source.model.link_names)))  # many robots have a link called so
             self._observer = gui.add_dropdown("observer", observers, initial_value="world")
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
-            swatches = (
-                f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in ("joint", *WRENCH_PARTS)
-            )
+            parts = ("joint", *WRENCH_PARTS)
+            swatches = (f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in parts)
             gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>')
             self._parts_text = gui.add_markdown("")
         with gui.add_folder("Show", expand_by_default=False):
-            for layer, label in zip(
-                LAYERS, ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes"), strict=True
-            ):
+            labels = ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes")
+            for layer, label in zip(LAYERS, labels, strict=True):
                 if layer not in ("visuals", "collisions") or nodes.bodies.shapes(layer):
                     self._boxes[layer] = gui.add_checkbox(label, layer in nodes.bodies.default_layers)
             for name, label, on in (
@@ -154,45 +190,35 @@ class LayerPanel:
         now |= {"joint": self._joint.value, "observer": self._observer.value, "what": self._what.value}
         if now == self._seen:
             return False
-        for layer in LAYERS:
-            if layer in now and now[layer] != self._seen.get(layer, layer in self._nodes.bodies.default_layers):
-                self._nodes.bodies.layer(layer, now[layer])
-        self._nodes.bodies.clear(now["clear"] and (now["forces"] or now["moments"] or now["joint"] != self._nobody))
-        if now["frames"] != self._seen.get("frames", False):
-            self._nodes.frames(now["frames"])
-        if now["axes"] != self._seen.get("axes", False):
-            self._nodes.axes(now["axes"])
         self._seen = now
+        for layer in LAYERS:
+            self._nodes.bodies.layer(layer, self[layer])
+        self._nodes.bodies.clear(self["clear"] and (self["forces"] or self["moments"] or now["joint"] != self._nobody))
+        self._nodes.frames(self["frames"])
+        self._nodes.axes(self["axes"])
         self._scale_text.content = self.scale().text()
         return True
 
     def scale(self) -> ArrowScale:
         """The scale of the arrows."""
-        return self._automatic.times(self._force.value, self._moment.value)
+        force, moment = self._automatic
+        return ArrowScale(force * self._force.value, moment * self._moment.value)
 
     def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale]:
         """The parts of the balance that is asked for, and their own scale: often they are small beside the weight."""
         if self._joint.value == self._nobody:
             return None, self.scale()
-        arrows = balance_arrows(
-            self._model, shown.q, shown.v, shown.a, self._joint.value, self._observer.value, shown.external or None
-        )
+        state, external = (shown.q, shown.v, shown.a), shown.external or None
+        arrows = balance_arrows(self._model, *state, self._joint.value, self._observer.value, external)
         half = getattr(arrows, self.balanced)
         length = nice_scale(0.4 * self._nodes.size, float(np.linalg.norm(half, axis=1).max()))
         unit = "N" if self.balanced == "forces" else "N m"
-        text = f"0.1 m = {0.1 / length:.3g} {unit}"
-        if text != self._parts_text.content:
-            self._parts_text.content = text
+        self._parts_text.content = f"0.1 m = {0.1 / length:.3g} {unit}"
         return arrows, ArrowScale(length, length)
 
 
 class Player:
-    """Time of a motion: play, pause, speed, loop.
-
-    Attributes:
-        duration: s.
-        slider: the name that a page has for the slider of the time.
-    """
+    """Time of a motion: play, pause, speed, loop."""
 
     SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "8")
 
@@ -204,7 +230,7 @@ class Player:
             self._play = gui.add_checkbox("play", True)
             self._loop = gui.add_checkbox("loop", True)
             self._speed = gui.add_dropdown("speed ×", self.SPEEDS, initial_value="1")
-        self.slider: str = self._time._impl.uuid
+        self.slider: str = self._time._impl.uuid  # the name that a page has for it
         self._shown = 0.0
         self._last: float | None = None
 
@@ -213,7 +239,7 @@ class Player:
         self._play.value = False
         self._time.value = 0.0
 
-    def advance(self, now: float) -> None:
+    def update(self, now: float) -> None:
         """Let the time go on."""
         passed = 0.0 if self._last is None else now - self._last
         self._last = now
@@ -250,11 +276,7 @@ class AdjustedSlider:
 class ControlPanel:
     """Hold, reset, pause, step; set-points and motions through several; gains and payload.
 
-    One page at a time has the controls, the others watch; everybody may stop the robot at any time.
-
-    Args:
-        turn: which page has the controls.
-        page: number of this page.
+    One page (a number) at a time has the controls, the others watch; everybody may stop the robot at any time.
     """
 
     MOST_POINTS = 100
@@ -262,8 +284,6 @@ class ControlPanel:
 
     def __init__(self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int) -> None:
         self._gui, self._model, self._controls, self._turn, self._page = gui, model, controls, turn, page
-        self._axes = _axes(model)
-        self._whose = -1
         self._heard = controls.answer()
         self._adjusted: dict[str, AdjustedSlider] = {}
         self._groups: dict[str, GuiFolderHandle] = {}
@@ -281,9 +301,10 @@ class ControlPanel:
             self._release = gui.add_button("let others control", visible=False)
             self._release.on_click(lambda _event: self._turn.release(self._page))
         with gui.add_folder("Set-points", expand_by_default=False):
-            self._handles = [axis.slider(gui, 0.0) for axis in self._axes]
+            self._sliders = _Sliders(gui, model, np.zeros(model.nq))
+            self._handles = self._sliders.handles
             self._duration = gui.add_slider("duration [s]", 0.5, 20.0, 0.1, 3.0)
-            gui.add_button("go there").on_click(self._asked(self._go))
+            gui.add_button("go there").on_click(self._asked(lambda: controls.move_along([self._point()])))
             gui.add_button("sliders to where the robot is").on_click(self._asked(self._where, anybody=True))
             self._list = gui.add_html("")
             gui.add_button("add the sliders as a point").on_click(self._asked(self._add_point, anybody=True))
@@ -306,9 +327,8 @@ class ControlPanel:
         """This page touches a control: whether it has the controls now; if another has them, say so."""
         if self._turn.take(self._page):
             return True
-        self._tell(
-            f"page {self._turn.page} has the controls; they are free when it lets go or does nothing for {Turn.IDLE:g} s"
-        )
+        until = f"they are free when it lets go or does nothing for {Turn.IDLE:g} s"
+        self._tell(f"page {self._turn.page} has the controls; {until}")
         return False
 
     def leave(self) -> None:
@@ -318,17 +338,13 @@ class ControlPanel:
     def _tell(self, text: str) -> None:
         self._answer.content = text_block(text)
 
-    def hear(self) -> None:
+    def update(self, _now: float) -> None:
         """Show the answer to a request, once it has come, who has the controls, and what can be adjusted."""
         whose = self._turn.page
-        if whose != self._whose:
-            self._whose = whose
-            who = "you have" if whose == self._page else f"page {whose} has"
-            self._who.content = "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
-            self._release.visible = whose == self._page
-        label = "go on (paused)" if self._controls.paused else "pause"
-        if label != self._pause_button.label:
-            self._pause_button.label = label
+        who = "you have" if whose == self._page else f"page {whose} has"
+        self._who.content = "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
+        self._release.visible = whose == self._page
+        self._pause_button.label = "go on (paused)" if self._controls.paused else "pause"
         answer = self._controls.answer()
         if answer != self._heard:
             self._heard = answer
@@ -338,20 +354,14 @@ class ControlPanel:
                 self._adjusted[item.name] = self._add(item)
             self._adjusted[item.name].show(min(max(item.value, item.lower), item.upper), self.PATIENCE)
 
-    def _go(self) -> str:
-        return self._controls.move_to(*self._asked_point())
-
-    def _asked_point(self) -> tuple[Array, float]:
+    def _point(self) -> tuple[Array, float]:
         """Where the sliders are, and the seconds to get there."""
-        q = self._q.copy()
-        for axis, handle in zip(self._axes, self._handles, strict=True):
-            q[axis.index] = handle.value / axis.factor
-        return q, float(self._duration.value)
+        return self._sliders.configuration(self._q), float(self._duration.value)
 
     def _add_point(self) -> str:
         if len(self._points) >= self.MOST_POINTS:
             return f"{self.MOST_POINTS} points are the most"
-        self._points.append(self._asked_point())
+        self._points.append(self._point())
         return self._tell_points(f"point {len(self._points)} is added")
 
     def _go_along(self) -> str:
@@ -365,17 +375,12 @@ class ControlPanel:
 
     def _tell_points(self, answer: str) -> str:
         total = sum(seconds for _, seconds in self._points)
-        rows = (
-            f"{k}. after {seconds:g} s: "
-            + ", ".join(f"{q[axis.index] * axis.factor:.1f} {axis.unit}" for axis in self._axes)
-            for k, (q, seconds) in enumerate(self._points, start=1)
-        )
+        rows = (f"{k}. after {s:g} s: {self._sliders.text(q)}" for k, (q, s) in enumerate(self._points, start=1))
         self._list.content = text_block("\n".join([*rows, f"{total:g} s in all"])) if self._points else ""
         return answer
 
     def _where(self) -> str:
-        for axis, handle in zip(self._axes, self._handles, strict=True):
-            axis.show(handle, self._q[axis.index])
+        self._sliders.show(self._q)
         return "the sliders are where the robot is"
 
     def follow(self, shown: Shown) -> None:

@@ -6,11 +6,12 @@ import csv
 import io
 import math
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics_ros.figures import SERIES
+from robot_dynamics_ros.figures import SERIES, unit_of
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.source import MotionSource, Shown, Source
@@ -56,11 +57,8 @@ def other_than(names: tuple[str, ...], word: str) -> str:
 
 
 class PlotPanel:
-    """Curves of joints over the last seconds, or over the whole motion.
-
-    Args:
-        slider: the page's name of the slider of the time that a click in the plot sets; ``""``: there is none.
-    """
+    """Curves of joints over the last seconds, or over the whole motion; then a click in the plot sets the slider of the
+    time that the page knows by the name ``slider``."""
 
     LIVE = 10.0  # s
     MOST = 600  # points
@@ -76,7 +74,6 @@ class PlotPanel:
         self._kept: list[tuple[str, str]] = []
         self._seen: tuple[Any, ...] = ()
         self._cursor: float | None = None
-        self._whole: tuple[Array, Array] | None = None
         if not names:
             return
         self._all = other_than(names, "all")
@@ -103,10 +100,10 @@ class PlotPanel:
         if not self._names or self._motion is not None:
             return
         wrenches = np.full((1, len(self._names), 6), np.nan)
-        if shown.wrenches is not None:
-            rows = {name: k for k, name in enumerate(shown.wrenches.names)}
-            for i, k in ((i, rows[name]) for i, name in enumerate(self._names) if name in rows):
-                wrenches[0, i] = *shown.wrenches.moments[k], *shown.wrenches.forces[k]
+        if (known := shown.wrenches) is not None:
+            for name, moment, force in zip(known.names, known.moments, known.forces, strict=True):
+                if name in self._names:
+                    wrenches[0, self._names.index(name)] = *moment, *force
         reference, efforts = (None if x is None else x[None] for x in (shown.reference, shown.efforts))
         self._rows.append((shown.t, self._values(shown.q[None], shown.v[None], reference, efforts, wrenches)[0]))
         self._new = True
@@ -124,29 +121,27 @@ class PlotPanel:
         if len(t) < 2:
             return
         curves = [curve for joint, kind in choice for curve in self._curves(table, joint, kind, len(choice) > 1)]
-        labels, units, columns = (list(x) for x in zip(*curves, strict=True))
+        columns = [column for _, _, column in curves]
         if cursor is not None:
             t, columns = _with_cursor(t, columns, cursor)
-            labels, units = [*labels, _NOW], [*units, _NOW]
         if other:
-            self._describe(labels, units)
+            self._describe([(label, unit) for label, unit, _ in curves])
         self._plot.data = (t, *(np.ascontiguousarray(column) for column in columns))
         self._seen, self._new, self._drawn, self._cursor = choice, False, now, cursor
 
-    def _describe(self, labels: list[str], units: list[str]) -> None:
+    def _describe(self, curves: list[tuple[str, str]]) -> None:
         """Names and colours of the curves; an axis for each of the first two units, each unit with a scale of its own."""
-        strokes = ("#888888" if label == _NOW else SERIES[k % len(SERIES)] for k, label in enumerate(labels))
-        shown = list(dict.fromkeys(unit for unit in units if unit != _NOW))
-        axes = [{"scale": unit, "label": unit, "side": side} for unit, side in zip(shown, (3, 1), strict=False)]
-        self._plot.scales = {"x": {"time": False}, **{unit: {} for unit in shown}, _NOW: {"range": (0.0, 1.0)}}
+        units = list(dict.fromkeys(unit for _, unit in curves))
+        axes = [{"scale": unit, "label": unit, "side": side} for unit, side in zip(units, (3, 1), strict=False)]
+        self._plot.scales = {"x": {"time": False}, **{unit: {} for unit in units}, _NOW: {"range": (0.0, 1.0)}}
         self._plot.axes = ({}, *axes)
-        self._plot.series = (
-            {"label": "t [s]"},
-            *(
-                {"label": label if label == _NOW else f"{label} [{unit}]", "stroke": stroke, "scale": unit}
-                for label, unit, stroke in zip(labels, units, strokes, strict=True)
-            ),
-        )
+        series = [
+            {"label": f"{label} [{unit}]", "stroke": SERIES[k % len(SERIES)], "scale": unit}
+            for k, (label, unit) in enumerate(curves)
+        ]
+        if self._motion is not None:
+            series.append({"label": _NOW, "stroke": "#888888", "scale": _NOW})
+        self._plot.series = ({"label": "t [s]"}, *series)
 
     def _curves(self, table: Array, chosen: str, kind: str, several: bool) -> list[tuple[str, str, Array]]:
         """Label, unit and values for people of what is chosen: components of one joint's vector, sizes of all joints'."""
@@ -154,15 +149,15 @@ class PlotPanel:
         for i, joint in enumerate(self._names):
             if chosen not in (joint, self._all):
                 continue
-            unit, factor = _unit(kind, self._model.joint(joint).type is not JointType.PRISMATIC)
+            unit, factor = _unit(kind, self._model.joint(joint).type)
             rows = factor * table[:, i, KINDS.index(kind)]
             name = f"{joint} {kind}" if several else joint if chosen == self._all else kind
-            if chosen == self._all:
-                curves.append((name, unit, np.linalg.norm(rows, axis=1) if kind in _VECTORS else rows[:, 0]))
-            elif kind in _VECTORS:
-                curves += [(f"{name} {axis}", unit, rows[:, k]) for k, axis in enumerate("xyz")]
-            else:
+            if kind not in _VECTORS:
                 curves.append((name, unit, rows[:, 0]))
+            elif chosen == self._all:
+                curves.append((name, unit, np.linalg.norm(rows, axis=1)))
+            else:
+                curves += [(f"{name} {axis}", unit, rows[:, k]) for k, axis in enumerate("xyz")]
         return curves
 
     def _save(self, event: GuiEvent[GuiButtonHandle]) -> None:
@@ -187,19 +182,22 @@ class PlotPanel:
     def _table(self) -> tuple[Array, Array]:
         """(n,) s and (n, joints, kinds, 3)."""
         if self._motion is not None:
-            if self._whole is None:
-                m = self._motion.motion
-                k = m.some_rows(self.MOST)
-                reference, efforts = (None if x is None else x[k] for x in (m.reference, m.efforts))
-                columns = [m.model.joint_names.index(name) for name in self._names]
-                rows = self._values(m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, columns])
-                self._whole = m.t[k] - m.t[0], rows
             return self._whole
         if not self._rows:
             return np.empty(0), np.empty(0)
         t = np.array([row[0] for row in self._rows])
         good = np.concatenate([[True], np.diff(t) > 0.0])  # a clock that was set back
         return t[good] - t[-1], np.stack([row[1] for row in self._rows])[good]
+
+    @cached_property
+    def _whole(self) -> tuple[Array, Array]:
+        """The table of a whole motion."""
+        assert self._motion is not None
+        m = self._motion.motion
+        k = m.some_rows(self.MOST)
+        reference, efforts = (None if x is None else x[k] for x in (m.reference, m.efforts))
+        columns = [m.model.joint_names.index(name) for name in self._names]
+        return m.t[k] - m.t[0], self._values(m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, columns])
 
     def _values(self, q: Array, v: Array, reference: Array | None, efforts: Array | None, wrenches: Array) -> Array:
         """(n, joints, kinds, 3) of n states; NaN where nothing is known."""
@@ -222,10 +220,8 @@ def _with_cursor(t: Array, columns: list[Array], now: float) -> tuple[Array, lis
     return np.insert(t, k, [now, now]), [*wide, line]
 
 
-def _unit(kind: str, angle: bool) -> tuple[str, float]:
+def _unit(kind: str, joint: JointType) -> tuple[str, float]:
     """Unit for people, and its size in SI units."""
-    if kind in ("position", "error"):
-        return ("°", math.degrees(1.0)) if angle else ("mm", 1e3)
-    if kind == "velocity":
-        return ("°/s", math.degrees(1.0)) if angle else ("mm/s", 1e3)
-    return ("N", 1.0) if kind == "force" or (kind == "effort" and not angle) else ("N m", 1.0)
+    if kind in _VECTORS:
+        return "N" if kind == "force" else "N m", 1.0
+    return unit_of("position" if kind == "error" else kind, "length" if joint is JointType.PRISMATIC else "angle")

@@ -20,17 +20,10 @@ if TYPE_CHECKING:
 
 
 def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most: float) -> Array:
-    """The wrench of a spring on a link.
+    """(6,) [moment; force] of a spring about the origin of a link with a pose (4, 4), in its axes.
 
-    Args:
-        pose: (4, 4) of the link in the world.
-        grip: (3,) where it is gripped, in the link's frame, m.
-        hand: (3,) where the other end is, in the world, m.
-        stiffness: N/m.
-        most: N; the spring pulls no harder.
-
-    Returns:
-        (6,) [moment; force] about the link's origin, in the link's axes.
+    The spring goes from ``grip`` (3,) in the link's frame to ``hand`` (3,) in the world, m, and pulls with
+    ``stiffness`` in N/m, but not more than ``most`` in N.
     """
     R, p = pose[:3, :3], pose[:3, 3]
     force = stiffness * (hand - (R @ grip + p))
@@ -42,16 +35,12 @@ def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most:
 
 
 class Grip:
-    """Drag handlers on the geometry of a robot.
-
-    Attributes:
-        held: (link, (3,) where it is gripped in the link's frame, (3,) where the mouse is in the robot's world), m, or
-            ``None`` while nobody drags.
-    """
+    """Drag handlers on the geometry of a robot."""
 
     def __init__(self, nodes: RobotNodes) -> None:
         self._nodes = nodes
         self._lock = threading.Lock()
+        # while somebody drags: the link, where it is gripped in its frame, and where the mouse is in the world, (3,) m
         self.held: tuple[str, Array, Array] | None = None
         for link, handle in nodes.bodies.handles():
             handle.on_drag("left")(self.handler(link))
@@ -59,9 +48,8 @@ class Grip:
     def handler(self, link: str) -> Callable[[SceneNodeDragEvent[Any]], Coroutine[None, None, None]]:
         """Callback for every event of the mouse that drags a link."""
 
-        async def dragged(
-            event: SceneNodeDragEvent[Any],
-        ) -> None:  # a coroutine: run in the order of the mouse, not by a pool of threads
+        # a coroutine: run in the order of the mouse, not by a pool of threads
+        async def dragged(event: SceneNodeDragEvent[Any]) -> None:
             hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
             with self._lock:
                 if event.phase == "start":
@@ -92,20 +80,16 @@ class Grip:
         if held is not None:
             self.released(held[0])
 
-    def follow(self) -> None:
+    def update(self, _now: float) -> None:
         """Do what the grip does, with the robot where it is now."""
         raise NotImplementedError
 
 
 class Pulling(Grip):
-    """A spring between the grip and the mouse.
+    """A spring between the grip and the mouse: half the robot's size long it pulls with its weight, at most with twice
+    that.
 
-    A spring that is pulled half the robot's size pulls with its weight; twice that is the most.
-
-    Args:
-        nodes: the robot in the scene.
-        controls: where the wrench goes.
-        mine: whether this page has the controls; called while it pulls.
+    It pulls while ``mine`` says that this page has the controls.
     """
 
     def __init__(self, nodes: RobotNodes, controls: Controls, mine: Callable[[], bool]) -> None:
@@ -121,7 +105,7 @@ class Pulling(Grip):
     def released(self, link: str) -> None:
         self._controls.pull(link, None)
 
-    def follow(self) -> None:
+    def update(self, _now: float) -> None:
         """Pull as the spring does with the link where it is now."""
         with self._lock:
             start = end = np.zeros(3)
@@ -134,12 +118,7 @@ class Pulling(Grip):
 
 
 class Posing(Grip):
-    """A robot that stands still follows the mouse: inverse kinematics for the point that is gripped, within the limits.
-
-    Args:
-        nodes: the robot in the scene.
-        source: its configuration.
-    """
+    """A robot that stands still follows the mouse: inverse kinematics for the point gripped, within the limits."""
 
     ITERATIONS = 30
 
@@ -153,7 +132,7 @@ class Posing(Grip):
         """Whether inverse kinematics is there for such joints."""
         return model.nv > 0 and all(model.joint(name).type.nq == 1 for name in model.joint_names)
 
-    def follow(self) -> None:
+    def update(self, _now: float) -> None:
         """Put the gripped point where the mouse is, or as near as the joints allow."""
         with self._lock:
             held = self.held

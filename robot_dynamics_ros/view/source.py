@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +24,7 @@ class Shown:
     """One state, as a viewer shows it.
 
     Attributes:
-        t: s.
-        q, v, a: (nq,), (nv,), (nv,).
+        t: s; q, v, a: (nq,), (nv,), (nv,).
         efforts: (nv,) or ``None``.
         wrenches: in every joint, ready to draw; ``None`` where they are not known.
         external: wrenches on links, link name → (6,) [moment; force] in link axes.
@@ -46,12 +44,7 @@ class Shown:
 
 
 class Source:
-    """States of one robot, newest first.
-
-    Attributes:
-        model: the robot.
-        name: of the robot, for titles and nodes; unique in one viewer.
-    """
+    """States of one robot, newest first; its name, for titles and nodes, is unique in one viewer."""
 
     model: RobotModel
     name: str = "robot"
@@ -77,15 +70,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Adjustable:
-    """A number that can be changed while the robot moves.
-
-    Attributes:
-        name: of the parameter, e.g. ``gains.elbow.p``: what stands between the first and the last dot is its group.
-        label: for people.
-        lower, upper: bounds that whoever owns it accepts.
-        value: now.
-        unit: SI.
-    """
+    """A number that can be changed while the robot moves, e.g.  the parameter ``gains.elbow.p``: what stands between
+    the first and the last dot of its name is its group."""
 
     name: str
     label: str
@@ -97,13 +83,9 @@ class Adjustable:
 
 class Controls:
     """Actions of a person on a robot that moves.  Every method returns at once with a sentence for the person; what
-    cannot be done says so, nothing is raised.
+    cannot be done says so, nothing is raised."""
 
-    Attributes:
-        paused: whether the time stands still, by the newest answer.
-    """
-
-    paused: bool = False
+    paused: bool = False  # whether the time stands still, by the newest answer
 
     def hold(self) -> str:
         """Stop and stay."""
@@ -120,10 +102,6 @@ class Controls:
     def step(self) -> str:
         """One step while paused."""
         return _NOT_HERE
-
-    def move_to(self, q: Array, duration: float) -> str:
-        """Go to a configuration (nq,) in some seconds."""
-        return self.move_along([(q, duration)])
 
     def move_along(self, points: Sequence[tuple[Array, float]]) -> str:
         """Go through configurations (nq,) one after the other, each so many seconds after the one before."""
@@ -152,6 +130,27 @@ class Controls:
 _NOT_HERE = "this robot cannot do that"
 
 
+def smooth_motion(start: Array, points: Sequence[tuple[Array, float]]) -> tuple[Array, Array, Array]:
+    """(k,) s since the start, (k, n) positions and (k, n) velocities for cubics through points, from rest to rest.
+
+    A point is a position (n,) and the seconds since the one before.  The motion is smooth, and no joint goes beyond a
+    point.
+
+    Source: Fritsch and Carlson, SIAM J. Numerical Analysis 17 (1980), as SciPy's PchipInterpolator.
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    seconds = np.array([duration for _, duration in points], dtype=float)
+    if not len(seconds) or not (np.isfinite(seconds) & (seconds > 0.0)).all():
+        remedy = "Give one or more points, each with its duration in s."
+        text = "every point needs a positive time since the one before"
+        raise ArgumentError(text, where="points", got=seconds.tolist(), remedy=remedy)
+    times, rows = np.append(0.0, np.cumsum(seconds)), np.array([start, *(q for q, _ in points)], dtype=float)
+    velocities = PchipInterpolator(times, rows).derivative()(times)
+    velocities[-1] = 0.0
+    return times[1:], rows[1:], velocities[1:]
+
+
 class PoseSource(Source):
     """A robot that stands still where it is put: for sliders."""
 
@@ -159,18 +158,11 @@ class PoseSource(Source):
         self, model: RobotModel, q: Any = None, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None
     ) -> None:
         self.model, self.name = model, model.name
-        self._lock = threading.Lock()
-        self._shown: Shown
         self.set(model.initial_configuration() if q is None else q, v, a, external)
 
     def set(self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None) -> None:
-        """Put it somewhere else.
-
-        Raises:
-            ArgumentError: of the wrong shape, or not finite.
-        """
-        m = self.model
-        state: list[Array] = []
+        """Put it somewhere else."""
+        m, state = self.model, []
         for name, values, size in (("q", q, m.nq), ("v", v, m.nv), ("a", a, m.nv)):
             row = np.zeros(size) if values is None else np.array(values, dtype=float)
             if row.shape != (size,) or not np.isfinite(row).all():
@@ -179,27 +171,18 @@ class PoseSource(Source):
         pushed = {link: np.asarray(w, dtype=float) for link, w in (external or {}).items()}
         if any(w.shape != (6,) or not np.isfinite(w).all() for w in pushed.values()):
             raise ArgumentError("expected six finite numbers for every link", where="external", got=external)
-        position, speed, acceleration = state
-        arrows = joint_arrows(m, position, speed, acceleration, pushed or None)
-        shown = Shown(time.monotonic(), position, speed, acceleration, None, arrows, pushed)
-        with self._lock:
-            self._shown = shown
+        q, v, a = state
+        self._shown = Shown(time.monotonic(), q, v, a, None, joint_arrows(m, q, v, a, pushed or None), pushed)
 
     def state(self) -> Shown:
-        with self._lock:
-            return self._shown
+        return self._shown
 
 
 class MotionSource(Source):
-    """A motion, at the time that :attr:`time` says.
+    """A motion, at the :attr:`time` in s after its start."""
 
-    Attributes:
-        time: s after the start of the motion.
-    """
-
-    def __init__(self, motion: Motion, name: str = "") -> None:
-        self.motion, self.model = motion, motion.model
-        self.name = name or motion.model.name
+    def __init__(self, motion: Motion) -> None:
+        self.motion, self.model, self.name = motion, motion.model, motion.model.name
         self.time = 0.0
         self._row = -1
         self._shown: Shown | None = None
@@ -215,10 +198,11 @@ class MotionSource(Source):
         m = self.motion
         efforts, reference = (None if table is None else table[k] for table in (m.efforts, m.reference))
         t = float(m.t[k] - m.t[0])
-        return Shown(t, m.q[k], m.v[k], m.a[k], efforts, m.arrows(k), m.external_at(k), {}, reference)
+        external = {link: rows[k] for link, rows in m.external.items()}
+        return Shown(t, m.q[k], m.v[k], m.a[k], efforts, m.arrows(k), external, {}, reference)
 
     def for_page(self) -> MotionSource:
-        return MotionSource(self.motion, self.name)
+        return MotionSource(self.motion)
 
     def status(self) -> str:
         return f"{self.motion.source}, {len(self.motion)} states, {self.motion.duration:.3g} s"

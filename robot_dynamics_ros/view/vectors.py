@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,14 +27,8 @@ _TUBE = 0.075  # radius of an arc's tube, in radii of the arc
 _SAME = 1e-6  # m; bones that move less are not sent
 
 
-@dataclass(frozen=True, eq=False)
-class Template:
-    """One vector's triangles.
-
-    Attributes:
-        weights: (vertices, bones) none negative, at most four of a row not zero.
-        faces: (triangles, 3) vertices.
-    """
+class Template(NamedTuple):
+    """One vector's triangles: weights (vertices, bones), none negative, up to four of a row not zero; faces (n, 3)."""
 
     weights: Array
     faces: Array
@@ -44,123 +36,76 @@ class Template:
 
 def _across(angles: Array) -> Array:
     """(n, 3) weights of three directions, 120° apart in a plane, for the directions at some angles in that plane."""
+    third, rows = 2.0 * math.pi / 3.0, np.arange(len(angles))
+    turns, rest = np.divmod(np.mod(angles, 2.0 * math.pi), third)
+    first = turns.astype(int) % 3
     weights = np.zeros((len(angles), 3))
-    third = 2.0 * math.pi / 3.0
-    for row, angle in zip(weights, np.mod(angles, 2.0 * math.pi), strict=True):
-        first = int(angle // third) % 3
-        rest = angle - first * third
-        row[first] = math.sin(third - rest) / math.sin(third)
-        row[(first + 1) % 3] = math.sin(rest) / math.sin(third)
-    return weights
+    weights[rows, first], weights[rows, (first + 1) % 3] = np.sin(third - rest), np.sin(rest)
+    return weights / math.sin(third)
 
 
-def _strip(rings: list[range]) -> list[tuple[int, int, int]]:
-    """Triangles between rings of vertices, each with the next."""
-    faces = []
-    for one, other in pairwise(rings):
-        for k, _ in enumerate(one):
-            a, b, c, d = one[k], one[k - 1], other[k], other[k - 1]
-            faces += [(a, b, c), (b, d, c)]
-    return faces
-
-
-def _rings(count: int) -> list[range]:
-    return [range(_SIDES * k, _SIDES * (k + 1)) for k in range(count)]
+def _template(rings: list[Array]) -> Template:
+    """A tube through rings of vertices, each given by its weights."""
+    a, b = np.arange(_SIDES), np.roll(np.arange(_SIDES), 1)
+    strip = np.concatenate([np.stack([a, b, a + _SIDES], axis=1), np.stack([b, b + _SIDES, a + _SIDES], axis=1)])
+    return Template(np.concatenate(rings), np.concatenate([strip + _SIDES * k for k in range(len(rings) - 1)]))
 
 
 def _arrow() -> Template:
     around = _across(2.0 * math.pi * np.arange(_SIDES) / _SIDES)
     # start, shaft, whole length, and three directions across
     rows = [(0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 0.0, _HEAD), (0.0, 1.0, 0.0)]
-    weights = np.concatenate(
-        [np.column_stack([np.ones(_SIDES), np.tile((s, w), (_SIDES, 1)), r * around]) for s, w, r in rows]
-    )
-    return Template(weights, np.array(_strip(_rings(len(rows)))))
+    return _template([np.column_stack([np.ones(_SIDES), np.tile((s, w), (_SIDES, 1)), r * around]) for s, w, r in rows])
 
 
 def _arc() -> Template:
     tube = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     angles = np.linspace(0.0, _TURN, 22)
     rows = [(angles[0], 0.0), *((angle, _TUBE) for angle in angles), (_TURN, _HEAD * _TUBE), (_TURN + _POINT, 0.0)]
-    weights = []
+    rings = []
     for angle, radius in rows:
-        out = 1.0 + radius * np.cos(tube)
+        out, up = 1.0 + radius * np.cos(tube), _HEAD * _TUBE + radius * np.sin(tube)
         # centre, three directions in the plane, and the axis: one way only, so the centre lies below the plane
-        weights.append(
-            np.column_stack(
-                [np.ones(_SIDES), out[:, None] * _across(np.array([angle])), _HEAD * _TUBE + radius * np.sin(tube)]
-            )
-        )
-    return Template(np.concatenate(weights), np.array(_strip(_rings(len(rows)))))
+        rings.append(np.column_stack([np.ones(_SIDES), out[:, None] * _across(np.array([angle])), up]))
+    return _template(rings)
 
 
 ARROW, ARC = _arrow(), _arc()
 
 
-def _lateral(directions: Array) -> tuple[Array, Array]:
-    """Two unit vectors across each of (n, 3) unit vectors, with it a right-handed frame."""
-    least = np.eye(3)[np.abs(directions).argmin(axis=1)]
-    one = np.cross(least, directions)
-    one /= np.linalg.norm(one, axis=1, keepdims=True)
-    return one, np.cross(directions, one)
-
-
-def _three(one: Array, other: Array) -> Array:
-    """(n, 3, 3) three directions 120° apart in the planes of two vectors across each other."""
-    angles = 2.0 * math.pi / 3.0 * np.arange(3)
-    return np.cos(angles)[:, None] * one[:, None] + np.sin(angles)[:, None] * other[:, None]
-
-
-def _units(vectors: Array) -> tuple[Array, Array]:
+def _directions(vectors: Array) -> tuple[Array, Array, Array]:
+    """(n, 1) lengths, (n, 3) unit vectors, (n, 3, 3) three unit vectors 120° apart across each, right-handed about
+    it."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return lengths, vectors / np.maximum(lengths, 1e-300)
+    units = vectors / np.maximum(lengths, 1e-300)
+    one = np.cross(np.eye(3)[np.abs(units).argmin(axis=1)], units)
+    one /= np.linalg.norm(one, axis=1, keepdims=True)
+    angles = 2.0 * math.pi / 3.0 * np.arange(3)[:, None]
+    return lengths, units, np.cos(angles) * one[:, None] + np.sin(angles) * np.cross(units, one)[:, None]
 
 
 def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
-    """Bones of :data:`ARROW` for arrows.
-
-    Args:
-        points: (n, 3) m, starts.
-        vectors: (n, 3) m, of a length that is not zero.
-        thickest: m, radius of long arrows; those of short ones shrink with the length.
-
-    Returns:
-        (n, 6, 3).
-    """
-    lengths, directions = _units(vectors)
+    """(n, 6, 3) bones of :data:`ARROW` for arrows from points (n, 3) along vectors (n, 3), m, none of length zero;
+    short ones are thinner than the radius ``thickest`` in m."""
+    lengths, directions, across = _directions(vectors)
     radius = np.minimum(thickest, 0.045 * lengths)
     head = np.minimum(7.0 * radius, 0.5 * lengths)
-    across = radius[:, None] * _three(*_lateral(directions))
-    return np.concatenate([points[:, None], ((lengths - head) * directions)[:, None], vectors[:, None], across], axis=1)
+    shaft = (lengths - head) * directions
+    return np.concatenate([np.stack([points, shaft, vectors], axis=1), radius[:, None] * across], axis=1)
 
 
 def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
-    """Bones of :data:`ARC` for arcs about vectors by the right-hand rule.
-
-    Args:
-        points: (n, 3) m, centres.
-        vectors: (n, 3) m, whose length is the arc's diameter, not zero.
-        thickest: m, half the thickness along the axis; the tube of a large arc is flat.
-
-    Returns:
-        (n, 5, 3).
-    """
-    lengths, directions = _units(vectors)
+    """(n, 5, 3) bones of :data:`ARC` for arcs about centres (n, 3) and vectors (n, 3), m, by the right-hand rule; a
+    vector's length is the arc's diameter.  Along the axis an arc is no thicker than twice ``thickest`` in m: a large
+    one is flat."""
+    lengths, directions, across = _directions(vectors)
     half = 0.5 * lengths
     flat = np.minimum(half, thickest / _TUBE) * directions
-    across = half[:, None] * _three(*_lateral(directions))
-    return np.concatenate([(points - _HEAD * _TUBE * flat)[:, None], across, flat[:, None]], axis=1)
+    return np.concatenate([(points - _HEAD * _TUBE * flat)[:, None], half[:, None] * across, flat[:, None]], axis=1)
 
 
 class Vectors:
-    """Vectors of one colour in a scene.
-
-    Args:
-        scene: ``viser.ViserServer().scene``, or a client's.
-        name: of the node.
-        template: :data:`ARROW` or :data:`ARC`.
-        colour: red, green, blue in 0 … 1.
-    """
+    """Vectors of one colour, red, green, blue in 0 … 1, in a scene: of the template :data:`ARROW` or :data:`ARC`."""
 
     def __init__(self, scene: SceneApi, name: str, template: Template, colour: Sequence[float]) -> None:
         self._scene, self._name, self._template, self._colour = scene, name, template, rgb255(colour)
@@ -187,11 +132,8 @@ class Vectors:
             queue(messages.SetBonePositionMessage(name, k, tuple(row)))
 
     def _make(self, count: int) -> None:
-        weights, faces = self._template.weights, self._template.faces
+        weights, faces = self._template
         size, bones = weights.shape
-        table = np.zeros((count, size, count, bones))
-        for k in range(count):
-            table[k, :, k] = weights
         self._bones = np.zeros((count, bones, 3))
         self._handle = self._scene.add_mesh_skinned(
             self._name,
@@ -199,7 +141,7 @@ class Vectors:
             np.concatenate([faces + k * size for k in range(count)]).astype(np.uint32),
             bone_wxyzs=np.tile((1.0, 0.0, 0.0, 0.0), (count * bones, 1)),
             bone_positions=np.zeros((count * bones, 3)),
-            skin_weights=table.reshape(count * size, count * bones),
+            skin_weights=np.kron(np.eye(count), weights),
             color=self._colour,
             flat_shading=True,
             side="double",

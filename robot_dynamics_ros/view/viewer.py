@@ -29,20 +29,17 @@ from robot_dynamics_ros.view.camera import VIEWS
 from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, text_block
 from robot_dynamics_ros.view.motion import centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player
+from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, Turn
 from robot_dynamics_ros.view.plots import PlotPanel
 from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
 from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source
-from robot_dynamics_ros.view.turn import Turn
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent, SceneNodePointerEvent
 
-FOLLOW, HIDE = "follow", "hide"
-"""Buttons: have the camera follow the link that was clicked, hide it."""
-_SMALL = 700
-"""Pixels: on pages that are narrower the panels are folded at first."""
+FOLLOW, HIDE = "follow", "hide"  # buttons: have the camera follow the link that was clicked, hide it
+_SMALL = 700  # pixels: on pages that are narrower the panels are folded at first
 # The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
 _FOLD = """<img src="data:," alt="" style="display: none" onerror="
 let panel = matchMedia('(max-width: 36em)').matches ? this : null;
@@ -54,16 +51,7 @@ _logger = logging.getLogger("robot_dynamics_ros.view")
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot that pages show.
-
-    Attributes:
-        source: its states.
-        controls: what can be done to it, or ``None``.
-        looks: its geometry.
-        root: name of its node in a scene.
-        offset: (3,) where its world stands in the scene, m.
-        turn: who controls it.
-    """
+    """A robot that pages show, as the node ``root`` of their scenes; its world stands at ``offset`` (3,) m."""
 
     source: Source
     controls: Controls | None
@@ -80,13 +68,7 @@ class Robot:
 
 
 class RobotView:
-    """One robot on one page: its nodes and its panels.
-
-    Args:
-        client: the page.
-        robot: the robot.
-        alone: whether it is the only one, whose panels then need no folder of their own.
-    """
+    """One robot on one page: its nodes and its panels; one that is alone needs no folder for them."""
 
     def __init__(self, client: ClientHandle, robot: Robot, alone: bool) -> None:
         self.robot, self.source = robot, robot.source.for_page()
@@ -109,17 +91,14 @@ class RobotView:
             self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
         elif isinstance(source, PoseSource) and Posing.possible(model):
             self.grip = Posing(self.nodes, source)
-        self._hear_clicks()
+        self._parts = [x for x in (self.player, self.sliders, self.grip, self.panel) if x is not None]
+        for link, handle in self.nodes.bodies.handles():
+            handle.on_click(self._clicked(link))
         self._shown: Shown | None = None
-        self._told = ""
         self._paths: CenterOfMassPaths | None = None
 
-    def _hear_clicks(self) -> None:
-        for link, handle in self.nodes.bodies.handles():
-
-            @handle.on_click
-            def _(_event: SceneNodePointerEvent[Any], link: str = link) -> None:
-                self.loads.select(link)
+    def _clicked(self, link: str) -> Callable[[SceneNodePointerEvent[Any]], None]:
+        return lambda _event: self.loads.select(link)
 
     def _hide(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
         """Hide the link that was clicked last, or show all again."""
@@ -130,18 +109,10 @@ class RobotView:
 
     def update(self, now: float) -> bool:
         """Bring the page up to date; whether anything was changed."""
-        if self.player is not None:
-            self.player.advance(now)
-        if self.sliders is not None:
-            self.sliders.apply()
-        if self.grip is not None:
-            self.grip.follow()
-        if self.panel is not None:
-            self.panel.hear()
+        for part in self._parts:
+            part.update(now)
         shown = self.source.state()
-        status = self.source.status()
-        if status != self._told:
-            self._told, self.status.content = status, text_block(status)
+        self.status.content = text_block(self.source.status())
         changed = self.layers.apply() | (shown is not self._shown)
         if shown is not None and changed:
             self._shown = shown
@@ -175,25 +146,15 @@ class RobotView:
 
 
 class Page:
-    """A page that somebody has open.
-
-    Args:
-        client: the page, as viser sees it.
-        alone: whether it shows one robot at most.
-        lock: held while anything is drawn.
-
-    Attributes:
-        views: the robots on it.
-    """
+    """A page that somebody has open, of one robot alone or of several; the lock is held while anything is drawn."""
 
     def __init__(self, client: ClientHandle, alone: bool, lock: threading.RLock) -> None:
         self.client, self._alone, self._lock = client, alone, lock
         self._in_one_piece = in_one_piece(client)
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
-        self._fitted: tuple[str, float, Array] | None = (
-            None  # a view, the aspect that it was for, and where the camera was
-        )
+        # a view, the aspect that it was for, and where the camera was
+        self._fitted: tuple[str, float, Array] | None = None
         client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
         client.gui.add_html(_FOLD)
         if client.camera.image_width < _SMALL:
@@ -204,12 +165,7 @@ class Page:
         self.views.append(RobotView(self.client, robot, self._alone))
 
     def view_point(self, aspect: float = 1.3, view: str = "fit") -> tuple[Array, Array]:
-        """Where a camera sees all robots from, and what it looks at, (3,) and (3,) m.
-
-        Args:
-            aspect: width of the picture to its height.
-            view: one of :data:`~robot_dynamics_ros.view.camera.VIEWS`.
-        """
+        """Where a camera sees all robots from, and what it looks at, (3,) and (3,) m; the aspect is width to height."""
         first, last = self.views[0], self.views[-1].nodes
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
         position, target = first.nodes.view_point(motion, aspect, VIEWS[view])
@@ -271,24 +227,16 @@ class Page:
             self._fit_again()
         return changed
 
-    def close(self) -> None:
-        """It has been closed."""
-        for view in self.views:
-            view.close()
-
 
 class Viewer:
     """Pages that show one or several robots.  Use as a context manager, or call :meth:`close`.
 
     Args:
         robots: how many there will be: each is shown by :meth:`add`.
-        host, port: see :class:`~robot_dynamics_ros.view.window.Window`.
         rate: pictures per second at most.
-        title: of the page.
-        report: called with (cause, sentence) for what a browser sends and is not taken.
+        host, port, title, report: see :class:`~robot_dynamics_ros.view.window.Window`.
 
     Attributes:
-        robots: the robots shown.
         pages: number of a page → the page, of those that are open and drawn.
         pictures: how often a page was changed.
     """
@@ -312,18 +260,16 @@ class Viewer:
         self._lock = threading.RLock()
         self.robots: list[Robot] = []
         self.pages: dict[int, Page] = {}
-        self.window.server.on_client_connect(self._open)
+        # in a thread for which the end of the process does not wait: on a busy machine a page takes long
+        self.window.server.on_client_connect(
+            lambda client: threading.Thread(target=self._opened, args=(client,), name="page", daemon=True).start()
+        )
         self.window.server.on_client_disconnect(self._closed)
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
 
     def add(self, source: Source, controls: Controls | None = None, looks: Looks | None = None) -> Robot:
-        """Show one more robot, beside the others.
-
-        Args:
-            controls: what can be done to it; ``None``: nothing.
-            looks: its geometry; read from its URDF if not given.
-        """
+        """Show one more robot, beside the others; its geometry is read from its URDF if not given."""
         looks = looks if looks is not None else read_looks(source.model)
         for finding in looks.findings:
             _logger.warning("%s: %s", source.name, finding)
@@ -339,10 +285,6 @@ class Viewer:
                 page.add(robot)
                 page.look()
             return robot
-
-    def _open(self, client: ClientHandle) -> None:
-        # in a thread for which the end of the process does not wait: on a busy machine a page takes long
-        threading.Thread(target=self._opened, args=(client,), name="page", daemon=True).start()
 
     def _opened(self, client: ClientHandle) -> None:
         """Somebody has opened a page: it is drawn beside the lock, as large meshes take seconds."""
@@ -364,8 +306,8 @@ class Viewer:
     def _closed(self, client: ClientHandle) -> None:
         with self._lock:
             page = self.pages.pop(client.client_id, None)
-            if page is not None:
-                page.close()
+            for view in page.views if page is not None else ():
+                view.close()
 
     @property
     def address(self) -> str:
@@ -424,15 +366,17 @@ class Viewer:
             BackendError: there is no browser, or imageio is not installed.
             ArgumentError: the file cannot be written.
         """
-        from robot_dynamics_ros.view.film import open_page, write_picture
+        from robot_dynamics_ros.view.film import need_imageio, open_page, painter, settled, write_whole
         from robot_dynamics_ros.view.headless import Browser
 
+        imageio = need_imageio()
         with Browser(240, 160) as browser:
             page = open_page(self.address, browser, lambda: self.pages)
             for view in page.views:
                 if view.player is not None:
                     view.player.pause()
-            return write_picture(page.client, browser, path, width, height, page.view_point(width / height))
+            image = settled(painter(page.client, width, height, page.view_point(width / height)), browser)
+        return write_whole(path, lambda target: imageio.imwrite(target, image))
 
     def __enter__(self) -> Viewer:
         return self

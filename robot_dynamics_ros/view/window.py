@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from viser.infra import Message
 
 DEFAULT_PORT = 8080
-MOST_MESSAGES = 100_000
-"""That may be sent in one piece."""
+MOST_MESSAGES = 100_000  # that may be sent in one piece
 WITHOUT_ROOM = """
 const load = fetch;
 window.fetch = (what, ...more) =>
@@ -70,37 +69,27 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
 
     @contextlib.contextmanager
     def gather() -> Iterator[None]:
-        if getattr(gathered, "messages", None) is not None:  # part of a larger piece
-            yield
-            return
-        messages: list[Message] = []
-        gathered.messages = messages
+        larger: list[Message] | None = getattr(gathered, "messages", None)  # a piece that this one is part of
+        gathered.messages = messages = [] if larger is None else larger
         try:
             yield
         finally:
-            gathered.messages = None
-            hand_over(messages)
+            gathered.messages = larger
+            if larger is None:
+                hand_over(messages)
 
     buffer.push = push
     return gather
 
 
 class Window:
-    """A page in a browser.  Use as a context manager, or call :meth:`close`.
+    """A page in a browser: a ``viser.ViserServer`` with a guard.  Use as a context manager, or call :meth:`close`.
 
     Args:
         title: shown above the controls.
         host: address to listen on.  Anything but loopback lets others on the network see and move the robot.
         port: TCP port; the next free one if it is taken, any free one if 0.
         report: called with (cause, sentence) for input of a browser that is refused; the log by default.
-
-    Attributes:
-        server: the ``viser.ViserServer``.
-        guard: counts what was refused.
-
-    Raises:
-        BackendError: viser is not installed.
-        ArgumentError: the address is not one of this machine's.
     """
 
     def __init__(
@@ -114,19 +103,14 @@ class Window:
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
             raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
         if (fault := _taken(host, 0)) is not None:
-            raise ArgumentError(
-                f"cannot listen there ({fault})",
-                where="host",
-                got=host,
-                remedy="Use 127.0.0.1, or an address of this machine.",
-            )
+            remedy = "Use 127.0.0.1, or an address of this machine."
+            raise ArgumentError(f"cannot listen there ({fault})", where="host", got=host, remedy=remedy)
         # viser looks for a free port itself, but waits for ever if there is none up to the last
         if all(_taken(host, number) for number in range(port, min(port + 100, 65536))):
             raise ArgumentError("it is taken, as are those that follow", where="port", got=port, remedy="Use 0: any.")
-        self.guard = Guard(host, report, WITHOUT_ROOM)
-        with contextlib.redirect_stdout(io.StringIO()), self.guard.answering():  # viser greets on the terminal
-            self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
-        self.guard.watch(self.server)
+        with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
+            self.guard = Guard(viser.ViserServer, host, port, title, report, WITHOUT_ROOM)
+        self.server = self.guard.server
         # what belongs to one instant is sent in one piece, however many links and wrenches there are
         self.server._websock_server.get_message_buffer().max_window_size = MOST_MESSAGES
         self.host = host

@@ -17,9 +17,8 @@ from support.domains import private_domain
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import COMMANDS, main
-from robot_dynamics_ros.cli.output import table
+from robot_dynamics_ros.cli.output import Progress, table
 from robot_dynamics_ros.cli.processes import NodeProcess
-from robot_dynamics_ros.cli.progress import Progress
 
 
 def test_info_tells_joints_and_masses(capsys):

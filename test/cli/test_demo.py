@@ -73,10 +73,10 @@ class Slow:
 
 @pytest.mark.parametrize("fate", ["late", "never", "ended"])
 def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch, capsys):
-    from robot_dynamics_ros.cli import demo_view
+    from robot_dynamics_ros.cli import demo
 
-    monkeypatch.setattr(demo_view, "NodeProcess", Slow)
-    with demo_view.LiveView("robot.urdf", tmp_path / "log", False, "arm.urdf") as view:
+    monkeypatch.setattr(demo, "NodeProcess", Slow)
+    with demo.LiveView("robot.urdf", tmp_path / "log", False, "arm.urdf") as view:
         process = view._process
         assert "looks_file:=arm.urdf" in process.arguments
         view.announce()

@@ -12,9 +12,9 @@ from support.closed_loops import four_bar
 from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.cli.demo_all import try_robots
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.cli.output import Figure, rows_as_data
+from robot_dynamics_ros.cli.rehearsal import try_robots
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 

@@ -8,8 +8,7 @@ from support.cycle_steps import limited, put
 from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.cli.demo_all import try_robots
-from robot_dynamics_ros.cli.rehearsal import rehearse
+from robot_dynamics_ros.cli.rehearsal import rehearse, try_robots
 from robot_dynamics_ros.control.cycle.limits import limit, motion_bound
 from robot_dynamics_ros.control.reference.planning import motion_through
 from robot_dynamics_ros.simulation import Plant

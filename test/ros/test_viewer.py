@@ -20,7 +20,7 @@ from visualization_msgs.msg import MarkerArray
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
-from robot_dynamics_ros.ros.viewer.markers import wrench_markers
+from robot_dynamics_ros.ros.viewer.node import wrench_markers
 from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
 from robot_dynamics_ros.view.headless import Browser, find_browser
 
@@ -281,7 +281,7 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     ask(lambda: controls.adjust(gain.name, 0.5 * gain.value), f"{gain.name} = {0.5 * gain.value:g}")
     assert "outside its limits" in controls.adjust(gain.name, 1e9)
     start_at = robot.state().q.copy()
-    controls.move_to(start_at + 0.3, 0.5)
+    controls.move_along([(start_at + 0.3, 0.5)])
     until(lambda: np.abs(robot.state().q - start_at - 0.3).max() < 0.05, "the set-point")
     passes_through_points(controls, robot, until)
     ask(lambda: controls.adjust("payload.mass", 0.5), "payload.mass = 0.5")

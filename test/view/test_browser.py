@@ -23,11 +23,10 @@ pytest.importorskip("viser")
 pytest.importorskip("PIL")
 
 from robot_dynamics_ros.view.bodies import Bodies
-from robot_dynamics_ros.view.film import open_page, painter, settled
+from robot_dynamics_ros.view.film import open_page, painter, settled, write_replay
 from robot_dynamics_ros.view.headless import Browser, find_browser
 from robot_dynamics_ros.view.motion import Motion
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.replay import write_replay
 from robot_dynamics_ros.view.source import PoseSource
 from robot_dynamics_ros.view.viewer import Viewer
 

@@ -13,14 +13,12 @@ from support.page import Page, robot_on, wait_for
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.view.source import Adjustable, Controls, PoseSource
-from robot_dynamics_ros.view.waypoints import smooth_motion
+from robot_dynamics_ros.view.source import Adjustable, Controls, PoseSource, smooth_motion
 
 pytest.importorskip("viser")
 
-from robot_dynamics_ros.view.panels import AdjustedSlider
+from robot_dynamics_ros.view.panels import AdjustedSlider, Turn
 from robot_dynamics_ros.view.pull import Posing
-from robot_dynamics_ros.view.turn import Turn
 from robot_dynamics_ros.view.viewer import Viewer
 
 

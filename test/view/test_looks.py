@@ -8,7 +8,7 @@ from support.page import Page, robot_on
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.geometry import read_looks
-from robot_dynamics_ros.view.shapes import equivalent, inertia_shapes, skeleton
+from robot_dynamics_ros.view.bodies import equivalent, inertia_shapes, skeleton
 
 trimesh = pytest.importorskip("trimesh")
 

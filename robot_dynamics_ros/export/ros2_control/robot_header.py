@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
-from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 from robot_dynamics_ros.control.cycle.memory import Mode
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 from robot_dynamics_ros.control.options import CHOICES
 from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +12,12 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -23,7 +25,6 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.dynamics import link_poses
-from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -33,9 +34,9 @@ from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
 from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
-from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source
-from robot_dynamics_ros.view.waypoints import smooth_motion
+from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source, smooth_motion
 
+_KEPT = ("external", "contacts", "estimated", "published", "reference")
 _FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
 _REPORTED = 5.0  # s after which a report that should come every second is no longer shown
 _MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
@@ -45,8 +46,6 @@ class LiveRobot(Source):
     """States of a robot from its topics, newest first.
 
     Args:
-        node: the node.
-        model: the robot.
         namespace: of its topics, ``""`` for the node's own.
         names: of the nodes ``controller`` and ``simulator``.
         wrenches: ``computed``, ``published`` or ``none``.
@@ -74,34 +73,23 @@ class LiveRobot(Source):
         self._heard = 0.0
         self._count = 0
         self._status = (0.0, "waiting for joint states")
-        self._tree = link_tree(model)
-        self._external: dict[str, tuple[float, Array]] = {}
-        self._contacts: dict[str, tuple[float, Array]] = {}
-        self._estimated: dict[str, tuple[float, Array]] = {}
-        self._published: dict[str, tuple[float, Array]] = {}
+        # what came by topic and when: wrenches by link or joint, the reference by itself
+        self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
         self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
-        self._reference: tuple[float, Array] | None = None
         topic_of = _topics(namespace)
         controller, simulator = names["controller"], names["simulator"]
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
 
-        def wrench(topic: str, kept: dict[str, tuple[float, Array]]) -> Subscription:
-            return subscribe(WrenchStamped, topic_of(topic), lambda m: self._on_wrench(kept, m), NEWEST)
+        def wrench(kept: str, topic: str, joint: str = "") -> Subscription:
+            return subscribe(WrenchStamped, topic_of(topic), partial(self._on_wrench, kept, joint), NEWEST)
 
+        reporting = {"controller": topic_of(controller), "commissioning": topic_of("commissioning")}
         self._subscriptions = [
             subscribe(JointState, topic_of("joint_states"), self._on_state, NEWEST),
-            subscribe(
-                DiagnosticArray,
-                "/diagnostics",
-                partial(
-                    self._on_diagnostics,
-                    {"controller": topic_of(controller), "commissioning": topic_of("commissioning")},
-                ),
-                STATE,
-            ),
-            *(wrench(f"{node}/external_wrench", self._external) for node in (controller, simulator)),
+            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, reporting), STATE),
+            *(wrench("external", f"{name}/external_wrench") for name in (controller, simulator)),
         ]
         # these are published only while somebody listens, and that takes the controller's or the simulator's time
         self._layers_on = dict.fromkeys(WANTED, False)
@@ -110,21 +98,14 @@ class LiveRobot(Source):
             "reference": lambda: [
                 subscribe(JointState, topic_of(f"{controller}/reference"), self._on_reference, NEWEST)
             ],
-            "estimated": lambda: [wrench(f"{controller}/external_wrench_estimate", self._estimated)],
+            "estimated": lambda: [wrench("estimated", f"{controller}/external_wrench_estimate")],
             "contacts": lambda: [
-                wrench(f"{simulator}/contact_wrenches/{topic_token(link)}", self._contacts) for link in model.link_names
+                wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}") for link in model.link_names
             ],
         }
-        if wrenches == "published":
-            for name in model.joint_names:
-                topic = topic_of(f"{controller}/joint_wrenches/{topic_token(name)}")
-                self._subscriptions.append(subscribe(WrenchStamped, topic, partial(self._keep, name), NEWEST))
-
-    def _keep(self, joint: str, message: WrenchStamped) -> None:
-        try:
-            self._published[joint] = (time.monotonic(), spatial_wrench(message))
-        except RobotDynamicsError as error:
-            self._rejections.report("wrench", f"a wrench is not shown: {error}")
+        for name in model.joint_names if wrenches == "published" else ():
+            topic = f"{controller}/joint_wrenches/{topic_token(name)}"
+            self._subscriptions.append(wrench("published", topic, name))
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
@@ -135,13 +116,18 @@ class LiveRobot(Source):
                     lines += [f"{pair.key}: {pair.value}" for pair in status.values if word == "commissioning"]
                     self._reports[word] = time.monotonic(), "\n".join(lines)
 
-    def _on_wrench(self, kept: dict[str, tuple[float, Array]], message: WrenchStamped) -> None:
+    def _on_wrench(self, kept: str, joint: str, message: WrenchStamped) -> None:
+        """Keep a joint's wrench, or that on the link which the message names."""
         try:
-            link = message.header.frame_id
-            self.model.link_index(link)
-            kept[link] = (time.monotonic(), spatial_wrench(message))
+            name = joint or message.header.frame_id
+            if not joint:
+                self.model.link_index(name)
+            self._kept[kept][name] = (time.monotonic(), spatial_wrench(message))
         except RobotDynamicsError as error:
             self._rejections.report("wrench", f"a wrench is not shown: {error}")
+
+    def _fresh(self, kept: str, now: float) -> dict[str, Array]:
+        return {name: row for name, (t, row) in tuple(self._kept[kept].items()) if now - t < _FRESH}
 
     def _on_reference(self, message: JointState) -> None:
         q = self._state.q.copy()
@@ -151,7 +137,7 @@ class LiveRobot(Source):
         except RobotDynamicsError:
             return  # another robot's
         if np.isfinite(q).all():
-            self._reference = (time.monotonic(), q)
+            self._kept["reference"]["q"] = (time.monotonic(), q)
 
     def _on_state(self, message: JointState) -> None:
         now = time.monotonic()
@@ -164,11 +150,14 @@ class LiveRobot(Source):
         self._count += 1
         if self._ordered.get_subscription_count():
             self._ordered.publish(self._state.message(message.header))
-        external, estimated = _fresh(self._external, now) | self.pulled, _fresh(self._estimated, now)
-        for link, wrench in _fresh(self._contacts, now).items():
+        external, estimated, contacts = (
+            {link: wrench for link, wrench in self._fresh(kept, now).items() if wrench.any()}
+            for kept in ("external", "estimated", "contacts")
+        )
+        external |= self.pulled
+        for link, wrench in contacts.items():
             external[link] = external.get(link, 0.0) + wrench
-        s, last_reference = self._state, self._reference
-        reference = last_reference[1] if last_reference is not None and now - last_reference[0] < _FRESH else None
+        s, reference = self._state, self._fresh("reference", now).get("q")
         with self._lock:
             self._unseen = Shown(s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference)
 
@@ -176,14 +165,12 @@ class LiveRobot(Source):
         m = self.model
         if self._wrenches == "none" or not m.joint_names:
             return None
-        names = m.joint_names
-        if self._wrenches == "published":
-            fresh = _fresh(self._published, time.monotonic())
-            names = tuple(name for name in names if name in fresh)
-            rows = np.array([fresh[name] for name in names]).reshape(-1, 6)
-        else:
+        if self._wrenches == "computed":
             return joint_arrows(m, s.q, s.v, s.a, s.external or None)
-        return world_arrows(names, np.asarray(link_poses(m, s.q))[[self._tree.link_of[n] for n in names]], rows)
+        fresh = self._fresh("published", time.monotonic())
+        names = tuple(name for name in m.joint_names if name in fresh)
+        poses = link_poses(m, s.q)[[m.link_index(m.joint(name).child) for name in names]].reshape(-1, 4, 4)
+        return world_arrows(names, poses, np.array([fresh[name] for name in names]).reshape(-1, 6))
 
     def state(self) -> Shown | None:
         """See :class:`~robot_dynamics_ros.view.source.Source`; joint wrenches are computed for whoever asks first."""
@@ -224,20 +211,14 @@ class LiveRobot(Source):
         self._layers_on = dict.fromkeys(self._layers_on, False)
         self.tick()
         self._node.destroy_publisher(self._ordered)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._subscriptions = []
+        while self._subscriptions:
+            self._node.destroy_subscription(self._subscriptions.pop())
 
 
 class LiveControls(Controls):
-    """Requests of a page to the controller and the simulator.
+    """Requests of a page to the controller and the simulator of a :class:`LiveRobot`, which receives answers and pulls.
 
     Methods are called by the page's threads; :meth:`tick` carries the requests out, in the node's own thread.
-
-    Args:
-        node: the node.
-        robot: whose states are shown; it receives answers and pulls.
-        namespace, names: as for :class:`LiveRobot`.
     """
 
     def __init__(self, node: Node, robot: LiveRobot, namespace: str, names: Mapping[str, str]) -> None:
@@ -256,11 +237,8 @@ class LiveControls(Controls):
             "reset": client(Trigger, f"{simulator}/reset_world"),
             "pause": client(SetBool, f"{simulator}/set_pause"),
             "step": client(Trigger, f"{simulator}/step"),
-            "list": client(ListParameters, f"{controller}/list_parameters"),
-            "describe": client(DescribeParameters, f"{controller}/describe_parameters"),
-            "get": client(GetParameters, f"{controller}/get_parameters"),
-            "set": client(SetParametersAtomically, f"{controller}/set_parameters_atomically"),
         }
+        self._parameters = AsyncParameterClient(node, controller)
         self._trajectories = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
 
@@ -271,19 +249,22 @@ class LiveControls(Controls):
             self._todo.append(work)
 
     def _call(self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None) -> str:
-        if not self._services[service].service_is_ready():
-            return f"{service}: nobody on the network offers {self._services[service].srv_name}"
-        self._later(lambda: self._send(service, request, sentence_of or partial(_sentence, service)))
+        client = self._services[service]
+        if not client.service_is_ready():
+            return f"{service}: nobody on the network offers {client.srv_name}"
+        self._later(
+            lambda: self._await(service, client.call_async(request), sentence_of or partial(_sentence, service))
+        )
         return f"{service} …"
 
-    def _send(self, service: str, request: object, sentence_of: Callable[..., str | None]) -> None:
+    def _await(self, service: str, answer: Future, sentence_of: Callable[..., str | None]) -> None:
         def done(future: Future) -> None:
             try:
                 self._robot.answer = sentence_of(future.result()) or self._robot.answer
             except Exception as error:  # noqa: BLE001 - whatever the other side or the middleware raises goes to the person
                 self._robot.answer = f"{service}: {error}"
 
-        self._services[service].call_async(request).add_done_callback(done)
+        answer.add_done_callback(done)
 
     def hold(self) -> str:
         return self._call("hold", Trigger.Request())
@@ -345,20 +326,15 @@ class LiveControls(Controls):
         parameters = [Parameter(name, value=float(value))]
         if name == "payload.mass" and value > 0.0:
             parameters.append(Parameter("payload.link", value=self._carrier))
-        self._later(
-            lambda: self._send(
-                "set",
-                SetParametersAtomically.Request(parameters=[p.to_parameter_msg() for p in parameters]),
-                lambda answer: self._adjusted(name, value, answer.result),
-            )
-        )
-        return f"{name} …"
 
-    def _adjusted(self, name: str, value: float, result: SetParametersResult) -> str:
-        if not result.successful:
-            return f"{name}: {result.reason}"
-        self._adjustables = tuple(replace(a, value=value) if a.name == name else a for a in self._adjustables)
-        return f"{name} = {value:g}"
+        def adjusted(answer: SetParametersAtomically.Response) -> str:
+            if not answer.result.successful:
+                return f"{name}: {answer.result.reason}"
+            self._adjustables = tuple(replace(a, value=value) if a.name == name else a for a in self._adjustables)
+            return f"{name} = {value:g}"
+
+        self._later(lambda: self._await("set", self._parameters.set_parameters_atomically(parameters), adjusted))
+        return f"{name} …"
 
     # -- done by the node ----------------------------------------------------------------------------------------
 
@@ -372,9 +348,9 @@ class LiveControls(Controls):
         if pull is not None:
             self._push(*pull)
         now = time.monotonic()
-        if not self._adjustables and now - self._asked > 2.0 and self._services["list"].service_is_ready():
+        if not self._adjustables and now - self._asked > 2.0 and self._parameters.services_are_ready():
             self._asked = now
-            self._send("get", GetParameters.Request(names=["law", "robustness.enabled"]), self._on_law)
+            self._await("get", self._parameters.get_parameters(["law", "robustness.enabled"]), self._on_law)
 
     def let_go(self) -> None:
         """The process ends: a link that is pulled is pulled no more."""
@@ -395,41 +371,36 @@ class LiveControls(Controls):
     def _on_law(self, answer: GetParameters.Response) -> None:
         law, robust = (list(answer.values) + [ParameterValue()] * 2)[:2]  # a foreign controller has none
         used = "robustness" if law.string_value == "computed_torque" and robust.bool_value else "gains"
-        self._send("list", ListParameters.Request(prefixes=[used, "payload"], depth=0), self._on_list)
+        self._await("list", self._parameters.list_parameters([used, "payload"], 0), self._on_list)
 
     def _on_list(self, answer: ListParameters.Response) -> None:
-        names = sorted(answer.result.names)
-        if names:
-            request = DescribeParameters.Request(names=names)
-            self._send("describe", request, lambda answer: self._on_described(answer))
+        if answer.result.names:
+            described = self._parameters.describe_parameters(sorted(answer.result.names))
+            self._await("describe", described, self._on_described)
 
     def _on_described(self, answer: DescribeParameters.Response) -> None:
-        adjustable = {
-            d.name: d
+        described = [
+            d
             for d in answer.descriptors
             if d.type == ParameterType.PARAMETER_DOUBLE
             and not d.read_only
             and d.floating_point_range
             and APPLIES_LATER not in d.additional_constraints
-        }
-        names = sorted(adjustable)
-        self._send(
-            "get", GetParameters.Request(names=names), lambda answer: self._on_values(names, adjustable, answer.values)
-        )
+        ]
+        values = self._parameters.get_parameters([d.name for d in described])
+        self._await("get", values, lambda answer: self._on_values(described, answer.values))
 
-    def _on_values(
-        self, names: Sequence[str], described: Mapping[str, ParameterDescriptor], values: Sequence[ParameterValue]
-    ) -> None:
+    def _on_values(self, described: Sequence[ParameterDescriptor], values: Sequence[ParameterValue]) -> None:
         items = []
-        for name, value in zip(names, values, strict=False):
-            limits, now = described[name].floating_point_range[0], float(value.double_value)
-            least = 5.0 if name == "payload.mass" else 1.0
+        for d, value in zip(described, values, strict=False):
+            limits, now = d.floating_point_range[0], float(value.double_value)
+            least = 5.0 if d.name == "payload.mass" else 1.0
             upper = min(limits.to_value, max(_MOST_GAIN * abs(now), least))
             lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
-            _, bracket, unit = described[name].description.rpartition(" [")
-            unit = unit.removesuffix("]") if bracket and unit.endswith("]") else ""
-            items.append(Adjustable(name, name.rpartition(".")[2], lower, upper, now, unit))
-        self._adjustables = tuple(items)
+            unit = re.search(r" \[([^\[\]]*)\]$", d.description)
+            label = d.name.rpartition(".")[2]
+            items.append(Adjustable(d.name, label, lower, upper, now, unit[1] if unit else ""))
+        self._adjustables = tuple(sorted(items, key=lambda item: item.name))
 
 
 def own_topic(name: str, namespace: str) -> str:
@@ -440,10 +411,6 @@ def own_topic(name: str, namespace: str) -> str:
 def _topics(namespace: str) -> Callable[[str], str]:
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else ""
     return lambda name: f"{prefix}{name}"
-
-
-def _fresh(kept: dict[str, tuple[float, Array]], now: float) -> dict[str, Array]:
-    return {name: wrench for name, (t, wrench) in tuple(kept.items()) if now - t < _FRESH and wrench.any()}
 
 
 def _sentence(service: str, answer: Trigger.Response | SetBool.Response) -> str:

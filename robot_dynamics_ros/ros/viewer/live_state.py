@@ -43,29 +43,20 @@ class LiveState:
         self._before: tuple[float, Array, Array] | None = None
 
     def take(self, message: JointState, arrival: float) -> None:
-        """Take a ``sensor_msgs/JointState``.
-
-        Raises:
-            ArgumentError: it names none of the robot's joints, or a field has the wrong length, or a position of one
-                of them is not finite; the last state stays.
-        """
+        """Take a ``sensor_msgs/JointState``; after an ArgumentError about it the last state stays."""
         names = list(message.name)
         rows = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
         if not rows:
-            raise ArgumentError(
-                "the message has none of the robot's joints",
-                where="joint_states",
-                got=names[:20],
-                remedy="Check the topic and the namespace.",
-            )
+            text, remedy = "the message has none of the robot's joints", "Check the topic and the namespace."
+            raise ArgumentError(text, where="joint_states", got=names[:20], remedy=remedy)
         for field in ("position", "velocity", "effort"):
             size = len(getattr(message, field))
             if size not in (0, len(names)) or (field == "position" and not size):
-                raise ArgumentError(
+                text, remedy = (
                     f"{field} has {size} values for {len(names)} names",
-                    where="joint_states",
-                    remedy="Give as many values as names, or none.",
+                    "Give as many values as names, or none.",
                 )
+                raise ArgumentError(text, where="joint_states", remedy=remedy)
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
@@ -73,11 +64,9 @@ class LiveState:
         for row, i, j in rows:
             q[i] = message.position[row]
             if not abs(q[i]) <= FARTHEST:
-                raise ArgumentError(
-                    f"the position of joint {names[row]!r} is {q[i]}",
-                    where="joint_states",
-                    remedy=f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are not known.",
-                )
+                remedy = f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are not known."
+                text = f"the position of joint {names[row]!r} is {q[i]}"
+                raise ArgumentError(text, where="joint_states", remedy=remedy)
             v[j] = message.velocity[row] if len(message.velocity) else math.nan
             if not abs(v[j]) <= FASTEST:
                 guessed.append((i, j))

@@ -4,77 +4,10 @@ from __future__ import annotations
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues
+from robot_dynamics_ros.ros.transport.parameters import ParameterValues, parameter_table
 from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS
 
-VIEWER_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
-    Param(
-        "robots",
-        (),
-        "Namespaces of the robots to show, side by side; empty: the one in the node's own namespace.",
-        read_only=True,
-    ),
-    Param(
-        "host", "127.0.0.1", "Address to listen on; the default can be reached from this machine only.", read_only=True
-    ),
-    Param(
-        "port",
-        8080,
-        "TCP port; the next free one if it is taken, any free one if 0.",
-        lower=0,
-        upper=65535,
-        read_only=True,
-    ),
-    Param("open_browser", False, "Open the page in this machine's browser.", read_only=True),
-    Param("rate", 30.0, "Pictures per second at most.", unit="Hz", lower=1.0, upper=120.0, read_only=True),
-    Param(
-        "controls",
-        True,
-        "Let people hold, reset, move and pull the robot from the page; otherwise they can only look.",
-        read_only=True,
-    ),
-    Param(
-        "controller",
-        "computed_torque_controller",
-        "Name of the controller's node, in the robot's namespace.",
-        read_only=True,
-    ),
-    Param("simulator", "robot_simulator", "Name of the simulator's node, in the robot's namespace.", read_only=True),
-    Param(
-        "wrenches",
-        "computed",
-        "Joint wrenches from the joint states by the model, at no cost to the controller; or those that it publishes.",
-        choices=("computed", "published", "none"),
-        read_only=True,
-    ),
-    Param(
-        "meshes",
-        "",
-        "Folder where relative mesh addresses start; empty: that of the description's file.",
-        read_only=True,
-    ),
-    Param(
-        "mesh_up_axis",
-        False,
-        "Turn COLLADA files so that the up axis which they state is z, as Gazebo does; RViz ignores it.",
-        read_only=True,
-    ),
-    Param(
-        "looks_file",
-        "",
-        "URDF or xacro file whose geometry is drawn, for a description without geometry.",
-        read_only=True,
-    ),
-    Param(
-        "executor",
-        "paced",
-        "paced: take the newest messages once a picture, whatever their rate.",
-        choices=("paced", "single_threaded"),
-        read_only=True,
-    ),
-)
+VIEWER_PARAMETERS = (*DESCRIPTION_PARAMETERS, *ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
 
 
 def validate(values: ParameterValues) -> None:

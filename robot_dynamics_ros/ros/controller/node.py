@@ -13,7 +13,6 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
-from robot_dynamics_ros.ros.controller.laws import make_law, unused_gains
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
@@ -229,7 +228,7 @@ class ControllerNode(LifecycleNode):
         return policy == "report"
 
     def _warn_of_unused_gains(self, values: ParameterValues) -> None:
-        if sentence := unused_gains(values):
+        if sentence := settings.unused_gains(values):
             self.get_logger().warning(sentence)
 
     # -- parameters ----------------------------------------------------------------------------------------------
@@ -245,7 +244,7 @@ class ControllerNode(LifecycleNode):
             return
         groups = {name.partition(".")[0] for name in changed}
         if groups & {"gains", "law", "friction_compensation", "cartesian"}:
-            loop.controller.set_law(make_law(values, loop.model), background=True)
+            loop.controller.set_law(settings.make_law(values, loop.model), background=True)
         if "gains" in groups:
             self._warn_of_unused_gains(values)
         if groups & {"robustness", "robot_delay"} and loop.controller.options.robustness is not None:

@@ -17,10 +17,9 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, Simulat
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
-from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
 from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.parameters import driver_parameters, make_driver
+from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_parameters, make_driver, shape_parameters
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics

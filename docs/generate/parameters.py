@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAMETERS
+from robot_dynamics_ros.ros.commissioning.node import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
-from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
-from robot_dynamics_ros.ros.simulator.engine import shape_parameters
+from robot_dynamics_ros.ros.payload_identification import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
 from robot_dynamics_ros.ros.simulator.parameters import (
     SIMULATOR_PARAMETERS,
     driver_parameters,
     initial_position_parameters,
+    shape_parameters,
 )
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.robot import factor_parameters

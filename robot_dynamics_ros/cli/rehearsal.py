@@ -14,7 +14,6 @@ import numpy as np
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.planning import Motion, bearable_start, plan_motion, standing_joints
-from robot_dynamics_ros.control.reference.reference import Motion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array

@@ -32,13 +32,25 @@ from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.ros.demo_client import trajectory_message
-from robot_dynamics_ros.ros.known_parameters import report_unknown
-from robot_dynamics_ros.ros.payload_parameters import PAYLOAD_IDENTIFICATION_PARAMETERS
-from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import EVENT
-from robot_dynamics_ros.ros.transport.robot import factor_parameters, load_robot_model, measured_effort
+from robot_dynamics_ros.ros.transport.robot import (
+    MEASURED_EFFORT,
+    ROBOT_PARAMETERS,
+    factor_parameters,
+    load_robot_model,
+    measured_effort,
+)
+
+PAYLOAD_IDENTIFICATION_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    MEASURED_EFFORT,
+    *parameter_table("payload_identification", "payload_identification"),
+)
 
 _SETTLE, _LATE, _WATCH = 0.5, 10.0, 0.05
 _RATE = 50.0
@@ -58,11 +70,10 @@ class PayloadIdentificationNode(Node):
         self._newest: tuple[float, np.ndarray, np.ndarray] | None = None
         self._done: Future | None = None
         self._until, self._length, self._deadline = 0, 0, 0.0
-        self._source = DescriptionSource(self, self.parameters, self._described)
-        if not self._source.text:
-            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
-        if self._source.text:
-            self._described(self._source.text)
+        self._source = FirstDescription(
+            self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
+        )
+        self._source.begin()
         controller = self.parameters["controller"]
         self._trajectories = self.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
         self._setter = self.create_client(SetParametersAtomically, f"{controller}/set_parameters_atomically")
@@ -75,16 +86,7 @@ class PayloadIdentificationNode(Node):
         """Nothing is to be sent at the end: the controller finishes the motion by itself."""
 
     def _described(self, text: str) -> None:
-        if self.model is not None:
-            self.get_logger().warning(
-                "another robot_description has arrived; it is not used until the node is started again"
-            )
-            return
-        try:
-            model = load_robot_model(text, self.parameters, self.get_logger())
-        except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
-            return
+        model = load_robot_model(text, self.parameters, self.get_logger())
         self.parameters.declare(factor_parameters(model.joint_names))
         report_unknown(self, self.parameters, model)
         self._reader = JointStateReader(model.joint_names)

@@ -202,7 +202,7 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
 
     from std_msgs.msg import Header
 
-    from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
+    from robot_dynamics_ros.ros.controller.outputs import ReferenceTopics
 
     published = []
 
@@ -210,7 +210,7 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
         parts = {name: SimpleNamespace() for name in ("reference", "feedback", "error", "output")}
         return SimpleNamespace(header=Header(), joint_names=joint_names, **parts)
 
-    monkeypatch.setattr("robot_dynamics_ros.ros.controller.reference_topics.JointTrajectoryControllerState", message)
+    monkeypatch.setattr("robot_dynamics_ros.ros.controller.outputs.JointTrajectoryControllerState", message)
     topics = ReferenceTopics.__new__(ReferenceTopics)
     topics._controller, topics._reader = arm.controller, arm.node.loop._reader
     topics._publish_state(SimpleNamespace(publish_message=published.append), 1_500_000_000)

@@ -19,11 +19,24 @@ from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, Comm
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm, SessionStatus
-from robot_dynamics_ros.ros.commissioning.parameters import COMMISSIONING_PARAMETERS
-from robot_dynamics_ros.ros.known_parameters import report_unknown
-from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.robot import factor_parameters, load_robot_model, measured_effort
+from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
+from robot_dynamics_ros.ros.transport.robot import (
+    MEASURED_EFFORT,
+    ROBOT_PARAMETERS,
+    factor_parameters,
+    load_robot_model,
+    measured_effort,
+)
+
+COMMISSIONING_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    MEASURED_EFFORT,
+    *parameter_table("commissioning", "commissioning", {"command_format": COMMAND_FORMATS}),
+)
 
 _WATCH = 0.02
 _STOPPING = 5.0
@@ -42,29 +55,22 @@ class CommissioningNode(Node):
         self._thread: threading.Thread | None = None
         self._done: Callable[[], None] | None = None
         self._status = SessionStatus(self)
-        self._source = DescriptionSource(self, self.parameters, self._described)
-        if not self._source.text:
-            report_unknown(self, self.parameters, None)
+        self._source = FirstDescription(
+            self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
+        )
         group = ReentrantCallbackGroup()
         for step in STEPS:
             self.create_service(Trigger, f"~/{step}", partial(self._on_step, step), callback_group=group)
         self.create_service(Trigger, "~/stop", self._on_stop, callback_group=group)
         self.create_timer(_WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        if self._source.text:
-            self._described(self._source.text)
+        self._source.begin()
 
     def _described(self, text: str) -> None:
-        if self.session is not None:
-            return
         values = self.parameters
-        try:
-            model = check_controllable(load_robot_model(text, values, self.get_logger()))
-            values.declare(factor_parameters(model.joint_names))
-            report_unknown(self, values, model)
-            measured = measured_effort(values, model)
-        except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
-            return
+        model = check_controllable(load_robot_model(text, values, self.get_logger()))
+        values.declare(factor_parameters(model.joint_names))
+        report_unknown(self, values, model)
+        measured = measured_effort(values, model)
         self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])
         settings = ArmSettings(
             delay=values["robot_delay"],

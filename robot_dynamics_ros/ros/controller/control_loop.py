@@ -23,9 +23,13 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import meaning_at_rest
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import parameters as settings
-from robot_dynamics_ros.ros.controller.laws import make_law
-from robot_dynamics_ros.ros.controller.outputs import EstimatedWrench, ExternalEfforts, FurtherWrenches, joint_wrenches
-from robot_dynamics_ros.ros.controller.reference_topics import ReferenceTopics
+from robot_dynamics_ros.ros.controller.outputs import (
+    EstimatedWrench,
+    ExternalEfforts,
+    FurtherWrenches,
+    ReferenceTopics,
+    joint_wrenches,
+)
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher
 from robot_dynamics_ros.ros.transport.graph import publishing_nodes
@@ -262,7 +266,7 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
     """The controller that the parameters describe, with its payload."""
     controller = JointController(
         model,
-        make_law(values, model),
+        settings.make_law(values, model),
         options=settings.options(values, model),
         guards=settings.guards(values, model),
         tolerances=settings.tolerances(values, model),
@@ -273,8 +277,8 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
         estimates_later=True,
     )
     if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
-        controller.set_law(make_law({**values, "law": "cartesian_impedance"}, model))
-        controller.set_law(make_law(values, model))
+        controller.set_law(settings.make_law({**values, "law": "cartesian_impedance"}, model))
+        controller.set_law(settings.make_law(values, model))
     load = settings.payload(values)
     if load is not None:
         controller.set_payload(load)

@@ -13,13 +13,12 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
-from robot_dynamics_ros.ros.controller.laws import make_law, unused_gains
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.commands import met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
@@ -45,8 +44,6 @@ class ControllerNode(LifecycleNode):
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
-        if not self._source.text:
-            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
@@ -231,7 +228,7 @@ class ControllerNode(LifecycleNode):
         return policy == "report"
 
     def _warn_of_unused_gains(self, values: ParameterValues) -> None:
-        if sentence := unused_gains(values):
+        if sentence := settings.unused_gains(values):
             self.get_logger().warning(sentence)
 
     # -- parameters ----------------------------------------------------------------------------------------------
@@ -247,7 +244,7 @@ class ControllerNode(LifecycleNode):
             return
         groups = {name.partition(".")[0] for name in changed}
         if groups & {"gains", "law", "friction_compensation", "cartesian"}:
-            loop.controller.set_law(make_law(values, loop.model), background=True)
+            loop.controller.set_law(settings.make_law(values, loop.model), background=True)
         if "gains" in groups:
             self._warn_of_unused_gains(values)
         if groups & {"robustness", "robot_delay"} and loop.controller.options.robustness is not None:

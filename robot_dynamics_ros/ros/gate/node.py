@@ -13,15 +13,15 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateState
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters
-from robot_dynamics_ros.ros.known_parameters import report_unknown, unknown
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader, CommandRejected
-from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown, unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
@@ -45,25 +45,11 @@ class EffortGateNode(Node):
         self._diagnostics = Diagnostics(self, "")
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
-        self._source = DescriptionSource(self, self.parameters, self._description_arrived)
-        if not self._source.text:
-            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
+        self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self.cycle_timers = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]
-        if self._source.text:
-            self._start(self._source.text)
-        else:
-            self.get_logger().info("waiting for a description on the topic robot_description; nothing passes")
-
-    def _description_arrived(self, text: str) -> None:
-        if self.gate is not None:
-            self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
-            return
-        try:
-            self._start(text)
-        except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot use the robot of {self._source.origin}: {error}")
+        self._source.begin("; nothing passes")
 
     def _start(self, text: str) -> None:
         values = self.parameters

@@ -16,15 +16,14 @@ from std_srvs.srv import SetBool, Trigger
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.simulator import parameters as settings
-from robot_dynamics_ros.ros.simulator.engine import check_shapes, shape_parameters
 from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.parameters import driver_parameters, make_driver
+from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_parameters, make_driver, shape_parameters
 from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
-from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
@@ -53,28 +52,14 @@ class SimulatorNode(Node):
         self.model: RobotModel | None = None
         self._diagnostics = Diagnostics(self, "")
         self._diverged = ""
-        self._source = DescriptionSource(self, self.parameters, self._description_arrived)
-        if not self._source.text:
-            report_unknown(self, self.parameters, None)  # the description's own parameter may be misspelt
+        self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
         self.cycle_subscriptions: list[Subscription] = []
-        if self._source.text:
-            self._start(self._source.text)
-            if self.parameters["publish_description"]:
-                self._latched = self.create_publisher(String, "robot_description", LATCHED)
-                self._latched.publish(String(data=self._source.text))
-        else:
-            self.get_logger().info("waiting for a description on the topic robot_description")
-
-    def _description_arrived(self, text: str) -> None:
-        if self.model is not None:
-            self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
-            return
-        try:
-            self._start(text)
-        except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot simulate the robot of {self._source.origin}: {error}")
+        self._source.begin()
+        if self._source.text and self.parameters["publish_description"]:
+            self._latched = self.create_publisher(String, "robot_description", LATCHED)
+            self._latched.publish(String(data=self._source.text))
 
     def _start(self, text: str) -> None:
         values = self.parameters

@@ -1,23 +1,129 @@
-"""Outputs of the simulated robot: measured joint states, true wrenches, time."""
+"""Outputs of the simulated robot: joint states, true wrenches of joints, constraints and contacts, poses of bodies, time."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
+from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.parameters import sensors
-from robot_dynamics_ros.ros.simulator.plant_topics import ConstraintTopics, ContactTopics, JointStatePublisher
-from robot_dynamics_ros.ros.transport.outputs import Output, Outputs, TemplatePublisher
+from robot_dynamics_ros.ros.transport.cdr import marks
+from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output, Outputs, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics
+from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, wrench_publishers
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
+
+
+class ConstraintTopics(Output):
+    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame.
+
+    ``header.frame_id`` names the link.  Gears exert efforts and have no topic.
+    """
+
+    def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
+        self._plant = plant
+        assert plant.constraints is not None
+        constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
+        prefix = "~/constraint_wrenches/"
+        one, other = (
+            wrench_publishers(node, prefix, {c.name: getattr(c, side) for c in constraints}, f"/{side}")
+            for side in "ab"
+        )
+        self._pairs = {name: (one[name], other[name]) for name in one}
+        super().__init__([publisher for pair in self._pairs.values() for publisher in pair])
+
+    def publish(self, stamp: int) -> None:
+        wrenches = self._plant.constraint_wrenches()
+        for name, pair in self._pairs.items():
+            for publisher, wrench in zip(pair, wrenches[name], strict=True):
+                publisher.publish(wrench, stamp)
+
+
+class ContactTopics(Output):
+    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, which
+    ``header.frame_id`` names; ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``.
+
+    Contact wrenches are published also while nothing touches: then they are zero.
+    """
+
+    def __init__(self, node: Node, plant: MujocoPlant) -> None:
+        self._plant = plant
+        self._wrenches = wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
+        tokens = distinct_tokens(plant.objects, "~/object_poses/")
+        self._poses = {
+            name: _PosePublisher(node, f"~/object_poses/{token}")
+            for token, name in zip(tokens, plant.objects, strict=True)
+        }
+        super().__init__([*self._wrenches.values(), *self._poses.values()])
+
+    def publish(self, stamp: int) -> None:
+        if any(publisher.has_listeners for publisher in self._wrenches.values()):
+            for link, wrench in self._plant.contact_wrenches().items():
+                self._wrenches[link].publish(wrench, stamp)
+        for name, publisher in self._poses.items():
+            if publisher.has_listeners:
+                publisher.publish(self._plant.object_pose(name), stamp)
+
+
+class _PosePublisher(TemplatePublisher):
+    def __init__(self, node: Node, topic: str) -> None:
+        message = PoseStamped()
+        message.header.frame_id = "world"
+        numbers = marks(7)
+        position, orientation = message.pose.position, message.pose.orientation
+        position.x, position.y, position.z = numbers[:3]
+        orientation.x, orientation.y, orientation.z, orientation.w = numbers[3:]
+        super().__init__(node, topic, message, numbers)
+        from scipy.spatial.transform import Rotation  # takes long to import, and few simulators need it
+
+        self._rotation = Rotation
+
+    def publish(self, pose: Array, stamp: int) -> None:
+        (numbers,) = self.blocks
+        numbers[:3], numbers[3:] = pose[:3, 3], self._rotation.from_matrix(pose[:3, :3]).as_quat()
+        if math.isfinite(numbers.dot(numbers)):
+            self.send(stamp)
+
+
+class JointStatePublisher(JointTopic):
+    """Publishes position, velocity and effort of joints with one degree of freedom.
+
+    Args:
+        joints: the joints, in the order of the message; empty: all, in the order of the URDF.
+
+    Attributes:
+        joints: the joints published.
+        q_index, v_index: where they are in configurations and in velocities and efforts.
+    """
+
+    def __init__(self, node: Node, model: RobotModel, joints: Sequence[str] = ()) -> None:
+        simple = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
+        for name in joints:
+            if name not in simple:
+                raise UnknownNameError("joint", name, simple, where="parameter 'joints'")
+        self.joints = tuple(joints) or simple
+        self.q_index = [model.q_slice(name).start for name in self.joints]
+        self.v_index = [model.v_slice(name).start for name in self.joints]
+        super().__init__(node, "joint_states", self.joints, "position", "velocity", "effort")
+        self._position, self._velocity, self._effort = self.blocks
+
+    def publish(self, stamp: int, q: Array, v: Array, effort: Array) -> None:
+        """Send (nq,) positions, (nv,) velocities and (nv,) efforts in model order, of the time ``stamp``, ns."""
+        q.take(self.q_index, out=self._position, mode="clip")
+        v.take(self.v_index, out=self._velocity, mode="clip")
+        effort.take(self.v_index, out=self._effort, mode="clip")
+        self.send(stamp)
 
 
 class SimulatorOutputs:

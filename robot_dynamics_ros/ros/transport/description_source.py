@@ -8,10 +8,11 @@ from pathlib import Path
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics_ros.errors import UrdfError
+from robot_dynamics_ros.errors import RobotDynamicsError, UrdfError
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.urdf import MAX_BYTES
 from robot_dynamics_ros.model.urdf_source import read_source
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
@@ -65,6 +66,7 @@ class DescriptionSource:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
             if "robot_description" in node._parameter_overrides:
                 self._log.warning("the parameter robot_description is empty; the topic robot_description is used")
+            report_unknown(node, parameters, None)  # the description's own parameter may be misspelt
 
     def _on_message(self, message: String) -> None:
         if not message.data.strip():
@@ -72,3 +74,43 @@ class DescriptionSource:
         elif message.data != self.text:
             self.text = message.data
             self._changed(message.data)
+
+
+class FirstDescription(DescriptionSource):
+    """The description of a node that works with the first one that it can use.
+
+    Args:
+        use: called with the text.
+        report: called with a cause and a sentence when another one arrives.
+
+    Attributes:
+        in_use: whether there has been one.
+    """
+
+    def __init__(
+        self, node: Node, parameters: ParameterSet, use: Callable[[str], None], report: Callable[[str, str], None]
+    ) -> None:
+        super().__init__(node, parameters, self._arrived)
+        self._use, self._report, self.in_use = use, report, False
+
+    def begin(self, until_then: str = "") -> None:
+        """Use the description that parameters give; without one, say that it is waited for.
+
+        Raises:
+            RobotDynamicsError: it cannot be used.
+        """
+        if self.text:
+            self._use(self.text)
+            self.in_use = True
+        else:
+            self._log.info("waiting for a description on the topic robot_description" + until_then)
+
+    def _arrived(self, text: str) -> None:
+        if self.in_use:
+            self._report("description_changed", "another robot_description has arrived; it is not used")
+            return
+        try:
+            self._use(text)
+            self.in_use = True
+        except RobotDynamicsError as error:
+            self._log.error(f"cannot use the robot of {self.origin}: {error}")

@@ -17,8 +17,8 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
+from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -56,8 +56,6 @@ class ViewerNode(Node):
         )
         alone = namespaces == ("",)
         self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)
-        if alone and not self._source.text:
-            report_unknown(self, values, None)  # the description's own parameter may be misspelt
         for namespace in namespaces:
             if self._source.text:
                 self._described(namespace, self._source.text)

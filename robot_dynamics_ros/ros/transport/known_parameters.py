@@ -19,9 +19,7 @@ _START = "initial_positions.<joint>"
 
 def _names_of_all_nodes(model: RobotModel | None) -> set[str]:
     """Names of the parameters of every node of this package, those of the robot's joints included."""
-    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS  # only when a name is unknown
-
-    names = {*all_names(), *(param.name for param in VIEWER_PARAMETERS), _START}
+    names = {*all_names(), _START}
     joints = () if model is None else model.joint_names
     return {name.replace("<joint>", joint) for name in names for joint in ("<joint>", *joints)}
 

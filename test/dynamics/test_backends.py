@@ -236,7 +236,7 @@ def test_sine_and_cosine_are_good_to_the_last_places():
     arguments = [ArrayArgument((1,)), ArrayArgument((2,), output=True)]
     outputs = [[x.sin(), x.cos()]]
     one_by_one = NativeLibrary(compile_module(kernel_module(arguments, outputs, vector_width())))
-    wide = NativeLibrary(compile_module(wide_module(arguments, outputs, vector_width()))).wide(2)
+    wide = NativeLibrary(compile_module(wide_module(arguments, outputs, vector_width()))).wide(2, 1)
     rng = np.random.default_rng(0)
     angles = np.concatenate([
         rng.uniform(-10, 10, 50_000), rng.uniform(-1e6, 1e6, 50_000), np.arange(-2000, 2000) * np.pi / 2,
@@ -246,7 +246,7 @@ def test_sine_and_cosine_are_good_to_the_last_places():
     single, several = np.empty((2, len(angles), 2))
     one_by_one.batch(2)(0, len(angles), angles.ctypes.data, single.ctypes.data)
     assert len(angles) % vector_width() == 0
-    wide(0, len(angles), angles.ctypes.data, several.ctypes.data, False)
+    wide(0, len(angles), angles.ctypes.data, several.ctypes.data, 8, 8, False)
     for out in (single, several):
         for column, function in enumerate((np.sin, np.cos)):
             exact = function(angles[:, 0].astype(np.longdouble))

@@ -62,3 +62,11 @@ def test_old_assembly_has_typed_pointers():
         assert " ptr " not in old and "(ptr" not in old and "ptr," not in old
         if native._llvm().llvm_version_info[0] < native.OPAQUE_POINTERS:
             native._llvm().parse_assembly(old).verify()
+
+
+def test_old_assembly_tells_tables_apart_whose_names_begin_alike():
+    from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
+
+    tables = "".join(f"@{name} = private constant [2 x i64] [i64 0, i64 1]\n" for name in ("last", "last_of_two"))
+    old = with_typed_pointers(f"{tables}  %t0 = getelementptr inbounds i64, ptr @last_of_two, i64 1")
+    assert "bitcast ([2 x i64]* @last_of_two to i8*)" in old and ")_of_two" not in old

@@ -77,7 +77,8 @@ class NativeEngine(Engine):
         with self._wide_lock:
             if self._wide is None:
                 library = cached_library(cache_key(*self._traced_from, "wide"), make)
-                self._wide = library.wide(len(self._arguments))
+                inputs = sum(not a.output for a in self._arguments)
+                self._wide = library.wide(len(self._arguments), inputs)
             return self._wide
 
     def _unrolled(self) -> NativeEngine | None:
@@ -108,8 +109,9 @@ class NativeEngine(Engine):
         wide = self._side_by_side() if self.checks(count) else None
         several = threads() if count * self._bytes > PARALLEL_BYTES else 1
         memories = [self._further() for _ in range(several)]
-        arrays = [*map(np.ascontiguousarray, inputs), *outputs]  # alive until the code has run
-        addresses = [x.ctypes.data for x in arrays]
+        arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]
+        strides = [step for x in arrays for step in x.strides]
+        addresses = [x.ctypes.data for x in (*arrays, *outputs)]  # the arrays live until the code has run
         further = [[x.ctypes.data for x in memory] for memory in memories]
 
         def run(begin: int, end: int, thread: int) -> bool:
@@ -119,8 +121,8 @@ class NativeEngine(Engine):
             width = vector_width()
             rest = end - (end - begin) % width
             last = max(end - width, 0)  # a whole group again: some of its states are computed twice
-            return wide(begin, rest, *addresses, finite) and (
-                rest == end or wide(last, last + width, *addresses, finite)
+            return wide(begin, rest, *addresses, *strides, finite) and (
+                rest == end or wide(last, last + width, *addresses, *strides, finite)
             )
 
         return run_pieces(run, count, several, max(GRAIN, PART // self._bytes // GRAIN * GRAIN))

@@ -49,20 +49,27 @@ def _states(
     outputs: Sequence[Sequence[Expr]],
     angles_at_once: int = 1,
 ) -> str:
-    """``void @name(pointers)``: one state; or, if the emitter is wide, ``i1 @name(pointers, i1 finite)``: as many states as it is wide,
-    one after the other in memory; false, and nothing is written, if they shall be finite and are not."""
+    """``void @name(pointers)``: one state; or, if the emitter is wide, ``i1 @name(pointers, strides, i1 finite)``: as many states as it is wide,
+    whose rows and numbers are so many bytes apart; false, and nothing is written, if they shall be finite and are not."""
     flat = [x for output in outputs for x in output]
     nodes, angles, one = reachable(flat), angles_of(flat), e.width == 1
+
+    bases: dict[int, list[str]] = {}  # of the states' rows of an input
 
     def load(node: Expr) -> str:
         return entry(*node.a)
 
     def entry(number: int, index: int) -> str:
-        lanes = []
-        for lane in range(e.width):
-            at = f"ptr %p{number}, i64 {lane * arguments[number].size + index}"
-            lanes.append(e.put(f"load double, ptr {e.put(f'getelementptr inbounds double, {at}')}, align 8"))
-        return e.packed(lanes)
+        if number not in bases:
+            bases[number] = [f"%p{number}"]
+            while len(bases[number]) < e.width:
+                bases[number].append(e.put(f"getelementptr i8, ptr {bases[number][-1]}, i64 %s{number}"))
+        if one:
+            places = [e.put(f"getelementptr inbounds double, ptr %p{number}, i64 {index}")]
+        else:
+            offset = e.put(f"mul i64 %c{number}, {index}")
+            places = [e.put(f"getelementptr i8, ptr {base}, i64 {offset}") for base in bases[number]]
+        return e.packed([e.put(f"load double, ptr {place}, align 8") for place in places])
 
     if one:
         e.emit([x for x in nodes if x.op == "leaf"], load)  # an output may be an input's array
@@ -95,7 +102,7 @@ def _states(
         for place in places.get(node.id, ()):
             address = e.put(f"getelementptr inbounds {e.type}, {place}")
             e.lines.append(f"  store {e.type} {e.text(node)}, ptr {address}, align {8 * e.width}")
-    kind, further, answer = ("void", "", "ret void") if one else ("i1", ", i1 %finite", "ret i1 true")
+    kind, further, answer = ("void", "", "ret void") if one else ("i1", _further(arguments), "ret i1 true")
     head = f"define internal {kind} @{name}({pointers(arguments)}{further}) nounwind {{"
     return "\n".join([head, "entry:", *tables, *e.lines, *scattered, f"  {answer}", "}"])
 
@@ -116,26 +123,33 @@ def _scatter(width: int) -> str:
     return w.function("internal void @scatter(ptr noalias %table, ptr noalias %out, i64 %n) nounwind noinline")
 
 
-def _rows(w: Writer, arguments: Sequence[ArrayArgument], state: str) -> str:
-    """The arrays' rows for one state, as arguments of a call."""
-    return ", ".join(f"ptr {w.bytes_at(f'%p{k}', state, 8 * a.size)}" for k, a in enumerate(arguments))
+def _further(arguments: Sequence[ArrayArgument]) -> str:
+    """Parameters of ``@wide`` and its callee after the pointers."""
+    return "".join(f", i64 %s{k}, i64 %c{k}" for k, a in enumerate(arguments) if not a.output) + ", i1 zeroext %finite"
 
 
 def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
     """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays, one after the other; ``extra`` further
     pointers are handed on as they are."""
     w, further = Writer(), "".join(f", ptr %extra{k}" for k in range(extra))
-    w.loop("%begin", "%end", 1, lambda j: w.line(f"call void @single({_rows(w, arguments, j)}{further})"))
+
+    def one(state: str) -> None:
+        rows = ", ".join(f"ptr {w.bytes_at(f'%p{k}', state, 8 * a.size)}" for k, a in enumerate(arguments))
+        w.line(f"call void @single({rows}{further})")
+
+    w.loop("%begin", "%end", 1, one)
     w.line("ret void")
     return w.function(f"void @batch(i64 %begin, i64 %end, {pointers(arguments)}{further}) nounwind")
 
 
 def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
-    """``i1 @wide(i64 begin, i64 end, pointers, i1 finite)``: whether all groups were computed, else it has stopped at one."""
+    """``i1 @wide(i64 begin, i64 end, pointers, strides, i1 finite)``: whether all groups were computed, else it has stopped at one."""
     w = Writer()
 
     def group(i: str) -> None:
-        computed = w.put(f"call i1 @several({_rows(w, arguments, i)}, i1 %finite)")
+        steps = [8 * a.size if a.output else f"%s{k}" for k, a in enumerate(arguments)]
+        rows = ", ".join(f"ptr {w.bytes_at(f'%p{k}', i, step)}" for k, step in enumerate(steps))
+        computed = w.put(f"call i1 @several({rows}{_further(arguments)})")
         refused, following = w.fresh("refused"), w.fresh("next")
         w.line(f"br i1 {computed}, label %{following}, label %{refused}")
         w.start(refused)
@@ -144,4 +158,4 @@ def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
 
     w.loop("%begin", "%end", width, group)
     w.line("ret i1 true")
-    return w.function(f"zeroext i1 @wide(i64 %begin, i64 %end, {pointers(arguments)}, i1 zeroext %finite) nounwind")
+    return w.function(f"zeroext i1 @wide(i64 %begin, i64 %end, {pointers(arguments)}{_further(arguments)}) nounwind")

@@ -254,9 +254,11 @@ class NativeLibrary:
         """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
         return self._function("batch", None, [ctypes.c_void_p] * arrays)
 
-    def wide(self, arrays: int) -> Callable[..., bool]:
-        """The same for whole groups of states side by side: ``wide(begin, end, *addresses, finite)`` is false if it refused one."""
-        return self._function("wide", ctypes.c_bool, [*[ctypes.c_void_p] * arrays, ctypes.c_bool])
+    def wide(self, arrays: int, inputs: int) -> Callable[..., bool]:
+        """The same for whole groups of states side by side: ``wide(begin, end, *addresses, *strides, finite)``, two strides for each
+        input, is false if it refused one."""
+        further = [*[ctypes.c_void_p] * arrays, *[ctypes.c_int64] * (2 * inputs), ctypes.c_bool]
+        return self._function("wide", ctypes.c_bool, further)
 
     def _function(self, name: str, returns: Any, further: Sequence[Any]) -> Callable[..., Any]:
         kind = ctypes.CFUNCTYPE(returns, ctypes.c_int64, ctypes.c_int64, *further)

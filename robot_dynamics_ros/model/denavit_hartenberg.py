@@ -138,15 +138,15 @@ def from_denavit_hartenberg(
     before = (base or Pose()).matrix()
     for k, row in enumerate(table):
         across, turn = _screw("x", row.alpha, row.a), _screw("z", row.theta, row.d)
-        fixed, moving = (Pose(), row) if convention == "standard" else (_pose(across), row)
+        fixed = np.eye(4) if convention == "standard" else across
         # the joint's frame: behind the constant part of what stands before q on the left
-        origin = before @ fixed.matrix() @ (turn if row.prismatic else _screw("z", row.theta, 0.0))
+        origin = before @ fixed @ (turn if row.prismatic else _screw("z", row.theta, 0.0))
         behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)  # d and θ commute
         to_frame = behind @ across if convention == "standard" else behind
         links.append(Link(f"link{k + 1}", bodies[k].in_parent(_pose(to_frame))))
         joints.append(
             Joint(
-                moving.joint or f"joint{k + 1}",
+                row.joint or f"joint{k + 1}",
                 JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS,
                 links[k].name,
                 links[k + 1].name,
@@ -179,9 +179,12 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
     if convention not in CONVENTIONS:
         raise ArgumentError(f"expected one of {', '.join(CONVENTIONS)}", where="convention", got=convention)
     axes, points, path, tip_pose = _axes_at_zero(model, tip)
-    frames = [_first_frame(axes, points)]
+    frames = [_frame(axes, points, 0, points[0], np.eye(3)[int(np.argmin(np.abs(axes[0])))])]
     for k in range(1, len(path)):
-        frames.append(_next_frame(frames, axes, points, k))
+        before = frames[-1]
+        foot, n = _normal(axes, points, k - 1, before[:3, 3])
+        near = foot + ((points[k] - foot) @ n) * n  # where the normal from the joint before meets this axis
+        frames.append(_frame(axes, points, k, near, before[:3, 0]))
     rows = []
     for k, name in enumerate(path):
         previous = frames[k - 1] if k else frames[0]
@@ -243,18 +246,6 @@ def _normal(axes: list[Array], points: list[Array], k: int, near: Array) -> tupl
     foot = p0 + s * z0
     gap = (p1 - p0) @ n
     return foot, n if gap > -TINY else -n
-
-
-def _first_frame(axes: list[Array], points: list[Array]) -> Array:
-    return _frame(axes, points, 0, points[0], np.eye(3)[int(np.argmin(np.abs(axes[0])))])
-
-
-def _next_frame(frames: list[Array], axes: list[Array], points: list[Array], k: int) -> Array:
-    before = frames[k - 1]
-    foot, n = _normal(axes, points, k - 1, before[:3, 3])
-    gap = (points[k] - foot) @ n
-    near = foot + gap * n  # where the normal from the joint before meets this axis
-    return _frame(axes, points, k, near, before[:3, 0])
 
 
 def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Array) -> Array:

@@ -155,7 +155,10 @@ def _read(
     links = [
         _link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)
     ]
-    rotor = _armatures(clean, robot, armature, findings)
+    moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
+    for name in clean.armature.keys() - moving:
+        findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
+    rotor = _checked_armatures(clean.armature, moving, armature)
     joints = [
         _joint(joint, line, rotor.get(joint.name, 0.0), clean.couplings.get(joint.name), findings)
         for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
@@ -341,15 +344,6 @@ def _pose(origin: parsed.Pose | None) -> Pose:
     if origin is None:
         return Pose()
     return Pose.from_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
-
-
-def _armatures(
-    clean: CleanUrdf, robot: parsed.Robot, armature: Mapping[str, float] | None, findings: list[str]
-) -> dict[str, float]:
-    moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
-    for name in clean.armature.keys() - moving:
-        findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
-    return _checked_armatures(clean.armature, moving, armature)
 
 
 def _checked_armatures(

@@ -53,20 +53,12 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
         **dict.fromkeys(("ratio", "damping", "friction", "armature", "width"), ("number", False)),
     },  # our own
 }
-_INERTIAL: dict[str, dict[str, Any]] = {"origin": {}, "mass": {}, "inertia": {}}
 _JOINT: dict[str, dict[str, Any]] = {
-    "origin": {},
-    "parent": {},
-    "child": {},
-    "axis": {},
-    "limit": {},
-    "dynamics": {},
-    "mimic": {},
-    "coupling": {},
+    tag: {} for tag in ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
 }
 _SCHEMA = {
     "robot": {
-        "link": {"inertial": _INERTIAL},
+        "link": {"inertial": {"origin": {}, "mass": {}, "inertia": {}}},
         "joint": _JOINT,
         "frame": {},
         "ros2_control": {"joint": {"state_interface": {"param": {}}}},

@@ -59,12 +59,7 @@ def run_plants(
     def work(k: int) -> None:
         plants[k]._run(checked[k][0], count, {}, None if path is None else path[k])
 
-    workers = min(threads(), len(plants))
-    if workers == 1:
-        for k in range(len(plants)):
-            work(k)
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            for job in [pool.submit(work, k) for k in range(len(plants))]:
-                job.result()
+    with ThreadPoolExecutor(min(threads(), len(plants))) as pool:
+        for job in [pool.submit(work, k) for k in range(len(plants))]:
+            job.result()
     return None if path is None else PlantPath.of(model, path)

@@ -39,6 +39,7 @@ from robot_dynamics_ros.model.description import Array
 
 # sides of a row
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
+_ROWS = "rows + nv + couples if rows + couples else 0"  # of constraints, then of joints and coupled motors
 
 
 class ComplementarityMemory(Declared):
@@ -68,26 +69,18 @@ class ComplementarityMemory(Declared):
     part: Integers = integers("nv + couples", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
     unsettled: Integers = integers(1, meaning="1 if the iteration of a step has not converged")
-    loop_K: Matrix = numbers(
-        "rows + nv + couples if rows + couples else 0", "nv", meaning="constraint rows, those of stops after them"
-    )
-    loop_Y: Matrix = numbers(
-        "rows + nv + couples if rows + couples else 0", "nv", meaning="inverse mass matrix times the rows, transposed"
-    )
-    loop_A: Matrix = numbers(
-        "rows + nv + couples if rows + couples else 0",
-        "rows + nv + couples if rows + couples else 0",
-        meaning="its product with the rows",
-    )
+    loop_K: Matrix = numbers(_ROWS, "nv", meaning="constraint rows, those of stops after them")
+    loop_Y: Matrix = numbers(_ROWS, "nv", meaning="inverse mass matrix times the rows, transposed")
+    loop_A: Matrix = numbers(_ROWS, _ROWS, meaning="its product with the rows")
     loop_W: Matrix = numbers(
         "nv + couples if rows + couples else 0", "nv", meaning="velocities per impulse of each row"
     )
-    loop_x: Vector = numbers("rows + nv + couples if rows + couples else 0", meaning="right-hand side of the rows")
+    loop_x: Vector = numbers(_ROWS, meaning="right-hand side of the rows")
     loop_row: Vector = numbers("nv if rows + couples else 0", meaning="one row")
     loop_free: Vector = numbers(
         "nv if rows + couples else 0", unit="rad/s or m/s", meaning="change of velocity where no row acts"
     )
-    loop_order: Integers = integers("rows + nv + couples if rows + couples else 0", meaning="order of the pivots")
+    loop_order: Integers = integers(_ROWS, meaning="order of the pivots")
     loop_rank: Integers = integers(1, meaning="rank of the rows")
     loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")
 

@@ -206,8 +206,8 @@ class _Problem:
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
         nv = rows.effort.shape[1]
         size = W.shape[2] + 1
-        grams, friction, least = np.empty((nv, size, size)), np.zeros((nv, size)), np.zeros(nv)
-        brakes, changed = np.ones(nv, dtype=bool), np.ones(nv, dtype=bool)
+        grams, friction, least = np.zeros((nv, size, size)), np.zeros((nv, size)), np.zeros(nv)
+        brakes, changed = np.ones(nv, dtype=bool), rows.use.any(axis=0)
         for _ in range(2):
             for j in np.flatnonzero(changed).tolist():
                 grams[j], friction[j], least[j] = self._products(j, W, start, rows, bool(brakes[j]))
@@ -304,7 +304,8 @@ def diagnose(
     speed = np.abs(motion.v[indices])
     slow = np.maximum(slow, _STICKS * speed.max(axis=0))
     use = (speed > slow) & ~motion.unusable[indices]
-    if (use.sum(axis=0) < _FEWEST).any():
+    use &= use.sum(axis=0) >= _FEWEST  # a joint that stands tells nothing
+    if not use.any():
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
@@ -413,6 +414,11 @@ def _unclear(model: RobotModel, rows: _Rows, best: Cause, j: int) -> Cause:
     )
 
 
+def _median(x: Array, use: NDArray[np.bool_]) -> Array:
+    """(nv,) medians of the rows (k, nv) that are used; 0 without any."""
+    return np.array([np.median(column[own]) if own.any() else 0.0 for column, own in zip(x.T, use.T, strict=True)])
+
+
 def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
     """Joint, first row and the one after the last of stretches that differ from all others.
 
@@ -424,11 +430,13 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
     width, clean = max(3, round(_STRETCH / step)), rows
     for _ in range(_STEPS):  # rows that differ bend the fit
         residual = problem.residual(Y, rows, problem.fit(Y, clean), clean.use)
-        usual = np.abs(residual) < _USUAL_ROWS * np.nanmedian(np.abs(residual), axis=0)
+        usual = np.abs(residual) < _USUAL_ROWS * _median(np.abs(residual), rows.use)
         clean = dataclasses.replace(rows, use=rows.use & usual)
     out: list[tuple[int, int, int]] = []
     for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
         finite = np.isfinite(row)
+        if not finite.any():
+            continue
         share = uniform_filter1d(finite.astype(np.float64), width)
         power = uniform_filter1d(np.where(finite, row**2, 0.0), width) / np.maximum(share, 0.5)
         far = power > max(_DIFFERS**2 * float(np.median(power[finite])), (_PUSH * usual) ** 2)

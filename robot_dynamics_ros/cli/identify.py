@@ -44,6 +44,7 @@ from robot_dynamics_ros.identification import (
     report_json,
     report_text,
 )
+from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -165,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress("identifying", 1.0) as bar:
         results = identify_recordings(model, recordings, settings, workers_of(options), bar.update)
         bar.update(1.0)
-    files = _write(options, (whole, model), results, recordings, unseen, places[0])
+    files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
         [name, *(Figure.of(x, ".4g") for x in (e, p, r))]
         for name, e, p, r in zip(model.joint_names, results.effort_rms, results.prior_rms, results.rms, strict=True)
@@ -176,7 +177,7 @@ def run(options: argparse.Namespace) -> int:
         remarks = [*recording.notes, *bad_row_lines(recording.bad)]
         if remarks:
             print("\n" + "\n".join([f"{recording.source}:", *remarks]))
-    for level, text in findings(results):
+    for level, text in findings(results, checks):
         if level != "good":
             print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
@@ -251,8 +252,11 @@ def _write(
     recordings: list[Recording],
     unseen: list[Recording],
     directory: Path,
-) -> list[str]:
-    """Write all files of a result; their paths.  The models are the robot as given, and with joints locked."""
+) -> tuple[list[str], list[Comparison]]:
+    """Write all files of a result; their paths, and comparisons with the recordings that it is not made from.
+
+    ``models``: the robot as given, and with joints locked.
+    """
     whole, model = models
     checks = [compare(result, other, block=options.block) for other in unseen]
     estimates = None
@@ -291,7 +295,7 @@ def _write(
         with Progress("pictures", 1.0) as bar:
             drawn = [compare(result, recordings[0], block=options.block)]
             page.write_text(report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
-    return [str(directory / name) for name in FILES if (directory / name).exists()]
+    return [str(directory / name) for name in FILES if (directory / name).exists()], checks
 
 
 def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:

@@ -35,6 +35,7 @@ _FLOOR = 0.004  # of a joint's efforts: no model is better
 _WEAK = 3.0  # times what the model expects: efforts beyond that tell nothing about how far parameters may be from it
 _FAR = 0.3  # of a joint's usual efforts, that a parameter may well explain beyond the prior
 _CLEAR = 12.0  # logarithm of the likelihood ratio from which a hypothesis is believed
+_UNUSUAL = 3.0  # of the same, of causes that are as likely; and less if friction drives
 _BETTER = 0.02  # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
 _TIMES = (0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)  # scales of one joint's efforts that are tried, and of all
 _TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
@@ -42,9 +43,12 @@ _LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighte
 _NAMED = 0.012  # s: less delay is usual
 _STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least,
 _LARGE, _LASTS_LARGE = 0.7, 0.5  # share of the usual efforts, and s, where they are large
-_DIFFERS, _PUSH = 5.0, 0.15  # times the usual misfit, share of the usual efforts
+_USUAL_ROWS = 2.0  # times the median misfit: a fit without the others shows which stretches differ
+_DIFFERS, _PUSH = 5.0, 0.25  # times the usual misfit, share of the usual efforts
 _STEPS = 4
 _FEWEST = 50  # rows
+_STICKS = 0.02  # of its fastest speed: a joint that is slower may stick
+_FRICTION_STEPS = (0.005, 0.05, 0.2)  # shares of a joint's fastest speed, over which dry friction changes
 _DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
 _ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
 _LENGTH, _LENGTH_FAR = 0.05, 0.3  # share: named and usual
@@ -64,6 +68,8 @@ _UNCLEAR = (
     0.25  # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
 )
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
+_ABSOLUTE = "the efforts of no joint change their sign: they are absolute values"
+_SIGNED = "Record efforts with their sign."
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
 
 
@@ -128,6 +134,7 @@ class _Fit:
     extra: Array
     extra_error: Array
     left: Array
+    drives: NDArray[np.bool_]
 
 
 class _JointProducts(NamedTuple):
@@ -147,6 +154,15 @@ def _usual(rows: _Rows) -> Array:
     return np.maximum(usual, 1e-12 * max(float(usual.max()), 1e-12))
 
 
+def _friction(v: Array) -> list[Array]:
+    """Columns (k,) of a joint's friction: viscous, and dry friction that changes over several shares of its fastest speed.
+
+    They are the same in any unit of positions and times: so no hypothesis about units explains the form of friction.
+    """
+    fastest = max(float(np.abs(v).max(initial=0.0)), 1e-300)
+    return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
+
+
 class _Problem:
     """Fits of one recording.
 
@@ -164,7 +180,6 @@ class _Problem:
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
         self.hold = np.sqrt(np.mean((Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
         self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))  # what no effort shows stays as it is
-        self.width = 0.02 * np.maximum(np.abs(rows.v).max(axis=0), 1e-9)
         self.share(Y, rows)
 
     def share(self, Y: Array, rows: _Rows) -> None:
@@ -175,12 +190,15 @@ class _Problem:
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
 
-    def fit(self, Y: Array, rows: _Rows, extra: Array | None = None, extra_far: Array | None = None) -> _Fit:
+    def fit(
+        self, Y: Array, rows: _Rows, extra: Array | None = None, extra_far: Array | None = None, driving: bool = False
+    ) -> _Fit:
         """Bodies near the prior, friction and rotors of each joint, and extra columns.
 
         Args:
             Y: (k, nv, p) regressor of the bodies.
             extra: (k, nv, m) columns that may take part, of parameters that are usually as large as ``extra_far`` (m,).
+            driving: whether friction may drive.
         """
         p = Y.shape[2]
         W = Y if extra is None else np.concatenate([Y, extra], axis=2)
@@ -188,20 +206,21 @@ class _Problem:
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
         nv = rows.effort.shape[1]
         size = W.shape[2] + 1
-        grams, friction, least = np.empty((nv, size, size)), np.zeros((nv, size)), np.zeros(nv)
-        brakes, changed = np.ones(nv, dtype=bool), np.ones(nv, dtype=bool)
+        grams, friction, least = np.zeros((nv, size, size)), np.zeros((nv, size)), np.zeros(nv)
+        brakes, changed = np.ones(nv, dtype=bool), rows.use.any(axis=0)
         for _ in range(2):
             for j in np.flatnonzero(changed).tolist():
                 grams[j], friction[j], least[j] = self._products(j, W, start, rows, bool(brakes[j]))
             x, N, sigma = self._solve(grams, rows, hold)
-            changed = brakes & (friction @ np.append(-x, 1.0) < -least * sigma)
+            drives = brakes & (friction @ np.append(-x, 1.0) < -least * sigma)
+            changed = drives & (not driving)
             if not changed.any():
                 break
             brakes &= ~changed  # friction that would drive is none
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
-        return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows))
+        return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows), drives)
 
     def _of_motion(self, j: int, W: Array, rows: _Rows, brakes: bool) -> _JointProducts:
         """Products that do not depend on efforts, kept for the motion that most hypotheses share."""
@@ -210,7 +229,7 @@ class _Problem:
         if shared and key in self.kept:
             return self.kept[key]
         use, v, a = rows.use[:, j], rows.v[:, j], rows.a[:, j]
-        own = np.column_stack([a, np.ones(len(v)), *((v, np.tanh(v / self.width[j])) if brakes else ())])[use]
+        own = np.column_stack([a, np.ones(len(v)), *(_friction(v) if brakes else ())])[use]
         Q, R = np.linalg.qr(own)
         R[np.diag_indices_from(R)] += 1e-12 * max(float(np.abs(R).max(initial=0.0)), 1e-300)
         speed = np.zeros(R.shape[0])
@@ -248,14 +267,17 @@ class _Problem:
             sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
-    def residual(self, Y: Array, rows: _Rows, fit: _Fit) -> Array:
-        """(k, nv) efforts that bodies, friction, rotors and offsets leave; NaN where they do not count."""
+    def residual(self, Y: Array, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
+        """(k, nv) efforts that bodies, friction, rotors and offsets leave; NaN where they do not count.
+
+        Args:
+            known: (k, nv) the rows that friction, rotors and offsets are estimated from.
+        """
         out = np.full(rows.effort.shape, np.nan)
         for j, use in enumerate(rows.use.T):
-            v = rows.v[use, j]
-            Q, _ = np.linalg.qr(np.column_stack([v, np.tanh(v / self.width[j]), rows.a[use, j], np.ones(len(v))]))
-            y = rows.effort[use, j] - Y[use, j] @ fit.bodies
-            out[use, j] = y - Q @ (Q.T @ y)
+            own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
+            y = rows.effort[:, j] - Y[:, j] @ fit.bodies
+            out[use, j] = (y - own @ np.linalg.lstsq(own[known[:, j]], y[known[:, j]], rcond=1e-9)[0])[use]
         return out
 
 
@@ -275,10 +297,15 @@ def diagnose(
         currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
         tell: called with the share that is done, and what is done next.
     """
-    n = len(motion.t)
-    indices = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(int))
-    use = (np.abs(motion.v[indices]) > slow) & ~motion.unusable[indices]
-    if (use.sum(axis=0) < _FEWEST).any():
+    inner = np.concatenate([_inner(motion.t[part]) + part.start for part in motion.parts])
+    if len(inner) < _FEWEST:
+        return Diagnosis(delay or 0.0, None, motion, ())
+    indices = inner[np.unique(np.linspace(0, len(inner) - 1, min(_ROWS, len(inner))).astype(int))]
+    speed = np.abs(motion.v[indices])
+    slow = np.maximum(slow, _STICKS * speed.max(axis=0))
+    use = (speed > slow) & ~motion.unusable[indices]
+    use &= use.sum(axis=0) >= _FEWEST  # a joint that stands tells nothing
+    if not use.any():
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
@@ -287,11 +314,7 @@ def diagnose(
     problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(indices)))
     Y = problem.shared
     late, rows = _delay(problem, Y, motion.t, effort, indices, delay)
-    notes = []
-    if delay is None and abs(late) > _NAMED:
-        notes.append(
-            f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account"
-        )
+    notes = list(delay_notes(late) if delay is None else ())
     unusable = motion.unusable.copy()
     for j, first, last in _stretches(problem, Y, rows, motion.duration / len(indices)):
         rows.use[first:last, j] = False
@@ -307,7 +330,7 @@ def diagnose(
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
         causes.append(_of_rows(problem, plain, *hypothesis))
-    several = (_of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
+    several = (_of_compensation, _of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
     for k, f in enumerate(several):
         tell(0.5 + 0.5 * k / len(several), "units, gravity, zeros, lengths of links, loads, clocks")
         if (cause := f(problem, plain, Y)) is not None:
@@ -316,20 +339,57 @@ def diagnose(
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
-        own = np.isin(model.joint_names, best.joints)
-        if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
-            return Diagnosis(late, _with_rest(model, best), kept, tuple(notes))
         if delay is None and late != 0.0:  # wrong efforts may look late
-            return diagnose(model, motion, slow, 0.0, currents, tell)
-        return Diagnosis(
-            late, _unclear(model, rows, best, int(np.argmax(np.where(own, best.left, 0.0)))), kept, tuple(notes)
-        )
+            prompt = diagnose(model, motion, slow, 0.0, currents, tell)
+            if prompt.cause is not None:
+                return prompt
+        own = np.isin(model.joint_names, best.joints)
+        if _absolute(rows):
+            best = dataclasses.replace(best, text=_ABSOLUTE, remedy=_SIGNED, joints=model.joint_names)
+        elif (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
+            best = _with_rest(model, _with_others(best, causes))
+        else:
+            best = _unclear(model, rows, best, int(np.argmax(np.where(own, best.left, 0.0))))
+        return Diagnosis(late, best, kept, tuple(notes))
     notes += [
         f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
         for name, left in zip(model.joint_names, plain.left, strict=True)
         if left > _UNKNOWN
     ]
     return Diagnosis(late, None, kept, tuple(notes))
+
+
+def delay_notes(late: float) -> tuple[str, ...]:
+    """What to say of efforts that are ``late`` s late: nothing of a usual delay."""
+    if abs(late) <= _NAMED:
+        return ()
+    return (f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account",)
+
+
+def _inner(t: Array) -> NDArray[np.int64]:
+    """Rows of a stretch (n,) that polynomials over ``_WINDOW`` differentiate well: none at its ends."""
+    return np.flatnonzero((t >= t[0] + 0.5 * _WINDOW) & (t <= t[-1] - 0.5 * _WINDOW))
+
+
+def _sign_changes(rows: _Rows, j: int) -> bool:
+    """Whether efforts of a joint have both signs."""
+    effort = rows.effort[rows.use[:, j], j]
+    small, large = sorted((abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0)))))
+    return small > _ONE_SIGN * large
+
+
+def _absolute(rows: _Rows) -> bool:
+    """Whether no joint's efforts change their sign, and all have the same."""
+    signs = np.sign(np.where(rows.use, rows.effort, 0.0).sum(axis=0))
+    return (
+        len(signs) > 1 and not any(_sign_changes(rows, j) for j in range(len(signs))) and abs(signs.sum()) == len(signs)
+    )
+
+
+def _with_others(best: Cause, causes: Sequence[Cause]) -> Cause:
+    """The cause, and those of the same joints that are as likely."""
+    others = [c for c in causes if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL]
+    return dataclasses.replace(best, text="; or, as likely, ".join([best.text, *(c.text for c in others)]))
 
 
 def _with_rest(model: RobotModel, best: Cause) -> Cause:
@@ -343,10 +403,8 @@ def _with_rest(model: RobotModel, best: Cause) -> Cause:
 
 def _unclear(model: RobotModel, rows: _Rows, best: Cause, j: int) -> Cause:
     """The most likely cause does not explain the efforts of the joints that it concerns, of joint ``j`` least."""
-    name, effort = model.joint_names[j], rows.effort[rows.use[:, j], j]
-    small, large = sorted((abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0)))))
-    one_sign = small < _ONE_SIGN * large
-    hint = f" Those of {name} do not change their sign: are they absolute values?" if one_sign else ""
+    name = model.joint_names[j]
+    hint = "" if _sign_changes(rows, j) else f" Those of {name} do not change their sign: are they absolute values?"
     return dataclasses.replace(
         best,
         text=f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes "
@@ -354,6 +412,11 @@ def _unclear(model: RobotModel, rows: _Rows, best: Cause, j: int) -> Cause:
         remedy=f"Look at this joint's columns, or record again.{hint}",
         joints=(name,),
     )
+
+
+def _median(x: Array, use: NDArray[np.bool_]) -> Array:
+    """(nv,) medians of the rows (k, nv) that are used; 0 without any."""
+    return np.array([np.median(column[own]) if own.any() else 0.0 for column, own in zip(x.T, use.T, strict=True)])
 
 
 def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
@@ -364,10 +427,16 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
     """
     from scipy.ndimage import uniform_filter1d
 
-    residual, width = problem.residual(Y, rows, problem.fit(Y, rows)), max(3, round(_STRETCH / step))
+    width, clean = max(3, round(_STRETCH / step)), rows
+    for _ in range(_STEPS):  # rows that differ bend the fit
+        residual = problem.residual(Y, rows, problem.fit(Y, clean), clean.use)
+        usual = np.abs(residual) < _USUAL_ROWS * _median(np.abs(residual), rows.use)
+        clean = dataclasses.replace(rows, use=rows.use & usual)
     out: list[tuple[int, int, int]] = []
     for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
         finite = np.isfinite(row)
+        if not finite.any():
+            continue
         share = uniform_filter1d(finite.astype(np.float64), width)
         power = uniform_filter1d(np.where(finite, row**2, 0.0), width) / np.maximum(share, 0.5)
         far = power > max(_DIFFERS**2 * float(np.median(power[finite])), (_PUSH * usual) ** 2)
@@ -442,7 +511,7 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tupl
 
 
 def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
-    fit = problem.fit(problem.regressor(rows), rows)
+    fit = problem.fit(problem.shared if rows.q is problem.rows.q else problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
     plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
     gain = plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2
@@ -452,6 +521,21 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
 def _explaining(plain: _Fit, cause: Cause | None, times: float = _EXPLAINS) -> Cause | None:
     """The cause, if of some joint's efforts it leaves that many times less unexplained."""
     return cause if cause is not None and (plain.left / cause.left).max() > times else None
+
+
+def _of_compensation(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+    """Efforts from which more friction was subtracted than there is: friction drives."""
+    fit = problem.fit(Y, problem.rows, driving=True)
+    joints = tuple(np.array(problem.model.joint_names)[fit.drives])
+    if not joints:
+        return None
+    return Cause(
+        f"the friction of {', '.join(joints)} drives instead of braking: more friction was compensated for in the efforts than there is",
+        "Record the efforts of the motors, not those that a controller adds to its compensation of friction.",
+        joints,
+        plain.score - fit.score - _UNUSUAL,
+        fit.left,
+    )
 
 
 def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:

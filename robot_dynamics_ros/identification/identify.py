@@ -15,7 +15,7 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, Unknown
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
 from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
-from robot_dynamics_ros.identification.causes import diagnose
+from robot_dynamics_ros.identification.causes import delay_notes, diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import (
@@ -455,6 +455,8 @@ def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell
     parameters = EffortParameters(model, s.terms, parameters.effects, identified)
     error = root_mean_square(residual)
 
+    if s.delay is None:  # the first was a rough one
+        remarks = delay_notes(fit.delay) + tuple(x for x in remarks if x not in delay_notes(first_delay))
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
     before = data.rms(data.effort - data.Y @ fit.prior)
     if s.plausibility == "refuse":

@@ -30,6 +30,7 @@ _OCTAVES = (0, 2)  # from these to the two ways of presliding
 _METRES = 0.1  # m for a radian
 _PRICE = 0.1  # of what errors of a joint's sensor explain: the most that the other joints may lose
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
+_STANDS = 1e-6  # rad/s or m/s and shares: columns of a joint that stands are no larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,8 @@ class _Trials:
             self.products.append(np.stack([rows.T @ rows for rows in parts]))
         self.training = [p.sum(axis=0) - p for p in self.products]
         self.ridges = [
-            np.maximum(np.mean(c**2, axis=0), 1e-300) / (_RIDGE * self.scale[j]) ** 2 for j, c in enumerate(candidates)
+            np.maximum(np.mean(c**2, axis=0), _STANDS**2) / (_RIDGE * self.scale[j]) ** 2
+            for j, c in enumerate(candidates)
         ]
 
     def _normal(self, j: int, columns: list[int]) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics_ros.model.description import Array
 
 _WIDTH = 7  # rows of the running median
+_PAUSE = 5.0  # usual steps: a longer one is a pause
 _FAR = 12.0  # of the usual distance from the running median
 _OF_RANGE, _OF_EFFORTS = 2e-3, 0.3  # of the range of positions and efforts: less is no spike
 _LEVELS = 2.5  # steps between values: no more is no spike
@@ -27,11 +28,11 @@ _SAME = 1e-4  # of the largest value, by which two channels differ that hold the
 _AT_BOUND, _BAND, _TIMES = 0.01, 0.02, 3.0  # share of the rows, band of the range, times the rows of the band
 
 
-def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
+def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
     """(n, m) single values far from those before and after them.
 
     Args:
-        x: (n, m) channels.
+        t: (n,) s.  x: (n, m) channels; what follows a pause may be far from what was before it.
         noisy: whether steps are usual (efforts), and a spike is one only if it is far beyond the range of the others.
     """
     from scipy.ndimage import median_filter
@@ -39,12 +40,17 @@ def spikes(x: Array, noisy: bool) -> NDArray[np.bool_]:
     out = np.zeros(x.shape, dtype=bool)
     if len(x) < _FEWEST:
         return out
+    steps = np.diff(t)
+    pauses = np.flatnonzero(steps > _PAUSE * max(float(np.median(steps)), float(np.mean(steps)))) + 1
+    beside = np.zeros(len(x), dtype=bool)
+    for k in pauses:
+        beside[max(k - _WIDTH // 2, 0) : k + _WIDTH // 2] = True
     for j, column in enumerate(x.T):
         away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
         usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
         least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), _levels(column), 1e-6)
-        far = away > least
+        far = (away > least) & ~beside
         if far.any() and far.mean() <= _MOST:
             for a, b in runs(far):
                 out[a:b, j] = b - a <= _LONGEST and (noisy or _off_curve(column, a, b) > 0.5 * float(away[a:b].max()))

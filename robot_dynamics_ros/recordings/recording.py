@@ -154,7 +154,7 @@ class Recording:
             x = getattr(self, field_name)
             if x is None:
                 continue
-            spike, slow = spikes(x, noisy=field_name != "q"), held(self.t, x)
+            spike, slow = spikes(self.t, x, noisy=field_name != "q"), held(self.t, x)
             rows, filled = np.arange(len(x)), x.copy()
             for j, name in enumerate(self.joint_names):
                 bad = spike[:, j] | slow[:, j]
@@ -328,7 +328,9 @@ class RowCollector:
             raise ArgumentError(
                 f"its {len(t)} rows are {(t[-1] - t[0]) / len(t):.3g} s apart",
                 where=self.source,
-                remedy="Times are in seconds; --time-unit names another unit.",
+                remedy="Times are in seconds; --time-unit names another unit."
+                if t[-1] > t[0]
+                else "All stamps are alike: seconds since 1970 need double precision.",
             )
         recording = Recording(
             self.source,

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.signal import savgol_filter
 from support.example_robots import example_urdf
 from support.mujoco_recordings import DAMAGES, Log, mujoco_recording
 
@@ -68,6 +69,23 @@ def test_damage_is_named(logs, damage):
 @pytest.mark.parametrize("arm", ARMS)
 def test_healthy_recordings_are_not_accused(arm, seed, logs):
     assert not remarks(logs(arm, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5) if ALL else (1,))
+@pytest.mark.parametrize("arm", ("six_axis", "ur10_robot.urdf"))
+def test_friction_that_rises_towards_rest_is_not_taken_for_a_clock_or_a_unit(arm, seed):
+    """From point to point with rests, where such friction is most of what a joint's effort is."""
+    model = rd.load_urdf(example_urdf(arm)) if arm.endswith(".urdf") else rd.load_robot(arm)
+    assert not remarks(mujoco_recording(model, seed, stribeck=0.5, point_to_point=True))
+
+
+def test_ends_of_stretches_are_not_taken_for_damage():
+    """Accelerations beside a gap are wrong by far."""
+    log = mujoco_recording(rd.load_robot("six_axis"), 1, stribeck=0.5)
+    kept = (log.t < 7.0) | (log.t > 10.0)
+    said = remarks(Log(log.model, log.t[kept], log.q[kept], log.effort[kept]))
+    assert said == ["longer gaps left open: 1"]
 
 
 @pytest.mark.slow
@@ -152,3 +170,54 @@ def test_times_are_repaired_where_both_halves_of_the_joints_say_so():
     found = repair_times(np.sort(true + 3e-4 * rng.standard_normal(3000)), q)
     assert found.steady and found.smoother > 3.0
     assert np.std(found.t - true) < 5e-5
+
+
+@pytest.fixture(scope="module")
+def standing(small):
+    """A log in which the last joint stands."""
+    q = small.q.copy()
+    q[:, 2] = 0.4
+    v, a = (savgol_filter(q, 31, 4, deriv=k, delta=small.t[1] - small.t[0], axis=0) for k in (1, 2))
+    effort = rd.inverse_dynamics(small.model, q, v, a) + 0.3 * np.tanh(v / 0.01) + 0.2 * v
+    noise = 0.01 * np.random.default_rng(1).standard_normal(effort.shape)
+    return dataclasses.replace(small, q=q, effort=effort + noise)
+
+
+def test_a_joint_that_stands_keeps_its_values(standing):
+    """Its friction has no column that is not zero."""
+    settings = rd.IdentificationSettings(unseen="keep", friction="simple")
+    result = rd.identify(standing.model, standing.t, standing.q, standing.effort, settings)
+    assert result.base.unseen
+    assert (result.rms < 0.1).all()
+
+
+def test_damage_is_named_beside_a_joint_that_stands(standing):
+    assert not remarks(standing)
+    signs = np.array([1.0, -1.0, 1.0])
+    said = " | ".join(remarks(dataclasses.replace(standing, effort=standing.effort * signs)))
+    assert f"efforts of joint {standing.model.joint_names[1]} have the opposite sign" in said
+
+
+def test_friction_that_drives_and_absolute_values_are_named(small):
+    v = savgol_filter(small.q, 31, 4, deriv=1, delta=small.t[1] - small.t[0], axis=0)
+    limit = np.abs(small.effort).max(axis=0)
+    said = remarks(dataclasses.replace(small, effort=small.effort - 0.5 * limit * np.tanh(v / 0.02)))
+    assert any("drives instead of braking" in text for text in said)
+    said = remarks(dataclasses.replace(small, effort=np.abs(small.effort)))
+    assert any("they are absolute values" in text for text in said)
+
+
+def test_a_recording_for_validation_is_not_asked_for_where_there_is_one(small, tmp_path, capsys):
+    from robot_dynamics_ros.cli.main import main
+
+    (tmp_path / "arm.urdf").write_text(small.model.description.source)
+    names = small.model.joint_names
+    head = ",".join(["t", *(f"{n}.position" for n in names), *(f"{n}.effort" for n in names)])
+    table = np.column_stack([small.t, small.q, small.effort])
+    for name, rows in (("run", table[:1700]), ("other", table[1700:])):
+        np.savetxt(tmp_path / f"{name}.csv", rows, delimiter=",", header=head, comments="")
+    command = ["identify", str(tmp_path / "arm.urdf"), "--csv", str(tmp_path / "run.csv"), "--friction", "simple"]
+    command += ["--validate", str(tmp_path / "other.csv"), "--no-page", "--output", str(tmp_path / "out")]
+    assert main([*command, "--plausibility", "accept", "--unseen", "keep"]) == 0
+    said = capsys.readouterr().out
+    assert "no recording for validation" not in said

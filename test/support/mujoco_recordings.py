@@ -47,14 +47,45 @@ def _reference(model: rd.RobotModel, rng: np.random.Generator, period: float) ->
     return rd.Excitation(model.joint_names, period, middle, a * factor[:, None], b * factor[:, None])
 
 
+class _PointToPoint:
+    """Motion between random positions by quintics, with rests; all joints begin and end together."""
+
+    def __init__(self, model: rd.RobotModel, rng: np.random.Generator, period: float, rest: float = 0.6) -> None:
+        low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
+        speed = np.minimum(np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0), 2.5)
+        points, times = [0.5 * (low + high)], [0.0]
+        while times[-1] < period:
+            points.append(0.5 * (low + high) + 0.35 * (high - low) * rng.uniform(-1.0, 1.0, model.nv))
+            times.append(times[-1] + max(float(np.max(np.abs(points[-1] - points[-2]) / speed)) * 3.75, 0.5) + rest)
+        self.points, self.times, self.rest = np.array(points), np.array(times), rest
+
+    def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
+        """(n, nv) positions or their derivatives at times (n,)."""
+        k = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2)
+        duration = (np.diff(self.times) - self.rest)[k]
+        quintic = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]).deriv(order)
+        x = np.minimum((t - self.times[k]) / duration, 1.0)
+        return (self.points[k] if order == 0 else 0.0) + (quintic(x) / duration**order)[:, None] * (
+            self.points[k + 1] - self.points[k]
+        )
+
+
 def mujoco_recording(
-    prior: rd.RobotModel, seed: int, period: float = 20.0, delay: int = 0, gravity: np.ndarray | None = None
+    prior: rd.RobotModel,
+    seed: int,
+    period: float = 20.0,
+    delay: int = 0,
+    gravity: np.ndarray | None = None,
+    stribeck: float = 0.0,
+    point_to_point: bool = False,
 ) -> Log:
     """An arm with other masses, friction and rotors than ``prior`` follows a motion in MuJoCo, and is recorded.
 
     Args:
         delay: simulation steps by which efforts are recorded late.
         gravity: m/s², where the arm does not stand as its model says.
+        stribeck: share by which dry friction is larger at rest; it falls over 3 % of the velocity limit.
+        point_to_point: whether the motion goes from point to point with rests; otherwise it is a Fourier series.
     """
     rng = np.random.default_rng(seed)
     limit = np.where(np.isfinite(prior.effort_limit) & (prior.effort_limit > 0), prior.effort_limit, 20.0)
@@ -68,7 +99,8 @@ def mujoco_recording(
     twin.model.dof_frictionloss[dofs] = _FRICTION * limit * rng.uniform(0.5, 1.5, prior.nv)
     twin.model.dof_damping[dofs] = _FRICTION * limit * rng.uniform(0.2, 1.0, prior.nv)
     twin.model.dof_armature[dofs] = rotor
-    motion = _reference(prior, rng, period)
+    motion = (_PointToPoint if point_to_point else _reference)(prior, rng, period)
+    dry, falls = twin.model.dof_frictionloss[dofs].copy(), 0.03 * np.minimum(prior.velocity_limit, 10.0)
     t = DT * np.arange(round(period / DT))
     q, v, a = (motion.at(t, k) for k in range(3))
     ahead = rd.inverse_dynamics(prior, q, v, a)
@@ -80,6 +112,7 @@ def mujoco_recording(
         x, w = twin.data.qpos[twin.q_index], twin.data.qvel[dofs]
         tau = ahead[k] + gain * (900.0 * (q[k] - x) + 60.0 * (v[k] - w))
         states[k], efforts[k] = x, tau
+        twin.model.dof_frictionloss[dofs] = dry * (1.0 + stribeck * np.exp(-((w / falls) ** 2)))
         twin.step(tau)
     efforts = np.concatenate([np.repeat(efforts[:1], delay, axis=0), efforts[: len(t) - delay]])
     states, efforts, t = states[::EVERY], efforts[::EVERY], t[::EVERY]

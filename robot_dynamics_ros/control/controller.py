@@ -7,41 +7,30 @@ joint states' stamps.  Nothing here locks: calls belong to one thread, or to cal
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
-from robot_dynamics_ros.control.cycle.law_code import LawCode
+from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
-from robot_dynamics_ros.control.cycle.memory import Mode, bound
-from robot_dynamics_ros.control.cycle.runner import CycleRunner
-from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
-from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
-from robot_dynamics_ros.control.laws import ComputedTorque, GravityCompensation, Law
+from robot_dynamics_ros.control.cycle.memory import Mode
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
-from robot_dynamics_ros.control.reference.reference import Motion
-from robot_dynamics_ros.control.reference.tracks import CANCELED
-from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.goal import Tolerances
+from robot_dynamics_ros.control.reference.requests import MotionRequests
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
-from robot_dynamics_ros.dynamics.engine.backends import prepared
-from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
-from robot_dynamics_ros.dynamics.payload import Payload, carrying
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(CycleRunner):
+class JointController(MotionRequests, Estimates):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
@@ -104,33 +93,11 @@ class JointController(CycleRunner):
         law = law.check(model)
         later = estimates_later and collision is None and contact is None and flange is None
         super().__init__(model, law, options.check(model), guards, estimates=not later)
-        if contact is not None and observer is None:
-            raise ArgumentError(
-                "there is no observer to know external efforts from",
-                where="contact",
-                remedy="Give the controller a MomentumObserver too.",
-            )
-        self.want_wrenches = self.want_efforts = self.estimates_ready = not later
-        if self.options.collision_reaction == "gravity":
-            self.code(self._giving_way(law))  # at hand
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self.changes = Changes("controller changes")
-        self.payload: Payload | None = None
-        self._wanted_law, self._coming = law, self.base
-        self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
         self.reference, self.error, self.wrenches = self.work.reference, self.work.error, self.work.wrenches
         self.state = self.work.q, self.work.v
-        self.wrench_acceleration = self.memory["wrench_acceleration"]
         self.unexplained = self.memory["unexplained"]
-        self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, model.nv))
-        plain = self.options.measured_effort.plain
-        efforts = self._measured if plain else self._converted
-        self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
-        self._observes = self._reads_flange = False
-        if contact is not None:
-            contact.prepare(self.base)
-        if flange is not None:
-            flange.use(self.base)
+        self._keep_up_to_date(observer, collision, contact, flange)
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
@@ -197,340 +164,6 @@ class JointController(CycleRunner):
         if self.mode is Mode.INACTIVE:
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
-
-    # -- motion --------------------------------------------------------------------------------------------------
-
-    def accept_trajectory(self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None) -> Goal:
-        """Follow a trajectory from its stamp on (0: from ``t``), leaving the present reference without a jump.
-
-        An empty trajectory means hold; its goal is done at once.
-
-        Args:
-            trajectory: of the commanded joints, in any order.
-            t: present time, ns.
-            tolerances: instead of the default ones.
-
-        Returns:
-            The goal, which later cycles keep up to date.
-
-        Raises:
-            TrajectoryRejected: with ``code`` and text; the arm goes on as before.
-        """
-        self._require_tracking()
-        return self._follow(self._prepared(trajectory, t), t, tolerances)
-
-    def _prepared(self, trajectory: Trajectory, t: int) -> Motion | None:
-        """Any thread may call it; ``None`` for an empty trajectory."""
-        return self.motion.prepare(trajectory, t) if len(trajectory) else None
-
-    def _follow(self, motion: Motion | None, t: int, tolerances: Tolerances | None) -> Goal:
-        self._require_tracking()
-        tolerances = tolerances if tolerances is not None else self.tolerances
-        if motion is None:
-            self.hold(t)
-            goal = Goal(t, t, tolerances)
-            goal.finish(GoalStatus.SUCCEEDED, text="an empty trajectory: holding")
-            return goal
-        goal = self.motion.adopt(motion, t, tolerances)
-        self.mode = Mode.TRAJECTORY
-        return goal
-
-    def accept_trajectory_later(
-        self,
-        make: Callable[[], Trajectory],
-        done: Callable[[Goal | Exception, Trajectory | None], None],
-        tolerances: Tolerances | None = None,
-    ) -> None:
-        """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
-
-        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.  If the arm is stopped
-        meanwhile, by whomever, the trajectory is refused.
-
-        Args:
-            make: makes the trajectory, in that thread.
-            done: called between two cycles with the goal, or with the exception it was refused with (from ``make``
-                too), and the trajectory.
-            tolerances: instead of the default ones.
-        """
-        chosen, stops = tolerances if tolerances is not None else self.tolerances, self.motion.stops
-
-        def job() -> Callable[[], None]:
-            trajectory = make()
-            motion = self._prepared(trajectory, self.p.last[0])
-            return lambda: take_over(trajectory, motion)
-
-        def take_over(trajectory: Trajectory, motion: Motion | None) -> None:
-            outcome: Goal | Exception
-            try:
-                if self.motion.stops != stops:
-                    raise TrajectoryRejected(
-                        "the arm was stopped while it was being prepared", where="trajectory", remedy="Send it again."
-                    )
-                outcome = self._follow(motion, self.p.last[0], chosen)
-            except TrajectoryRejected as error:
-                outcome = error
-            done(outcome, trajectory)
-
-        self.changes.prepare("", job, lambda error: done(error, None))
-
-    def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.
-
-        Raises:
-            TrajectoryRejected: with ``code`` and text; the arm goes on as before.
-        """
-        self._require_tracking()
-        self.motion.stream(joint_names, point, t)
-        self.mode = Mode.STREAM
-
-    def hold(self, t: int) -> None:
-        """Come to a stop within the deceleration and position limits, then stay.  Open goals are cancelled.
-
-        Args:
-            t: present time, ns.
-        """
-        if not self.law.tracks:
-            q, v = self.work.q, self.work.v
-        else:
-            self.motion.begin(t)
-            q, v, _ = self.motion.sample(t)
-        self.motion.stop_from(t, q, v, CANCELED, Reason.HELD)
-
-    def desired(self, t: int) -> Array:
-        """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
-        return self.motion.sample(t)
-
-    @property
-    def goal(self) -> Goal | None:
-        """The trajectory goal that is active, or the next one waiting."""
-        return self.motion.goal
-
-    def set_tolerances(self, tolerances: Tolerances) -> None:
-        """Default tolerances for trajectories accepted from now on."""
-        self.tolerances = tolerances
-
-    def _require_tracking(self) -> None:
-        if self.mode in (Mode.INACTIVE, Mode.SAFE):
-            raise TrajectoryRejected(
-                f"the controller is {self.mode.value}",
-                where="controller",
-                got=self.mode,
-                remedy=self.fault or "Activate it, and see that joint states arrive.",
-            )
-        if not self.law.tracks:
-            raise TrajectoryRejected(
-                f"the law {type(self.law).__name__} follows no reference",
-                where="controller",
-                got=self.law,
-                remedy="Switch to a law that tracks first.",
-            )
-
-    # -- law, gains, payload --------------------------------------------------------------------------------------
-
-    def set_law(self, law: Law, *, background: bool = False) -> None:
-        """Use another law, or other gains, from the next cycle on; the effort does not jump.
-
-        From a law without reference to one with, the arm holds where it is.
-
-        Args:
-            law: the law.
-            background: compile what it needs in a thread of its own; a later cycle takes it over.
-
-        Raises:
-            ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
-        """
-        self._wanted_law = law.check(self.model)
-
-        def job() -> Callable[[], None]:
-            law.prepare(self.work.kernels)
-            law.prepare(self._coming)  # a payload that is ready, but not carried yet
-            code = self.code(law)
-            if self.options.collision_reaction == "gravity":
-                self.code(self._giving_way(law))  # at hand
-            return lambda: self._use_law(law, code)
-
-        self.changes.prepare("law", job, background=background)
-
-    def _use_law(self, law: Law, code: LawCode | None) -> None:
-        before, self.law = self.law, law
-        load_law(self.memory, law, code)
-        if type(law) is not type(before):
-            self.between_cycles("change_law", int(before.tracks))
-        self.start_blend()
-
-    @staticmethod
-    def _giving_way(law: Law) -> Law:
-        """The law in which an arm under ``law`` lets itself be pushed away."""
-        return GravityCompensation(friction=getattr(law, "friction", None))
-
-    def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
-        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.
-
-        Raises:
-            UnknownNameError: the law has no such gain, or the model no such joint.
-            ArgumentError: a value negative, not finite, or of the wrong length; nothing is changed then.
-        """
-        self.set_law(self._wanted_law.with_gains(self.model, **gains))
-
-    def set_robustness(self, robustness: Robustness) -> None:
-        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump.
-
-        ``friction_trust`` counts at the start only.
-
-        Raises:
-            ArgumentError: the controller was made without that step.
-        """
-        if self.options.robustness is None:
-            raise ArgumentError(
-                "the controller was made without robustness",
-                where="set_robustness",
-                remedy="Make it with ControllerOptions(robustness=Robustness()).",
-            )
-        self.options = dataclasses.replace(self.options, robustness=robustness)
-        load_rejection(self.memory, robustness, self.model)
-        self.start_blend()
-
-    def set_payload(
-        self,
-        payload: Payload | None,
-        *,
-        background: bool = False,
-        elsewhere: bool = False,
-        failed: Callable[[Exception], None] | None = None,
-    ) -> None:
-        """Carry a payload from the next cycle on, or with ``None`` none.
-
-        Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
-        ``background`` in a thread of its own, after which a later cycle takes the payload over.
-
-        Args:
-            elsewhere: let another process compile, so that the cycle is not held up by the interpreter lock; it takes
-                about a second the first time.
-            failed: called between two cycles with an error that preparing it in the background ended with; the payload of
-                before stays.
-
-        Raises:
-            UnknownNameError: the model has no such link; the payload of before stays.
-        """
-        if payload is not None:
-            self.model.link(payload.link)
-
-        def job() -> Callable[[], None]:
-            present = self.work.kernels
-            loaded = self.model if payload is None else carrying(self.model, payload)
-            if elsewhere:
-                compile_elsewhere(loaded, prepared(present.model))
-            kernels = self.base if loaded is self.model else Kernels(loaded)
-            kernels.include(present)
-            self._wanted_law.prepare(kernels)
-            self._coming = kernels
-            return lambda: self._carry(payload, kernels)
-
-        self.changes.prepare("payload", job, failed, background=background)
-
-    def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
-        load_robot(self.memory, kernels)
-        self.work.kernels = kernels
-        self.wrenches_changed()
-        self.payload = payload
-        if self.observer is not None:
-            self.observer.rebase()
-        if self.flange is not None:
-            self.flange.use(kernels)
-        self.start_blend()
-
-    def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
-        """Compile the functions of wrenches and external efforts in another process.
-
-        Args:
-            failed: called between two cycles with an error that this ended with.
-        """
-        base = self.base
-
-        def job() -> Callable[[], None]:
-            compile_elsewhere(base.model, ESTIMATES)
-            base.prepare_estimates()
-            return take_over
-
-        def take_over() -> None:
-            load_robot(self.memory, self.work.kernels)
-            self.estimates_ready = True
-
-        if not self.estimates_ready:
-            self.changes.prepare("estimates", job, failed)
-
-    # -- estimates -----------------------------------------------------------------------------------------------
-
-    def estimate(self, *, measured: bool) -> None:
-        """The rest of that cycle: external efforts, contact, wrenches.
-
-        Args:
-            measured: whether the state has efforts.
-        """
-        p, work, dt = self.p, self.work, self.p.dt[0]
-        if fresh := bool(p.fresh[0]):  # the motion is a new one
-            for estimate in (self.observer, self.collision):
-                if estimate is not None:
-                    estimate.reset()
-        effort = self._motor_effort(dt) if measured and self.options.measured_effort.measured else None
-        applied = self.previous if effort is None else effort  # what acted until this state
-        contact = self.contact if self.contact is not None and self.contact.enabled else None
-        if self.observer is not None:
-            needed = self.want_efforts or self.collision is not None or contact is not None
-            if self._observes and not needed:
-                self.observer.reset()
-                self._observes = False
-            if needed and not (fresh and effort is None):
-                self._observes = True
-                external = self.observer.update(work.kernels, work.q, work.v, applied, dt)
-                if self.collision is not None and self.collision.update(external, dt):
-                    self.counts["collision"] += 1
-                    self._collided()
-                if contact is not None:
-                    contact.update(work.kernels, work.q, external)
-        self._compute_wrenches(effort is not None)
-        if self.flange is not None:
-            if self.flange.enabled:
-                self._read_flange(self.flange, applied, dt)
-            self._reads_flange = self.flange.enabled
-        p.fresh[0] = 0
-
-    def _motor_effort(self, dt: float) -> Array:
-        """(n,) what the motors gave until this state, from the efforts that came with it.
-
-        The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed has changed meanwhile.
-        """
-        kind, measured, v = self.options.measured_effort, self._measured, self.work.v
-        if kind.plain:
-            return measured
-        friction: Array | float = 0.0
-        rotor: Array | float = 0.0
-        if kind.meaning == "link_torque":
-            known = getattr(self.law, "friction", None) if self.observer is None else self.observer.friction
-            friction = 0.0 if known is None else known.effort(v)
-            if self.p.fresh[0] == 0 and dt > 0.0:
-                rotor = self.work.model.rotor_effort((v - self._velocity) / dt)
-            np.copyto(self._velocity, v)
-        gravity = self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
-        out, applied = self._converted, self.previous
-        return motor_effort(kind, measured, applied=applied, gravity=gravity, friction=friction, rotor=rotor, out=out)
-
-    def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
-        """The load at the flange; its estimate needs every joint state, or starts afresh."""
-        if not self._reads_flange:
-            flange.reset()
-        from_effort = self.p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
-        a = None if from_effort else self.wrench_acceleration
-        flange.update(self.work.q, self.work.v, applied, dt, self.external_wrenches, a)
-
-    def _collided(self) -> None:
-        """The arm has hit something."""
-        reaction = self.options.collision_reaction
-        if reaction == "none" or not self.law.tracks:
-            return
-        self.between_cycles("collide", text=f"collision: {'holding' if reaction == 'hold' else 'giving way'}")
-        if reaction == "gravity":
-            self.set_law(self._giving_way(self.law))
 
     # -- what else is known --------------------------------------------------------------------------------------
 

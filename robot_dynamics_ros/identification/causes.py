@@ -360,7 +360,7 @@ def diagnose(
 
 
 def delay_notes(late: float) -> tuple[str, ...]:
-    """What to say of efforts that are ``late`` s late: nothing of a usual delay."""
+    """Remarks on efforts that are ``late`` s late; none on a usual delay."""
     if abs(late) <= _NAMED:
         return ()
     return (f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account",)

@@ -35,8 +35,7 @@ class ExternalWrench:
     def __post_init__(self) -> None:
         t, wrench = np.asarray(self.t, dtype=np.float64), np.asarray(self.wrench, dtype=np.float64)
         if t.ndim != 1 or wrench.shape != (len(t), 6) or not len(t):
-            text = f"expected (m,) times and (m, 6) wrenches, got {t.shape}, {wrench.shape}"
-            raise ArgumentError(text, where=self.link)
+            raise ArgumentError("expected (m,) times and (m, 6) wrenches", where=self.link, got=(t.shape, wrench.shape))
         if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
             where = f"external wrench on {self.link!r}"
             raise ArgumentError("expected increasing times and finite numbers", where=where)

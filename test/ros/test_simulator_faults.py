@@ -207,7 +207,7 @@ def test_a_bad_description_on_the_topic_is_reported_and_a_good_one_still_taken(p
     peer.subscribed(descriptions)
     good = robot_path(ROBOT).read_text()
     descriptions.publish(String(data=re.sub(r'<mass value="[^"]*"', '<mass value="-1.0"', good)))
-    assert simulator.wait_for_output("cannot simulate", 30.0)
+    assert simulator.wait_for_output("cannot use the robot", 30.0)
     assert not states
     descriptions.publish(String(data=good))
     peer.wait(lambda: states, "joint states")

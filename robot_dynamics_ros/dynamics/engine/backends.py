@@ -36,6 +36,8 @@ class _Made:
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
         self.functions: dict[tuple[str, Options], Evaluator] = {}
+        self.kernels: dict[Evaluator, Kernel] = {}
+        """Call wrappers, which keep their evaluators alive; an evaluator that kept its wrapper would stay for ever."""
         self.lock = threading.RLock()
         name, where = model.backend, "backend"
         if name == "auto":
@@ -172,7 +174,13 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     Raises:
         UnknownNameError: no such function.
     """
-    return evaluator(model, name, tuple(sorted(options.items()))).kernel
+    function = evaluator(model, name, tuple(sorted(options.items())))
+    made = _of(model)
+    with made.lock:
+        run = made.kernels.get(function)
+        if run is None:
+            run = made.kernels[function] = function.engine.wrapper(function)
+    return run
 
 
 def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:

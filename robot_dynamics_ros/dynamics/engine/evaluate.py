@@ -73,11 +73,6 @@ class Evaluator:
         self._quaternions = quaternion_starts(model)
         self._model = model
 
-    @functools.cached_property
-    def kernel(self) -> Kernel:
-        """The same as fast as the engine can."""
-        return self.engine.wrapper(self)
-
     def __repr__(self) -> str:
         words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
         return f"<{self.signature.name}({words}) on {self.backend}>"

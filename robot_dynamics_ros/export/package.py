@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-from robot_dynamics_ros.equations.geometry import Geometry
-from robot_dynamics_ros.equations.names import identifier_of
-from robot_dynamics_ros.equations.parameters import Symbols
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.export.c99 import c_header, c_source
 from robot_dynamics_ros.export.c99_test import c_test, cmake
 from robot_dynamics_ros.export.eigen_header import eigen_call, eigen_header
-from robot_dynamics_ros.export.functions import DEFAULT, requests_for, run_on, trace_request
+from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
-from robot_dynamics_ros.export.plan import Plan, check_names, check_rename, check_size, checked_prefix, tree_of
+from robot_dynamics_ros.export.plan import ExportOptions, Plan, make_plan
 from robot_dynamics_ros.export.report import OperationCount, count_all, report_text
-from robot_dynamics_ros.export.step import Joints, composed_step, parts_of_step
-from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 LANGUAGES = ("c99", "cpp", "python")
-FRICTIONS = ("none", "viscous", "smooth")
-INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
-MAX_OPERATIONS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +63,7 @@ def export_code(
     *,
     language: str = "c99",
     real: str = "double",
-    prefix: str | None = None,
-    links: Iterable[str] | None = None,
-    symbols: Symbols = None,
-    external: Iterable[str] = (),
-    motors: Mapping[str, DCMotor] | None = None,
-    integrator: str = "rk4",
-    friction: str = "viscous",
-    smooth_velocity: float = 1e-3,
-    rename: Mapping[str, str] | None = None,
-    max_operations: int = MAX_OPERATIONS,
+    **options: Unpack[ExportOptions],
 ) -> ExportedCode:
     """Source code of a robot's dynamics that does not need this package at run time.
 
@@ -91,18 +74,19 @@ def export_code(
         language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
             signatures; ``"python"``: one module on NumPy.
         real: ``"double"`` or ``"float"`` (C and C++).
+        options: those that follow, by name.
         prefix: of all names in C, and the files' name; the robot's name if not given.
         links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
         symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
             takes them; they become members of a structure that every function takes.
         external: links on which known wrenches act; the functions then take an array of (len(external), 6).
         motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
-        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name.
-        friction: joint friction in the step: ``"none"``, ``"viscous"``, or ``"smooth"``, which adds dry friction
-            F v / √(v² + smooth_velocity²).
-        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``.
+        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name; ``"rk4"`` if not given.
+        friction: joint friction in the step: ``"none"``, ``"viscous"`` (if not given), or ``"smooth"``, which adds dry
+            friction F v / √(v² + smooth_velocity²).
+        smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``; 0.001 if not given.
         rename: joint or link → identifier, where the one made of its name clashes.
-        max_operations: refuse functions that take more.
+        max_operations: refuse functions that take more; 100,000 if not given.
 
     Returns:
         the files.
@@ -111,60 +95,17 @@ def export_code(
         UnknownNameError: a function, link, joint, parameter, integrator, … that does not exist.
         ArgumentError: names that are keywords or clash.
         ModelError: a robot without joints, a function that this robot does not have, or one that is too large.
+        TypeError: an option that does not exist.
 
     >>> import robot_dynamics_ros as rd
     >>> sorted(rd.export_code(rd.limb(2), ["mass_matrix"], prefix="limb").files)
     ['CMakeLists.txt', 'limb.c', 'limb.h', 'limb_test.c']
     """
-    for kind, word, known in (
-        ("language", language, LANGUAGES),
-        ("real type", real, REALS),
-        ("integrator", integrator, INTEGRATORS),
-        ("friction", friction, FRICTIONS),
-    ):
+    for kind, word, known in (("language", language, LANGUAGES), ("real type", real, REALS)):
         if word not in known:
             raise UnknownNameError(kind, word, known)
-    if not smooth_velocity > 0.0:
-        raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
-    prefix, words = checked_prefix(model, prefix), dict(rename or {})
-    check_rename(model, words)
-    names = list(dict.fromkeys(functions))
-    step = "step" in names
-    if step:
-        names.remove("step")
-        if "forward_dynamics" not in names:
-            names.insert(0, "forward_dynamics")
-    if motors:
-        model = add_rotors(model, motors)
-    geometry, loaded = Geometry(model, symbols), tuple(dict.fromkeys(external))
-    joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
-    chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
-    for link in chosen:
-        model.link_index(link)
-    requests = requests_for(model, names, chosen, loaded, words)
-    check_names(prefix, joint_words, requests, step)
-    check_size(model, [r.kind for r in requests], max_operations)
-    graph = Graph()
-    tree = tree_of(geometry, graph)
-    zero = [0.0] * model.nv
-    joints = Joints(
-        zero if friction == "none" else model.damping.tolist(),
-        model.friction.tolist() if friction == "smooth" else zero,
-        smooth_velocity,
-        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
-        tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
-    )
-    plan = Plan(
-        model=model,
-        prefix=prefix,
-        traced=tuple(trace_request(r, partial(run_on, r, tree), graph) for r in requests),
-        joint_words=joint_words,
-        stepping=tuple(trace_request(*part, graph) for part in parts_of_step(tree, joints)) if step else (),
-        composed=composed_step(model, joints, loaded, integrator) if step else (),
-        joints=joints,
-        external=loaded,
-        geometry=geometry,
-    )
+    plan = make_plan(model, functions, options)
+    prefix = plan.prefix
     if language == "python":
         return ExportedCode({f"{prefix}.py": numpy_module(plan)}, plan)
     files = {

@@ -1,29 +1,73 @@
-"""The functions to be emitted, traced, independent of the language; and checks of what is asked for."""
+"""The functions to be emitted, checked and traced, independent of the language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypedDict
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import estimated_operations
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
-from robot_dynamics_ros.equations.parameters import Definition
+from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
 from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
-from robot_dynamics_ros.export.functions import FUNCTIONS, Argument, Request, Traced
-from robot_dynamics_ros.export.step import Composed, Joints
+from robot_dynamics_ros.export.functions import (
+    FUNCTIONS,
+    Argument,
+    Request,
+    Traced,
+    requests_for,
+    run_on,
+    trace_request,
+)
+from robot_dynamics_ros.export.step import Composed, Joints, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
+from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS
 
+FRICTIONS = ("none", "viscous", "smooth")
+INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
+MAX_OPERATIONS = 100_000
 CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
 _COORDINATES = {
     JointType.PLANAR: "q: x, y (m), angle (rad); v: their rates",
     JointType.FLOATING: "q: x, y, z (m), unit quaternion x, y, z, w; v: angular, then linear velocity in the body's axes",
     JointType.PRISMATIC: "m, m/s, N",
 }
+
+
+class ExportOptions(TypedDict, total=False):
+    """Keywords of :func:`~robot_dynamics_ros.export.package.export_code`, which describes them, for all languages."""
+
+    prefix: str | None
+    links: Iterable[str] | None
+    symbols: Symbols
+    external: Iterable[str]
+    motors: Mapping[str, DCMotor] | None
+    integrator: str
+    friction: str
+    smooth_velocity: float
+    rename: Mapping[str, str] | None
+    max_operations: int
+
+
+DEFAULTS = ExportOptions(
+    prefix=None,
+    links=None,
+    symbols=None,
+    external=(),
+    motors=None,
+    integrator="rk4",
+    friction="viscous",
+    smooth_velocity=1e-3,
+    rename=None,
+    max_operations=MAX_OPERATIONS,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +107,59 @@ class Plan:
         return [t.request for t in self.traced] + [c.request for c in self.composed]
 
 
+def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions) -> Plan:
+    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code`, also for the errors."""
+    for name in given.keys() - DEFAULTS.keys():
+        raise TypeError(f"export_code() got an unexpected keyword argument {name!r}")
+    options: ExportOptions = {**DEFAULTS, **given}
+    integrator, friction, smooth_velocity = options["integrator"], options["friction"], options["smooth_velocity"]
+    motors, links = options["motors"], options["links"]
+    for kind, word, known in (("integrator", integrator, INTEGRATORS), ("friction", friction, FRICTIONS)):
+        if word not in known:
+            raise UnknownNameError(kind, word, known)
+    if not smooth_velocity > 0.0:
+        raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
+    prefix, words = _prefix(model, options["prefix"]), dict(options["rename"] or {})
+    _check_rename(model, words)
+    names = list(dict.fromkeys(functions))
+    step = "step" in names
+    if step:
+        names.remove("step")
+        if "forward_dynamics" not in names:
+            names.insert(0, "forward_dynamics")
+    if motors:
+        model = add_rotors(model, motors)
+    geometry, loaded = Geometry(model, options["symbols"]), tuple(dict.fromkeys(options["external"]))
+    joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
+    chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
+    for link in chosen:
+        model.link_index(link)
+    requests = requests_for(model, names, chosen, loaded, words)
+    _check_names(prefix, joint_words, requests, step)
+    _check_size(model, [r.kind for r in requests], options["max_operations"])
+    graph = Graph()
+    tree = tree_of(geometry, graph)
+    zero = [0.0] * model.nv
+    joints = Joints(
+        zero if friction == "none" else model.damping.tolist(),
+        model.friction.tolist() if friction == "smooth" else zero,
+        smooth_velocity,
+        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
+        tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
+    )
+    return Plan(
+        model=model,
+        prefix=prefix,
+        traced=tuple(trace_request(r, partial(run_on, r, tree), graph) for r in requests),
+        joint_words=joint_words,
+        stepping=tuple(trace_request(*part, graph) for part in parts_of_step(tree, joints)) if step else (),
+        composed=composed_step(model, joints, loaded, integrator) if step else (),
+        joints=joints,
+        external=loaded,
+        geometry=geometry,
+    )
+
+
 def head_lines(plan: Plan) -> list[str]:
     """Lines at the top of an emitted file, for its reader: conventions, and where each joint's coordinates are."""
     model, lines = plan.model, list[str]()
@@ -98,7 +195,7 @@ def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
     return SymbolTree(geometry, float_leaves(graph)) if geometry.definitions else NumericTree(geometry.model)
 
 
-def checked_prefix(model: RobotModel, prefix: str | None) -> str:
+def _prefix(model: RobotModel, prefix: str | None) -> str:
     """The prefix, checked; one made of the robot's name gets out of the way of words that are taken."""
     if prefix is None:
         prefix = identifier_of(model.name).lower()
@@ -125,14 +222,14 @@ def checked_prefix(model: RobotModel, prefix: str | None) -> str:
     return check_identifier(prefix, "prefix")
 
 
-def check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
+def _check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
     """Refuse words for what the robot does not have."""
     for name in words:
         if name not in model.joint_names and name not in model.link_names:
             raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
 
 
-def check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
+def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
     """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
     for name, word in joints:
@@ -160,7 +257,7 @@ def check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterab
     check_identifiers(functions)
 
 
-def check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
+def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
     """Refuse functions that take more operations."""
     for kind in kinds:
         size = estimated_operations(model, FUNCTIONS[kind][0].name)

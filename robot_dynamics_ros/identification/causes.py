@@ -59,11 +59,8 @@ _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a lo
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
-_EXPLAINS, _TURNS_EXPLAIN = (
-    1.5,
-    2.0,
-)  # times less must remain of some joint's efforts with a load or another clock; in revolutions
-_LOAD_CLEAR = 10.0 * _CLEAR  # a load explains a little of what other errors of a model leave, too
+_EXPLAINS, _TURNS_EXPLAIN = 1.5, 2.0  # times less must remain of some joint's efforts; in revolutions
+_LOAD_CLEAR = 10.0 * _CLEAR
 _UNCLEAR = (
     0.25  # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
 )
@@ -123,7 +120,7 @@ class _Rows:
         order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
         fields = (*(("q", "v", "a") if mistake.of_positions else ()), *(("effort",) if mistake.of_efforts else ()))
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
-        use = self.use[:, order] if mistake.exchanged and not mistake.of_positions else self.use
+        use = self.use[:, order] if mistake.exchanged and mistake.of_efforts else self.use
         return dataclasses.replace(self, use=use, **changes)
 
 
@@ -305,7 +302,7 @@ def diagnose(
     slow = np.maximum(slow, _STICKS * speed.max(axis=0))
     use = (speed > slow) & ~motion.unusable[indices]
     use &= use.sum(axis=0) >= _FEWEST  # a joint that stands tells nothing
-    if not use.any():
+    if use.any(axis=0).sum() < min(2, model.nv):  # one joint of several: too little to compare causes
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
@@ -333,7 +330,15 @@ def diagnose(
     several = (_of_compensation, _of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
     for k, f in enumerate(several):
         tell(0.5 + 0.5 * k / len(several), "units, gravity, zeros, lengths of links, loads, clocks")
-        if (cause := f(problem, plain, Y)) is not None:
+        cause = f(problem, plain, Y)
+        if f in (
+            _of_gravity,
+            _of_zeros,
+            _of_load,
+            _of_pace,
+        ):  # they explain a little of what other errors of a model leave, too
+            cause = _explaining(plain, cause, _EXPLAINS)
+        if cause is not None:
             causes.append(cause)
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
@@ -518,7 +523,7 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
     return Cause(text, remedy, joints, gain, fit.left)
 
 
-def _explaining(plain: _Fit, cause: Cause | None, times: float = _EXPLAINS) -> Cause | None:
+def _explaining(plain: _Fit, cause: Cause | None, times: float) -> Cause | None:
     """The cause, if of some joint's efforts it leaves that many times less unexplained."""
     return cause if cause is not None and (plain.left / cause.left).max() > times else None
 
@@ -692,7 +697,7 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
                     gain,
                     fit.left,
                 )
-    return _explaining(plain, best)
+    return best
 
 
 def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -707,11 +712,10 @@ def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     best, fit = _search(at, plain, grid, _PACE)
     if abs(best) < math.log(_PACE_NAMED) or best > grid[-1]:
         return None
-    cause = Cause(
+    return Cause(
         f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot",
         "Check the rate and the unit of the stamps.",
         problem.model.joint_names,
         plain.score - fit.score,
         fit.left,
     )
-    return _explaining(plain, cause)

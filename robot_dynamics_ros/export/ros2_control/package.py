@@ -11,7 +11,8 @@ from xml.sax.saxutils import escape
 from robot_dynamics_ros.control.cycle.wrench_pass import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.export.package import MAX_OPERATIONS, ExportedCode, export_code
+from robot_dynamics_ros.export.package import ExportedCode, export_code
+from robot_dynamics_ros.export.plan import MAX_OPERATIONS
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import cycle_header, cycle_source
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
 from robot_dynamics_ros.export.ros2_control.robot_header import body_symbols, leaf_bodies, links_on, robot_header

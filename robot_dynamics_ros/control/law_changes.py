@@ -144,7 +144,7 @@ class LawChanges(CycleRunner):
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
         load_robot(self.memory, kernels)
         self.work.kernels = kernels
-        self.wrenches_changed()
+        self.gather_wrenches()
         self.payload = payload
         if self.observer is not None:
             self.observer.rebase()

@@ -50,7 +50,7 @@ from robot_dynamics_ros.control.cycle.reference import follow_reference, take_pi
 from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, DROPPED, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED
 from robot_dynamics_ros.control.reference.goal import Reason
-from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, SUCCEEDED
+from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
@@ -225,6 +225,12 @@ def activate(p: CycleMemory) -> None:
     """Start, or start afresh, from the state in ``arrived``, ``time``."""
     p.fault[0], p.started[0], p.stale[0], p.returns[0], p.falls[0] = Reason.NONE, 1, 0, 0.0, 0
     p.last[0] = p.time[0] - 1
+    for link in range(p.nl):
+        p.wrench_until[link] = 0
+    for body in range(p.nb):
+        for k in range(6):
+            p.external[body, k] = 0.0
+    find_wrench_due(p)
     restart(p, Reason.RESTARTED)
 
 
@@ -275,6 +281,34 @@ def choose_rejection(p: CycleMemory) -> None:
             p.trust[i] = p.first_trust[0]
 
 
+def know_wrench(p: CycleMemory, link: int, until: int) -> None:
+    """The wrench on ``link`` that is in ``external`` is in force up to that time, ns; 0: there is none any more."""
+    if (p.wrench_until[link] == 0) != (until == 0):
+        start_blend(p)
+    p.wrench_until[link] = until
+    find_wrench_due(p)
+
+
+def expire_wrenches(p: CycleMemory, t: int) -> int:
+    """Forget the known wrenches that are too old at ``t``, ns, all but their values; returns how many there are."""
+    expired = 0
+    for link in range(p.nl):
+        if 0 < p.wrench_until[link] <= t:
+            p.wrench_until[link] = 0
+            expired += 1
+    find_wrench_due(p)
+    start_blend(p)
+    return expired
+
+
+def find_wrench_due(p: CycleMemory) -> None:
+    """When the next known wrench is too old."""
+    p.pushed[0], p.wrench_due[0] = 0, NEVER
+    for link in range(p.nl):
+        if p.wrench_until[link] > 0:
+            p.pushed[0], p.wrench_due[0] = 1, min(p.wrench_due[0], p.wrench_until[link])
+
+
 def collide(p: CycleMemory) -> None:
     """The arm has hit something, and is to stop."""
     stop(p, ABORTED, Reason.COLLISION)
@@ -287,6 +321,8 @@ BETWEEN_CYCLES = (
     watch_state,
     watch_fall,
     change_law,
+    know_wrench,
+    expire_wrenches,
     collide,
     take_piece,
     start_blend,

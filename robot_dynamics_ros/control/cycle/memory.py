@@ -1,6 +1,6 @@
 """The memory of a control cycle: every number declared once, with its shape, unit and meaning.
 
-Sizes: ``nv`` joints, ``nb`` moving bodies.  Times are in ns of the clock of the joint states' stamps.
+Sizes: ``nv`` joints, ``nb`` moving bodies, ``nl`` links on which known wrenches may act.  Times are in ns of the clock of the joint states' stamps.
 """
 
 from __future__ import annotations
@@ -135,6 +135,7 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
 
     nv: int
     nb: int
+    nl: int
     # reactions
     mode: Integers = integers(1, meaning="number of the mode of operation")
     fault: Integers = integers(1, meaning="reason of a fault that stands, or 0")
@@ -209,6 +210,7 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     takes_efforts: Integers = integers(1, meaning="1 if efforts of a path are to be added")
     adds_feedforward: Integers = integers(1, meaning="1 if the path has efforts to add")
     pushed: Integers = integers(1, meaning="1 if there are known external wrenches")
+    wrench_until: Integers = integers("nl", unit="ns", meaning="when each of them is forgotten; 0: there is none")
     wrench_due: Integers = integers(1, unit="ns", meaning="when the oldest of them is forgotten")
     external: Matrix = numbers("nb", 6, unit="N m, N", meaning="known external wrenches on the bodies, or 0")
     external_efforts: Vector = numbers("nv", unit="N m or N", meaning="Σ Jᵀ f of them")
@@ -292,7 +294,9 @@ def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[C
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
     functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())
-    memory = Memory(CycleMemory, {"nv": model.nv, "nb": model.nb}, functions, compiled=compiled)
+    memory = Memory(
+        CycleMemory, {"nv": model.nv, "nb": model.nb, "nl": len(model.link_names)}, functions, compiled=compiled
+    )
     memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     memory["commanded"][:] = 1
     return memory, compiled

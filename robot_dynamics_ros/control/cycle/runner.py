@@ -6,7 +6,7 @@ Compiled needs llvmlite and a robot whose functions are compiled.  A law in Pyth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -85,8 +85,7 @@ class CycleRunner:
             table, options, memory["deceleration"], self._reference_changed, compiled=self.work.compiled
         )
         self.external_wrenches: dict[str, Array] = {}
-        self._wrench_since: dict[str, int] = {}
-        self.wrenches_changed()
+        memory["wrench_due"][0] = NEVER
         self.compiled = self.work.compiled
         routines = (control_cycle, read_state, compute_wrenches, *BETWEEN_CYCLES)
         self.routines = make_routines(memory, routines, compiled=self.compiled)
@@ -140,30 +139,18 @@ class CycleRunner:
             UnknownNameError: the model has no such link.
             ArgumentError: not six finite numbers.
         """
-        self.model.link_index(link)
-        was_pushed = link in self.external_wrenches
-        if wrench is None:
-            self._forget_wrenches([link] if was_pushed else [])
-        else:
+        k, until = self.model.link_index(link), 0
+        self.external_wrenches.pop(link, None)
+        if wrench is not None:
             remedy = "Use [moment; force], N m and N, in its frame."
             self.external_wrenches[link] = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
-            self._wrench_since[link] = t
-            self.wrenches_changed()
-        if was_pushed != (wrench is not None):
-            self.start_blend()
+            until = t + nanoseconds(self.options.wrench_timeout) + 1
+        self.between_cycles("know_wrench", k, until)
+        self.gather_wrenches()
 
-    def _forget_wrenches(self, links: Iterable[str]) -> None:
-        for link in links:
-            del self.external_wrenches[link], self._wrench_since[link]
-        self.wrenches_changed()
-
-    def wrenches_changed(self) -> None:
-        """Resist the known wrenches as they are now, until the oldest is too old."""
-        wrenches, memory = self.external_wrenches, self.memory
-        oldest = min(self._wrench_since.values(), default=NEVER)
-        memory["pushed"][0] = bool(wrenches)
-        memory["wrench_due"][0] = oldest + nanoseconds(self.options.wrench_timeout) + 1 if wrenches else NEVER
-        memory["external"][:] = self.work.kernels.gather(wrenches)
+    def gather_wrenches(self) -> None:
+        """Resist the known wrenches as they are now."""
+        self.memory["external"][:] = self.work.kernels.gather(self.external_wrenches)
 
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE
@@ -217,11 +204,10 @@ class CycleRunner:
         elif verdict == verdict_of.OWN_LAW:
             self._evaluate_own_law()
         elif verdict == verdict_of.WRENCH_DUE:
-            timeout = nanoseconds(self.options.wrench_timeout)
-            expired = [link for link, t in self._wrench_since.items() if self.p.time[0] - t > timeout]
-            self.counts["external_wrench_expired"] += len(expired)
-            self._forget_wrenches(expired)
-            self.start_blend()
+            self.counts["external_wrench_expired"] += self.routines["expire_wrenches"](self.memory, self.p.time[0])
+            until = dict(zip(self.model.link_names, self.memory["wrench_until"].tolist(), strict=True))
+            self.external_wrenches = {link: w for link, w in self.external_wrenches.items() if until[link] > 0}
+            self.gather_wrenches()
         else:
             text = self._words(verdict)
             if verdict >= verdict_of.FAULTS:
@@ -342,7 +328,7 @@ class CycleRunner:
     def _begin(self) -> None:
         """Start from the state in the memory; forget faults, known wrenches and all stamps before it."""
         self.fault = self._law_failed = ""
-        self._forget_wrenches([*self.external_wrenches])
+        self.external_wrenches.clear()
         self.between_cycles("activate", text="the controller was started afresh")
 
     def begins_to_fall(self) -> bool:

@@ -63,9 +63,8 @@ KERNELS = {
         "q external",
         "tau",
         """double pushed[{1}];
-    (void)external; /* the cycle has a row for each body, the robot one for each loaded link */
     {0}_bias_forces(&robot->numbers, q, nothing, nothing, tau);
-    {0}_bias_forces(&robot->numbers, q, nothing, robot->loads, pushed);
+    {0}_bias_forces(&robot->numbers, q, nothing, external, pushed);
     for (int i = 0; i < {1}; ++i) {{
         tau[i] -= pushed[i];
     }}""",
@@ -80,8 +79,7 @@ KERNELS = {
     "wrenches_under_load": (
         "q v a external",
         "tau, double *wrenches",
-        """(void)external, (void)tau;
-    {0}_joint_wrenches(&robot->numbers, q, v, a, robot->loads, wrenches);""",
+        "(void)tau; {0}_joint_wrenches(&robot->numbers, q, v, a, external, wrenches);",
     ),
 }
 
@@ -98,12 +96,12 @@ def _kernels(plan: Plan) -> list[str]:
 
 
 @functools.lru_cache(maxsize=4)
-def _routines(nv: int, nb: int, prefix: str) -> tuple[CText, ...]:
+def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
     return (
         routines_in_c(
             read_routines(
                 CycleMemory,
-                {"nv": nv, "nb": nb},
+                {"nv": nv, "nb": loaded, "nl": loaded},  # known wrenches: a row for each loaded link
                 (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES),
             ),
             f"{prefix}_cycle",
@@ -167,7 +165,7 @@ def _payload(prefix: str) -> list[str]:
 def cycle_header(plan: Plan, package: str) -> str:
     """The memory of cycle, observer and reference, their steps and verdicts, and the laws."""
     prefix, upper = plan.prefix, plan.prefix.upper()
-    texts = _routines(plan.model.nv, plan.model.nb, plan.prefix)
+    texts = _routines(plan.model.nv, len(plan.external), plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})
     words = [f"    {upper}_{name} = {number}" for name, number in vars(verdicts).items() if isinstance(number, int)]
     return "\n".join(
@@ -189,10 +187,9 @@ def cycle_header(plan: Plan, package: str) -> str:
             ",\n".join(words),
             "};",
             "",
-            "/* The robot's numbers with and without payload, and the known wrenches on its loaded links. */",
+            "/* The robot's numbers with and without payload. */",
             "typedef struct {",
             f"    {prefix}_parameters numbers, unloaded;",
-            f"    double loads[{6 * len(plan.external)}];",
             f"}} {prefix}_robot;",
             "",
             *(f"{text.declarations}\n" for text in texts),
@@ -219,7 +216,7 @@ def cycle_header(plan: Plan, package: str) -> str:
 
 def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
     """The functions; ``friction``: what the laws compensate."""
-    texts = _routines(plan.model.nv, plan.model.nb, plan.prefix)
+    texts = _routines(plan.model.nv, len(plan.external), plan.prefix)
     return "\n".join(
         [
             f'#include "{package}/{plan.prefix}_cycle.h"',

@@ -16,6 +16,7 @@ from robot_dynamics_ros.export.plan import MAX_OPERATIONS
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import cycle_header, cycle_source
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
 from robot_dynamics_ros.export.ros2_control.robot_header import body_symbols, leaf_bodies, links_on, robot_header
+from robot_dynamics_ros.export.ros2_control.settings import settings_reader
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -107,6 +108,8 @@ def _files(kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, 
         "payload_links": ", ".join(links_on(model, bodies)),
         "external_links": ", ".join(plan.external),
         "differentiated": str(DIFFERENTIATED),
+        "settings": settings_reader(of_joints=False),
+        "joint_settings": settings_reader(of_joints=True),
         "solver_depend": f"  <depend>{SOLVER}</depend>\n" if solver else "",
     }
     own = {name: text.replace(f'"{prefix}.h"', f'"{package}/{prefix}.h"') for name, text in kernels.files.items()}

@@ -18,10 +18,13 @@ from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAME
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.topic_names import topic_token
 
-_OTHERS = ("stale_state", "fault", "external_wrench_expired", "collision", "reference_refused")
+_OTHERS = (
+    *("stale_state", "fault", "external_wrench_expired", "collision", "reference_refused"),
+    *("state_not_read", "command_not_written"),
+)
 WRENCH_SOURCES = [word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]]
 CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS)
-"""What is counted, under the names that ``JointController.counts`` has."""
+"""What is counted, under the names that ``JointController.counts`` has; the last two are of interfaces."""
 _ENUMERATIONS = {
     "Mode": ("What the controller does.", [mode.value for mode in Mode]),
     "Status": ("What became of a goal.", STATUSES),
@@ -111,6 +114,8 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
         *_names("TOPIC_NAMES", map(topic_token, model.joint_names), "Each joint's name as a part of a topic name."),
         *_names("external_links", plan.external, "Links on which an external wrench may act."),
         *_names("GRAVITY_COMPENSATORS", CHOICES["gravity_compensated_by"], "Who supplies the effort against gravity."),
+        *_names("SAFE_COMMANDS", CHOICES["safe_command"], "What the safe command is."),
+        *_names("TRAJECTORY_EFFORTS", CHOICES["trajectory_effort"], "What becomes of the efforts of trajectories."),
         *_names("WRENCH_SOURCES", WRENCH_SOURCES, "Where the acceleration for joint wrenches comes from."),
         *_names("PAYLOAD_LINKS", carriers, "Links that can carry a payload."),
         *_array("std::size_t", "PAYLOAD_PLACES", first, "The first of the ten numbers of each one's body."),

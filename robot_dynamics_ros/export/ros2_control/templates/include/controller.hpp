@@ -24,6 +24,7 @@ class ComputedTorqueController : public controller_interface::ChainableControlle
 {
 public:
   using CallbackReturn = controller_interface::CallbackReturn;
+  using Outcome = controller_interface::return_type;
 
   ~ComputedTorqueController() override { release(); }
 
@@ -135,16 +136,10 @@ public:
   // -- the cycle ----------------------------------------------------------------------------------------------------
 
   /// Nothing: requests are taken in update_and_write_commands, in chained mode too.
-  controller_interface::return_type update_reference_from_subscribers(
-    const rclcpp::Time &, const rclcpp::Duration &) override
-  {
-    return controller_interface::return_type::OK;
-  }
+  Outcome update_reference_from_subscribers(const rclcpp::Time &, const rclcpp::Duration &) override { return Outcome::OK; }
 
-  controller_interface::return_type update_and_write_commands(
-    const rclcpp::Time & time, const rclcpp::Duration &) override
+  Outcome update_and_write_commands(const rclcpp::Time & time, const rclcpp::Duration &) override
   {
-    using controller_interface::return_type;
     const Time t = time.nanoseconds();
     same_clock_.store(time.get_clock_type() == get_node()->get_clock()->get_clock_type(), std::memory_order_relaxed);
     cycle_time_.store(t, std::memory_order_relaxed);
@@ -153,7 +148,7 @@ public:
       started_ = readable && core_->activate(t, state_[0], state_[1]);
       if (!started_) {
         write(core_->safe_command());
-        return return_type::OK;
+        return Outcome::OK;
       }
     }
     requests_.take(*core_, t);
@@ -179,7 +174,7 @@ public:
       snapshot_taken_ = t;
       take_snapshot();
     }
-    return core_->fault() != Reason::none ? return_type::ERROR : return_type::OK;  // ERROR: the controller manager deactivates us
+    return core_->fault() != Reason::none ? Outcome::ERROR : Outcome::OK;  // ERROR: the controller manager deactivates us
   }
 
 protected:
@@ -226,7 +221,7 @@ private:
       good = good && value.has_value();
       to = value.value_or(to);
     }
-    read_failures_ += good ? 0 : 1;
+    core_->count(Cause::state_not_read, good ? 0 : 1);
     return good;
   }
 
@@ -245,7 +240,7 @@ private:
   void write(const double * command)
   {
     for (std::size_t k = 0; k < commands_.size(); ++k) {
-      write_failures_ += commands_[k].get().set_value(command[joints_[k]]) ? 0 : 1;
+      core_->count(Cause::command_not_written, commands_[k].get().set_value(command[joints_[k]]) ? 0 : 1);
     }
   }
 
@@ -256,10 +251,7 @@ private:
     }
   }
 
-  void take_snapshot()
-  {
-    static_cast<void>(snapshots_.push({*core_, write_failures_, read_failures_}));
-  }
+  void take_snapshot() { static_cast<void>(snapshots_.push(*core_)); }
 
   // -- parameters
 
@@ -438,12 +430,12 @@ private:
     if (running_ && parameters_changed_.exchange(false)) {
       take_over_parameters();
     }
-    if (Snapshot snapshot; snapshots_.get_latest(snapshot)) {
+    if (Shown newest; snapshots_.get_latest(newest)) {
       if (now >= feedback_due_ || feedback_due_ - now > feedback_period_) {
         feedback_due_ = now + feedback_period_;
-        goals_->publish_feedback(snapshot.shown.cycle, now);
+        goals_->publish_feedback(newest.cycle, now);
       }
-      report_->update(snapshot);
+      report_->update(newest);
     }
   }
 
@@ -486,7 +478,7 @@ private:
   static constexpr std::size_t EVENTS = 256;
   Requests requests_;
   realtime_tools::LockFreeSPSCQueue<Event, EVENTS> events_;
-  realtime_tools::LockFreeSPSCQueue<Snapshot, 4> snapshots_;
+  realtime_tools::LockFreeSPSCQueue<Shown, 4> snapshots_;
 
   // memory of the cycle
   std::array<Vector, 3> state_{};  ///< positions, velocities, efforts
@@ -494,7 +486,6 @@ private:
   std::vector<std::reference_wrapper<hardware_interface::LoanedStateInterface>> states_;
   std::vector<std::reference_wrapper<hardware_interface::LoanedCommandInterface>> commands_;
   bool started_ = false;
-  unsigned long write_failures_ = 0, read_failures_ = 0;
   std::int64_t cycles_ = 0;
   Time published_ = 0, snapshot_taken_ = 0;
 };

@@ -13,17 +13,7 @@
 namespace @package@
 {
 
-template <typename Numbers>
-bool finite(const Numbers & x)
-{
-  return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
-}
-
-template <typename From, typename To>
-void copy(const From & from, To * to)
-{
-  std::copy(from.begin(), from.end(), to);
-}
+inline bool finite(const Vector & x) { return std::all_of(x.begin(), x.end(), [](double y) { return std::isfinite(y); }); }
 
 using Rows = std::array<double, 3 * N>;  ///< positions, velocities, accelerations
 
@@ -44,7 +34,7 @@ class Core : public Shown
 public:
   explicit Core(const Settings & settings)
   : Shown{settings.cycle, settings.collision, {}}, observer(settings.observer), reference(settings.tracks),
-    settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters, {}}
+    settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters}
   {
     cycle.context = &robot_;
     @prefix@_cycle_narrow_limits(
@@ -67,11 +57,8 @@ public:
       return false;
     }
     cycle.time[0] = t;
-    loaded_until_.fill(NEVER);
-    std::fill(std::begin(robot_.loads), std::end(robot_.loads), 0.0);
-    wrenches_changed();
-    copy(q, cycle.arrived);
-    copy(v, cycle.arrived + N);
+    std::copy_n(q.data(), N, cycle.arrived);
+    std::copy_n(v.data(), N, cycle.arrived + N);
     @prefix@_cycle_activate(&cycle);
     end_goals();
     return true;
@@ -105,8 +92,8 @@ public:
       return false;
     }
     cycle.time[0] = t;
-    copy(q, cycle.arrived);
-    copy(v, cycle.arrived + N);
+    std::copy_n(q.data(), N, cycle.arrived);
+    std::copy_n(v.data(), N, cycle.arrived + N);
     chained_ = chained;
     if (chained != nullptr) {
       reference_changed();
@@ -200,15 +187,12 @@ public:
   /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame, finite; forgotten after a time.
   void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t)
   {
-    if (loaded_until_[link] == NEVER) {
-      @prefix@_cycle_start_blend(&cycle);
-    }
-    copy(wrench, robot_.loads + 6 * link);
-    loaded_until_[link] = t + nanoseconds(settings_.wrench_timeout) + 1;
-    wrenches_changed();
+    std::copy_n(wrench.data(), 6, cycle.external + 6 * link);
+    @prefix@_cycle_know_wrench(&cycle, static_cast<Time>(link), t + nanoseconds(settings_.wrench_timeout) + 1);
   }
 
   bool follows() const { return mode() != Mode::inactive && mode() != Mode::safe && cycle.tracks[0] != 0; }
+  void count(Cause cause, unsigned long n = 1) { counts[static_cast<std::size_t>(cause)] += n; }
   bool differentiates() const { return cycle.wrench_source[0] == @differentiated@; }  ///< which takes every cycle
   const Settings & settings() const { return settings_; }
 
@@ -217,7 +201,6 @@ public:
 
 private:
   static constexpr Time NOT_FOLLOWING = static_cast<Time>(Reason::not_following);
-  static constexpr Time NEVER = std::numeric_limits<Time>::max();
 
   // -- what a cycle works on ----------------------------------------------------------------------------------------
 
@@ -239,8 +222,8 @@ private:
     const Time due = reference.load(r, t), next_mode = @prefix@_tracks_mode_at(&r, t);
     @prefix@_cycle_take_piece(&cycle, r.now, due, next_mode, r.with_effort[0], r.open[0], r.goal_end[0]);
     cycle.goal_time[0] = nanoseconds(tolerances.goal_time);
-    copy(tolerances.path, cycle.path_tolerance);
-    copy(tolerances.goal, cycle.goal_tolerance);
+    std::copy_n(tolerances.path.data(), 2 * N, cycle.path_tolerance);
+    std::copy_n(tolerances.goal.data(), 2 * N, cycle.goal_tolerance);
   }
 
   /// Follow the reference that another controller gave for this cycle. Positions that are no numbers mean hold; velocities
@@ -249,7 +232,7 @@ private:
   void load_chained(Time t)
   {
     auto & fields = point_.fields;
-    copy(*chained_, fields.data());
+    std::copy_n(chained_->data(), 3 * N, fields.data());
     std::replace_if(&fields[N], &fields[3 * N], [](double x) { return !std::isfinite(x); }, 0.0);
     point_.describe(reference.memory, 0);
     if (
@@ -263,26 +246,14 @@ private:
     }
   }
 
-  void wrenches_changed()
-  {
-    cycle.wrench_due[0] = *std::min_element(loaded_until_.begin(), loaded_until_.end());
-    cycle.pushed[0] = cycle.wrench_due[0] != NEVER;
-  }
-
   void expire_wrenches(Time t)
   {
-    for (std::size_t k = 0; k < LOADED; ++k) {
-      if (t >= loaded_until_[k]) {
-        loaded_until_[k] = NEVER;
-        std::fill_n(robot_.loads + 6 * k, 6, 0.0);
-        count(Cause::external_wrench_expired);
-      }
+    count(Cause::external_wrench_expired, static_cast<unsigned long>(@prefix@_cycle_expire_wrenches(&cycle, t)));
+    for (std::size_t k = 0; k < 6 * LOADED; ++k) {
+      cycle.external[k] *= cycle.wrench_until[k / 6] > 0 ? 1.0 : 0.0;
     }
-    wrenches_changed();
-    @prefix@_cycle_start_blend(&cycle);
   }
 
-  void count(Cause cause, unsigned long n = 1) { counts[static_cast<std::size_t>(cause)] += n; }
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
 
   /// What is followed is another motion, unless there is a reason not to, which an event tells.
@@ -357,7 +328,6 @@ private:
   @prefix@_robot robot_;
   Motion point_;  // of another controller
   const Rows * chained_ = nullptr;
-  std::array<Time, LOADED> loaded_until_{};  // when each known wrench is too old, or NEVER
 };
 
 }  // namespace @package@

@@ -21,10 +21,7 @@ constexpr int LOG_PERIOD = 5000;  // ms between two messages of one kind
 
 /// A stamp or a duration, ns.
 template <typename Stamp>
-Time time_of(const Stamp & stamp)
-{
-  return static_cast<Time>(stamp.sec) * SECOND + static_cast<Time>(stamp.nanosec);
-}
+Time time_of(const Stamp & stamp) { return static_cast<Time>(stamp.sec) * SECOND + static_cast<Time>(stamp.nanosec); }
 
 inline builtin_interfaces::msg::Time stamp_of(Time t)
 {
@@ -57,9 +54,7 @@ template <typename Message>
 struct Topic
 {
   Topic(rclcpp_lifecycle::LifecycleNode & node, const std::string & name)
-  : realtime(node.create_publisher<Message>(name, rclcpp::SystemDefaultsQoS()))
-  {
-  }
+  : realtime(node.create_publisher<Message>(name, rclcpp::SystemDefaultsQoS())) {}
 
   void publish(const builtin_interfaces::msg::Time & stamp)
   {
@@ -135,13 +130,6 @@ private:
   Topic<control_msgs::msg::JointTrajectoryControllerState> state_;
 };
 
-/// What the cycle tells other threads from time to time.
-struct Snapshot
-{
-  Shown shown;
-  unsigned long write_failures = 0, read_failures = 0;
-};
-
 /// Logs what has changed, and makes the diagnostics. Not for the cycle.
 class Report
 {
@@ -152,15 +140,14 @@ public:
     updater_.add("control", this, &Report::diagnose);
   }
 
-  void update(const Snapshot & snapshot)
+  void update(const Shown & s)
   {
-    const Shown & s = snapshot.shown;
     const auto logger = node_.get_logger();
     auto & clock = *node_.get_clock();
-    const bool safe = s.mode() == Mode::safe, changed = safe != (newest_.shown.mode() == Mode::safe);
+    const bool safe = s.mode() == Mode::safe, changed = safe != (newest_.mode() == Mode::safe);
     const auto refused = static_cast<std::size_t>(Cause::reference_refused);
-    refusing_ = s.counts[refused] > newest_.shown.counts[refused];
-    newest_ = snapshot;
+    refusing_ = s.counts[refused] > newest_.counts[refused];
+    newest_ = s;
     if (changed && safe) {
       RCLCPP_ERROR_THROTTLE(
         logger, clock, LOG_PERIOD, "safe command: %s",
@@ -185,7 +172,7 @@ private:
   void diagnose(diagnostic_updater::DiagnosticStatusWrapper & status)
   {
     using Level = diagnostic_msgs::msg::DiagnosticStatus;
-    const Shown & s = newest_.shown;
+    const Shown & s = newest_;
     const bool warn = s.collision.flag[0] != 0 || refusing_;
     status.summary(s.mode() == Mode::safe ? Level::ERROR : warn ? Level::WARN : Level::OK, name_of(s.mode()));
     status.add("mode", name_of(s.mode()));
@@ -194,13 +181,11 @@ private:
         status.add(CAUSE_NAMES[k], s.counts[k]);
       }
     }
-    status.add("state_not_read", newest_.read_failures);
-    status.add("command_not_written", newest_.write_failures);
   }
 
   rclcpp_lifecycle::LifecycleNode & node_;
   diagnostic_updater::Updater updater_;
-  Snapshot newest_;
+  Shown newest_;
   bool refusing_ = false;
 };
 

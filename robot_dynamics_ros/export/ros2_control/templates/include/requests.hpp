@@ -122,7 +122,7 @@ public:
     if (entry == entries_.end() || event.status == Status::active) {
       return;
     }
-    if (const auto handle = std::exchange(entry->second.handle, nullptr); handle && handle->is_active()) {
+    if (const auto handle = std::exchange(entry->second.second, nullptr); handle && handle->is_active()) {
       const auto result = std::make_shared<Action::Result>();
       result->error_code = static_cast<std::int32_t>(code_of(event.reason));
       result->error_string = text;
@@ -146,22 +146,16 @@ public:
     feedback->joint_names = all_joint_names();
     describe(cycle, feedback->desired, feedback->actual, feedback->error);
     for (const auto & [id, entry] : entries_) {
-      if (entry.handle && entry.handle->is_active()) {
-        entry.handle->publish_feedback(feedback);
+      if (const auto & handle = entry.second; handle && handle->is_active()) {
+        handle->publish_feedback(feedback);
       }
     }
   }
 
 private:
-  struct Entry
-  {
-    std::unique_ptr<Motion> motion;
-    std::shared_ptr<GoalHandle> handle;
-  };
-
   rclcpp::Logger logger_;
   Requests & requests_;
-  std::map<unsigned long, Entry> entries_;
+  std::map<unsigned long, std::pair<std::unique_ptr<Motion>, std::shared_ptr<GoalHandle>>> entries_;
   unsigned long next_ = 1;
 };
 

@@ -98,60 +98,22 @@ Settings settings_of(const Get & get)
   const auto choice = [&](const std::string & name, const auto & words) {
     return index_of(words, get(name).as_string()) % words.size();
   };
+  const auto set = [](auto & to, const auto & value) { to = static_cast<std::decay_t<decltype(to)>>(value); };
   Settings s;
-  s.law = static_cast<Law>(choice("law", LAW_NAMES));
-  s.friction = static_cast<FrictionAt>(choice("friction_compensation", FRICTIONAT_NAMES));
-  s.publish_rate = number("state_publish_rate");
-  s.wrench_divisor = get("joint_wrenches.rate_divisor").as_int();
-  s.payload.link = index_of(PAYLOAD_LINKS, get("payload.link").as_string());
-  s.payload.body[0] = number("payload.mass");
+@settings@
   const auto com = get("payload.com").as_double_array(), inertia = get("payload.inertia").as_double_array();
   std::copy_n(com.begin(), std::min<std::size_t>(com.size(), 3), &s.payload.body[1]);
   std::copy_n(inertia.begin(), std::min<std::size_t>(inertia.size(), 6), &s.payload.body[4]);
-  s.tolerances.goal_time = number("constraints.goal_time");
-  s.effort_scale = number("effort_scale");
-  s.velocity_scale = number("velocity_scale");
-  s.position_margin = number("position_margin");
-  s.rotor_share = number("robustness.rotor_share");
-  s.rejected_effort = number("robustness.rejected_effort");
-  s.wrench_timeout = number("wrench_timeout");
-  s.allow_partial = get("allow_partial_joints_goal").as_bool();
-  s.allow_nonzero_end_velocity = get("allow_nonzero_velocity_at_trajectory_end").as_bool();
-  s.collision_reaction = static_cast<Reaction>(choice("collision_reaction", REACTION_NAMES));
-  s.cycle.rejects[0] = get("robustness.enabled").as_bool();
-  s.cycle.bandwidth[0] = number("robustness.bandwidth");
-  s.cycle.first_trust[0] = number("robustness.friction_trust");
-  s.cycle.actuator_delay[0] = number("robot_delay");
-  s.cycle.robot_holds[0] = static_cast<Time>(choice("gravity_compensated_by", GRAVITY_COMPENSATORS));
-  s.cycle.safe_holds[0] = get("safe_command").as_string() == "gravity";
-  s.cycle.takes_efforts[0] = get("trajectory_effort").as_string() == "add";
-  s.cycle.timeout[0] = nanoseconds(number("state_timeout"));
-  s.cycle.blend_duration[0] = nanoseconds(number("blend_time"));
-  s.cycle.largest_jump[0] = or_infinite(number("max_state_jump"));
-  s.cycle.wrench_source[0] = static_cast<Time>(choice("joint_wrenches.acceleration_source", WRENCH_SOURCES));
-  s.cycle.wrench_cutoff[0] = number("joint_wrenches.differentiation_cutoff");
-  s.tracks.stream_timeout[0] = nanoseconds(number("cmd_timeout"));
-  s.tracks.max_step[0] = number("max_step");
-  s.collision.delay[0] = number("collision_delay");
+  std::fill_n(s.observer.gain, N, number("observer_gain"));
   s.observer.rubs[0] = s.friction != FrictionAt::none;
+  s.p = s.d = filled(0.0);  // of joints that are not commanded
   const auto joints = get("joints").as_string_array();
   for (std::size_t j = 0; j < N; ++j) {
     const std::string name = joint_names[j];
-    s.observer.gain[j] = number("observer_gain");
     s.cycle.commanded[j] = index_of(joints, name) < joints.size();
-    if (s.cycle.commanded[j] == 0) {
-      s.p[j] = s.d[j] = 0.0;
-      continue;
+    if (s.cycle.commanded[j] != 0) {
+@joint_settings@
     }
-    s.p[j] = number("gains." + name + ".p");
-    s.i[j] = number("gains." + name + ".i");
-    s.d[j] = number("gains." + name + ".d");
-    s.tolerances.path[j] = number("constraints." + name + ".trajectory");
-    s.tolerances.goal[j] = number("constraints." + name + ".goal");
-    s.tolerances.goal[N + j] = number("constraints.stopped_velocity_tolerance");
-    s.effort_limit[j] = or_infinite(number("limits." + name + ".effort"));
-    s.cycle.effort_rate[j] = or_infinite(number("limits." + name + ".effort_rate"));
-    s.collision.threshold[j] = or_infinite(number("collision." + name));
   }
   return s;
 }
@@ -168,13 +130,11 @@ inline std::string problem_with(const Settings & s)
     }
   }
   const auto & body = s.payload.body;
-  if (body[0] > 0.0 && s.payload.link >= PAYLOAD_LINKS.size()) {
-    return "payload.link must be one of: @payload_links@";
-  }
-  if (body[0] > 0.0 && !std::all_of(&body[1], &body[4], [](double x) { return std::isfinite(x); })) {
-    return "payload.com must be finite";
-  }
-  return body[0] > 0.0 && !@prefix@_cycle_possible_inertia(&body[4]) ? "payload.inertia is one that no rigid body has" : "";
+  const bool finite = std::all_of(&body[1], &body[4], [](double x) { return std::isfinite(x); });
+  return body[0] <= 0.0 ? ""
+         : s.payload.link >= PAYLOAD_LINKS.size() ? "payload.link must be one of: @payload_links@"
+         : !finite ? "payload.com must be finite"
+         : !@prefix@_cycle_possible_inertia(&body[4]) ? "payload.inertia is one that no rigid body has" : "";
 }
 
 /// The robot's numbers with a payload that `problem_with` finds nothing wrong with.

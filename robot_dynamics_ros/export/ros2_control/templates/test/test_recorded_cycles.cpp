@@ -214,12 +214,7 @@ int main(int argc, char ** argv)
 {
   int failures = argc > 1 ? 0 : 1;
   for (int k = 1; k < argc; ++k) {
-    try {
-      failures += Replay().run(argv[k]);
-    } catch (const std::exception & error) {
-      std::printf("%s: %s\n", argv[k], error.what());
-      ++failures;
-    }
+    failures += Replay().run(argv[k]);
   }
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

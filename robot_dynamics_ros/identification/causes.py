@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,10 @@ class _Rows:
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
         use = self.use[:, order] if mistake.exchanged and mistake.of_efforts else self.use
         return dataclasses.replace(self, use=use, **changes)
+
+
+_Hypothesis: TypeAlias = tuple[_Rows, tuple[str, ...], str, str]
+"""Rows as they would be without a fault, the joints that it concerns, the fault and its remedy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,24 +326,7 @@ def diagnose(
         )
     problem.share(Y, rows)
     plain = problem.fit(Y, rows)
-    hypotheses = list(_hypotheses(model, rows, currents))
-    causes = []
-    for k, hypothesis in enumerate(hypotheses):
-        tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
-        causes.append(_of_rows(problem, plain, *hypothesis))
-    several = (_of_compensation, _of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
-    for k, f in enumerate(several):
-        tell(0.5 + 0.5 * k / len(several), "units, gravity, zeros, lengths of links, loads, clocks")
-        cause = f(problem, plain, Y)
-        if f in (
-            _of_gravity,
-            _of_zeros,
-            _of_load,
-            _of_pace,
-        ):  # they explain a little of what other errors of a model leave, too
-            cause = _explaining(plain, cause, _EXPLAINS)
-        if cause is not None:
-            causes.append(cause)
+    causes = _causes(problem, plain, Y, list(_hypotheses(model, rows, currents)), tell)
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
@@ -362,6 +349,24 @@ def diagnose(
         if left > _UNKNOWN
     ]
     return Diagnosis(late, None, kept, tuple(notes))
+
+
+def _causes(problem: _Problem, plain: _Fit, Y: Array, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
+    """Every cause that is tried, with its gain over ``plain``."""
+    causes = []
+    for k, hypothesis in enumerate(hypotheses):
+        tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
+        causes.append(_of_rows(problem, plain, *hypothesis))
+    several = (_of_compensation, _of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
+    for k, f in enumerate(several):
+        tell(0.5 + 0.5 * k / len(several), "units, gravity, zeros, lengths of links, loads, clocks")
+        cause = f(problem, plain, Y)
+        # these explain a little of what other errors of a model leave, too
+        if f in (_of_gravity, _of_zeros, _of_load, _of_pace):
+            cause = _explaining(plain, cause, _EXPLAINS)
+        if cause is not None:
+            causes.append(cause)
+    return causes
 
 
 def delay_notes(late: float) -> tuple[str, ...]:
@@ -490,7 +495,7 @@ def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array
     return out
 
 
-def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[tuple[_Rows, tuple[str, ...], str, str]]:
+def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hypothesis]:
     """Recordings as they would be without a fault: rows, joints, the fault and the remedy."""
     names, nv = model.joint_names, model.nv
     for mistake in reading_mistakes(nv):

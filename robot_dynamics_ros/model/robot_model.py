@@ -161,15 +161,10 @@ class RobotModel:
         >>> rd.limb(2).replace(gravity=(0, 0, 0)).gravity.tolist()
         [0.0, 0.0, 0.0]
         """
-        unknown = set(changes) - {"description", "gravity", "base"}
-        if unknown:
-            raise UnknownNameError("model field", sorted(unknown)[0], ("description", "gravity", "base"))
-        return _rebuilt(
-            changes.get("description", self.description),
-            changes.get("gravity", self.gravity),
-            changes.get("base", self.base),
-            self.backend,
-        )
+        own = {name: getattr(self, name) for name in ("description", "gravity", "base")}
+        for name in changes.keys() - own.keys():
+            raise UnknownNameError("model field", name, own)
+        return _rebuilt(**{**own, **changes}, backend=self.backend)
 
     def with_backend(self, backend: str) -> RobotModel:
         """The same robot, computed by the named backend; robots made from it by editing keep it.
@@ -353,38 +348,7 @@ class RobotModel:
         >>> rd.limb(2).configuration({"joint2": 0.5}).tolist()
         [0.0, 0.5]
         """
-        if isinstance(value, Mapping):
-            q = self.initial_configuration()
-            for joint, position in value.items():
-                part = q[self.q_slice(joint)]
-                numbers = real_array_or_nan(position).reshape(-1)
-                if numbers.shape != part.shape or not np.isfinite(numbers).all():
-                    raise ArgumentError(
-                        f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}",
-                        where=f"{where}[{joint!r}]",
-                        remedy="Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw].",
-                    )
-                part[:] = numbers
-            return q
-        named = self.description.configurations
-        if isinstance(value, str):
-            if value in named:
-                own = {j: p for j, p in named[value].items() if j in self.joint_names}
-                return self.configuration(own, where=where)
-            if value == "zero":
-                return self.neutral()
-            if value == "initial":
-                return self.initial_configuration()
-            raise UnknownNameError("configuration", value, (*named, "initial", "zero"), where=where)
-        numbers = real_array_or_nan(value)
-        if numbers.shape != (self.nq,) or not np.isfinite(numbers).all():
-            raise ArgumentError(
-                f"expected {self.nq} finite numbers, joint → position, or a name",
-                where=where,
-                got=value,
-                remedy=f"Names are {', '.join((*named, 'initial', 'zero'))}.",
-            )
-        return numbers
+        return _configuration(self, value, where)
 
     def with_configurations(self, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> RobotModel:
         """The same robot with named configurations, besides those that it has.
@@ -405,15 +369,7 @@ class RobotModel:
         >>> rd.link_pose(robot, "home", "tip").shape
         (4, 4)
         """
-        if isinstance(source, Mapping):
-            values = {name: self.configuration(x, where=f"configuration {name!r}") for name, x in source.items()}
-            more: Configurations = {
-                name: {joint: tuple(q[self.q_slice(joint)].tolist()) for joint in self.joint_names}
-                for name, q in values.items()
-            }
-        else:
-            more = read_srdf(self.description, source)
-        named = {**self.description.configurations, **more}
+        named = {**self.description.configurations, **_configurations(self, source)}
         return self.replace(description=dataclasses.replace(self.description, configurations=named))
 
     def with_frame(self, name: str, link: str, pose: Pose | ArrayLike | None = None) -> RobotModel:
@@ -446,6 +402,51 @@ def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:
         return table[name]
     except (KeyError, TypeError):
         raise UnknownNameError(kind, name, table) from None
+
+
+def _configuration(model: RobotModel, value: str | Mapping[str, ArrayLike] | ArrayLike, where: str) -> Array:
+    if isinstance(value, Mapping):
+        q = model.initial_configuration()
+        for joint, position in value.items():
+            part = q[model.q_slice(joint)]
+            numbers = real_array_or_nan(position).reshape(-1)
+            if numbers.shape != part.shape or not np.isfinite(numbers).all():
+                raise ArgumentError(
+                    f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}",
+                    where=f"{where}[{joint!r}]",
+                    remedy="Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw].",
+                )
+            part[:] = numbers
+        return q
+    named = model.description.configurations
+    if isinstance(value, str):
+        if value in named:
+            own = {j: p for j, p in named[value].items() if j in model.joint_names}
+            return model.configuration(own, where=where)
+        if value == "zero":
+            return model.neutral()
+        if value == "initial":
+            return model.initial_configuration()
+        raise UnknownNameError("configuration", value, (*named, "initial", "zero"), where=where)
+    numbers = real_array_or_nan(value)
+    if numbers.shape != (model.nq,) or not np.isfinite(numbers).all():
+        raise ArgumentError(
+            f"expected {model.nq} finite numbers, joint → position, or a name",
+            where=where,
+            got=value,
+            remedy=f"Names are {', '.join((*named, 'initial', 'zero'))}.",
+        )
+    return numbers
+
+
+def _configurations(model: RobotModel, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> Configurations:
+    if isinstance(source, Mapping):
+        values = {name: model.configuration(x, where=f"configuration {name!r}") for name, x in source.items()}
+        return {
+            name: {joint: tuple(q[model.q_slice(joint)].tolist()) for joint in model.joint_names}
+            for name, q in values.items()
+        }
+    return read_srdf(model.description, source)
 
 
 def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str) -> RobotModel:

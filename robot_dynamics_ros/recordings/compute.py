@@ -186,16 +186,11 @@ def compute(
         efforts += model.damping * v + model.friction * np.sign(v)
     else:
         notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
-    axes = s.expressed_in if isinstance(s.expressed_in, str) else frame_name(s.expressed_in)
-    links = [{"child": model.joint(name).child, "parent": model.joint(name).parent} for name in joints]
     return WrenchHistory(
         model,
         joints,
-        tuple(own.get(axes, axes) for own in links),
-        t,
-        q,
-        v,
-        a,
+        _frames(model, joints, s.expressed_in),
+        *(t, q, v, a),
         efforts,
         wrenches,
         recording.rows[good],
@@ -211,6 +206,13 @@ def compute(
         effort_errors,
         wrench_errors,
     )
+
+
+def _frames(model: RobotModel, joints: Sequence[str], axes: FrameLike) -> tuple[str, ...]:
+    """The frame of each joint's wrench."""
+    name = axes if isinstance(axes, str) else frame_name(axes)
+    links = [{"child": model.joint(joint).child, "parent": model.joint(joint).parent} for joint in joints]
+    return tuple(own.get(name, name) for own in links)
 
 
 _Tables: TypeAlias = dict[str, dict[str, Array]]

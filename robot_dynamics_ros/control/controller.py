@@ -44,11 +44,10 @@ class JointController(MotionRequests, Estimates):
         state: (n,) position and (n,) velocity that the last cycle was for.
         wrench_acceleration: (n,) acceleration that the wrenches belong to.
         unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
-        changes: what is being prepared aside; each cycle begins with taking over what is ready.
         payload: in force, or ``None``.
         tolerances: for trajectories that bring none.
         estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
-        external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
+        changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
         observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
         collision: collision flag on top of it, or ``None``.
         contact: the wrench on a link that explains them, or ``None``; see :class:`ContactEstimate`.
@@ -141,16 +140,6 @@ class JointController(MotionRequests, Estimates):
         if self.answer():
             self.estimate(measured=effort is not None)
         return self.command
-
-    def answer(self) -> bool:
-        """The cycle for the state that has been read into ``memory``, up to the command, which is written into the answer.
-
-        Returns:
-            Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
-        """
-        if self.changes.ready:
-            self.changes.take_over()
-        return self.advance()
 
     def deactivate(self) -> Array:
         """Stop; returns the safe command to send as the last message.  Goals still open are aborted."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
@@ -33,7 +32,6 @@ class LawChanges(CycleRunner):
         self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
     ) -> None:
         super().__init__(model, law, options, guards, estimates=estimates)
-        self.changes = Changes("controller changes")
         self.payload: Payload | None = None
         self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
         self._wanted_law, self._coming = law, self.base

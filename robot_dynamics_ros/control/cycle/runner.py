@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle, start_blend
 from robot_dynamics_ros.control.cycle.law_code import LawCode
@@ -45,6 +46,7 @@ class CycleRunner:
         law, guards, motion: in force.
         external_wrenches: link → (6,) [moment; force]: the known wrenches that are still in force.
         counts: cause → number of times since the controller was made.
+        changes: what is being prepared aside; each cycle begins with taking over what is ready.
         memory: what the cycle works on; ``p``: the same as routines see it; ``work``: the same with functions of the robot.
         read: reads a serialized joint state into ``memory``.
         compiled: whether the cycle runs compiled, and not as it is written.
@@ -65,6 +67,7 @@ class CycleRunner:
         self.work = Workspace(model, estimates=estimates)
         self.base = self.work.kernels
         self.counts: Counter[str] = Counter()
+        self.changes = Changes("controller changes")
         self.memory = memory = self.work.memory
         self.p, self.want_wrenches, self.want_efforts = memory.python, True, True
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
@@ -177,8 +180,14 @@ class CycleRunner:
         if effort is not None:
             arrived[2] = effort
 
-    def advance(self) -> bool:
-        """One cycle for the state in the memory.  True: done; False: the state was dropped, or the safe command is out."""
+    def answer(self) -> bool:
+        """The cycle for the state that has been read into ``memory``, up to the command, which is written into the answer.
+
+        Returns:
+            Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
+        """
+        if self.changes.ready:
+            self.changes.take_over()
         run, p = self._run, self.p
         p.want_wrenches[0] = self.want_wrenches
         verdict = run(verdict_of.ARRIVE)

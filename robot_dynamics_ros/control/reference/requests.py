@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
@@ -17,7 +16,6 @@ from robot_dynamics_ros.model.description import Array
 class MotionRequests(CycleRunner):
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`, which says what the attributes are."""
 
-    changes: Changes
     tolerances: Tolerances
 
     def _require_tracking(self) -> None:

@@ -283,7 +283,7 @@ class Commissioning:
             "gravity_compensated_by": s.gravity_compensated_by,
             "safe_command": s.safe_command,
             "robot_delay": round(s.delay, 5),
-            "robustness": {"bandwidth": round(s.bandwidth, 2), "friction_trust": s.friction_trust},
+            "robustness": {"bandwidth": round(s.bandwidth, 2)},
         }
         if s.armature:
             table["armature"] = {name: float(f"{value:.4g}") for name, value in s.armature.items()}
@@ -295,8 +295,9 @@ class Commissioning:
         document = {"robot": self.model.name, "steps": steps, "parameters": parameters}
         documents: dict[str, object] = {"commissioning.json": document}
         table = dict(parameters)
-        if joints := self.settings.friction_file.joints:
-            documents["friction.json"] = {"joints": joints}
+        friction = self.settings.friction_file
+        if friction.joints:
+            documents["friction.json"] = {"trust": friction.trust, "joints": friction.joints}
             table["friction_file"] = str((folder / "friction.json").resolve())
         documents["controller.yaml"] = {"/**": {"ros__parameters": table}}  # JSON is YAML
         texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}

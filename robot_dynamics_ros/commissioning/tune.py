@@ -71,17 +71,12 @@ class ArmSettings:
         )
 
     @property
-    def friction_trust(self) -> float:
-        """Of friction that was measured."""
-        return MEASURED if self.friction else 0.0
-
-    @property
     def options(self) -> ControllerOptions:
         """For a controller."""
         return ControllerOptions(
             gravity_compensated_by=self.gravity_compensated_by,
             safe_command=self.safe_command,
-            robustness=Robustness(bandwidth=self.bandwidth, delay=self.delay, friction_trust=self.friction_trust),
+            robustness=Robustness(bandwidth=self.bandwidth, delay=self.delay),
         )
 
     def model(self, model: RobotModel) -> RobotModel:
@@ -106,7 +101,7 @@ class ArmSettings:
             name: {key: values[name] for key, values in entries.items() if name in values} | {"smoothing": SMOOTHING}
             for name in self.friction | self.damping
         }
-        return FrictionFile(joints)
+        return FrictionFile(joints, MEASURED if self.friction else 0.0)
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
         """With the rotors, friction, damping and delay among the numbers of a report; NaN leaves a joint as it was.

@@ -86,8 +86,6 @@ class LawChanges(CycleRunner):
     def set_robustness(self, robustness: Robustness) -> None:
         """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump.
 
-        ``friction_trust`` counts at the start only.
-
         Raises:
             ArgumentError: the controller was made without that step.
         """

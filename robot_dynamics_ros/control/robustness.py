@@ -12,7 +12,7 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
-_LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1, "friction_trust": 1.0}
+_LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,6 @@ class Robustness:
         rejected_effort: bound of the effort that makes up for what the model does not explain, as a share of the
             effort limit; a person or an obstacle is pushed no harder than with this and the stiffness.
         delay: s from a command to its effort and from a state to its message together: a property of the robot.
-        friction_trust: share of the law's friction that is believed at the start, near 1 for one that was measured; motion
-            corrects it.
 
     Raises:
         ArgumentError: a number that is negative, too large or not finite.
@@ -39,7 +37,6 @@ class Robustness:
     bandwidth: float = 35.0
     rejected_effort: float = 0.4
     delay: float = 0.0
-    friction_trust: float = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):

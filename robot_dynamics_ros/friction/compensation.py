@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class Friction:
         smoothing: (n,) rad/s or m/s.
         offset: (n,) constant effort, N m or N, or ``None``.
         coupling: (5, n) parameters of :data:`~robot_dynamics_ros.friction.law.COUPLING`, or ``None``.
+        trust: share that a controller with ``robustness`` believes at the start, 0 to 1, near 1 for friction that was measured
+            on this robot; motion corrects it.
         rows: (11, n) all parameters in the order of :mod:`~robot_dynamics_ros.friction.law`.
 
     Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
@@ -44,9 +47,11 @@ class Friction:
     smoothing: Array
     offset: Array | None = None
     coupling: Array | None = None
+    trust: float = 0.0
     rows: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        expect(0.0 <= self.trust <= 1.0, "a number from 0 to 1", self.trust, "friction trust")
         offset = np.zeros_like(self.viscous) if self.offset is None else self.offset
         rise, coupling = self.breakaway - self.coulomb, self.coupling
         own = np.stack([self.viscous, self.coulomb, rise, self.stribeck_speed, self.smoothing, offset])
@@ -65,6 +70,7 @@ class Friction:
         smoothing: float | Sequence[float] = 0.02,
         offset: Sequence[float] | None = None,
         coupling: Sequence[Mapping[str, float]] | None = None,
+        trust: float = 0.0,
     ) -> Friction:
         """Friction of a model: the URDF's ``<dynamics damping friction>`` and ``<coupling>``, or what is given instead.
 
@@ -74,7 +80,8 @@ class Friction:
 
         Raises:
             ArgumentError: a value negative or not finite, of the wrong length, a breakaway below the Coulomb friction,
-                or a speed that is not positive; a coupling of another number of joints, or with negative friction.
+                or a speed that is not positive; a coupling of another number of joints, or with negative friction; a trust
+                that is not from 0 to 1.
         """
         n = model.nv
         c = model.friction if coulomb is None else per_joint(coulomb, n, "friction coulomb")
@@ -101,6 +108,7 @@ class Friction:
             per_joint(smoothing, n, "friction smoothing", positive=True),
             constant,
             _coupling(coupling, n),
+            trust,
         )
 
     @property
@@ -114,7 +122,8 @@ class Friction:
         more = {name: getattr(self, name) * factor for name in ("viscous", "coulomb", "breakaway")}
         if self.coupling is not None:
             more["coupling"] = self.coupling * np.array([[1.0], [1.0], [1.0], [factor], [factor]])
-        return replace(self, **{name: frozen_array(x, x.shape) for name, x in more.items()})
+        arrays: dict[str, Any] = {name: frozen_array(x, x.shape) for name, x in more.items()}
+        return replace(self, **arrays)
 
     def effort(self, v: Array) -> Array:
         """(..., n) F(v) for velocities ``v`` (..., n)."""

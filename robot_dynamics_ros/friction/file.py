@@ -1,8 +1,9 @@
 """Joint friction beside the URDF: what ``<dynamics damping friction>`` cannot hold, in a JSON file.
 
-``{"joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
+``{"trust": …, "joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
 "presliding": …, "presliding_ratio": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
-:class:`~robot_dynamics_ros.friction.effects.JointEffects`; what a joint leaves out is the URDF's.  Identification
+:class:`~robot_dynamics_ros.friction.effects.JointEffects`; what a joint leaves out is the URDF's, and ``trust`` is 0 (see
+:class:`~robot_dynamics_ros.friction.compensation.Friction`).  Identification
 writes such a file; controllers compensate the part that is a function of speeds (coupled motors' too), and the offset; the
 simulator has viscous and dry friction, coupled motors' too; ``wrenches`` takes all of it, along the motion.  Crosstalk
 (``crosstalk1``, ``crosstalk2``) is an error of torque sensors: neither controllers nor the simulator have it.
@@ -26,6 +27,7 @@ from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_l
 from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 _NUMBERS = (
     "viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "presliding_ratio", "offset",
@@ -41,10 +43,11 @@ def _parameters() -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class FrictionFile:
-    """Friction of a robot's joints as a file has it: name → numbers, and ``"effects"`` → parameter → number; ``source``
-    for messages."""
+    """Friction of a robot's joints as a file has it: name → numbers, and ``"effects"`` → parameter → number; how
+    far it is trusted; ``source`` for messages."""
 
     joints: Mapping[str, Mapping[str, Any]]
+    trust: float = 0.0
     source: str = "friction file"
 
     @classmethod
@@ -54,6 +57,7 @@ class FrictionFile:
         try:
             document = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
             rows = {name: dict(row) for name, row in document["joints"].items()}
+            trust = float(document.get("trust", 0.0))
         except (OSError, UnicodeDecodeError) as error:
             raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Check the path.") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -62,6 +66,7 @@ class FrictionFile:
                 where=str(path),
                 remedy='It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.',
             ) from None
+        expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
         parameters = _parameters()
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
@@ -85,11 +90,12 @@ class FrictionFile:
                     raise ArgumentError(
                         f"{key} is {value!r}", where=where, got=value, remedy="Give a finite number of the right sign."
                     )
-        return cls(rows, str(path))
+        return cls(rows, trust, str(path))
 
     def write(self, path: str | Path) -> None:
         """Write the file."""
-        Path(path).write_text(json.dumps({"joints": self.joints}, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        document = {**({"trust": self.trust} if self.trust else {}), "joints": self.joints}
+        Path(path).write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
         """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and
@@ -126,7 +132,7 @@ class FrictionFile:
             key: [float(row.get(key, x)) for row, x in zip(rows, values, strict=True)] for key, values in usual.items()
         }
         numbers["breakaway"] = [float(row.get("breakaway", x)) for row, x in zip(rows, numbers["coulomb"], strict=True)]
-        return Friction.of(model, coupling=self._coupling(model), **numbers)
+        return Friction.of(model, coupling=self._coupling(model), trust=self.trust, **numbers)
 
     def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
         """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n, nv), N m or N;

@@ -11,6 +11,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Robustness
 from robot_dynamics_ros.control.robustness import description_gaps
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.friction.file import FrictionFile
 
 ARM = rd.load_robot("six_axis")
 HOME = mid(ARM)
@@ -75,10 +76,10 @@ class Twin:
             self.robot.step(applied)
 
 
-def lead(truth, claim=ARM, delay=0, robustness=None, push=None, seconds=4.5, period=PERIOD, duration=2.0):
+def lead(truth, claim=ARM, delay=0, robustness=None, push=None, seconds=4.5, period=PERIOD, duration=2.0, law=None):
     """Hold for a second, move by STEP, stand; errors row by row, the controller, efforts row by row."""
     settings = robustness or Robustness(delay=delay * period * 1e-9)
-    controller = rd.JointController(claim, options=rd.ControllerOptions(robustness=settings))
+    controller = rd.JointController(claim, law, options=rd.ControllerOptions(robustness=settings))
     controller.want_wrenches = controller.want_efforts = False
     twin, t = Twin(truth, delay), 10**9
     controller.activate(t, twin.robot.q, twin.robot.v)
@@ -102,6 +103,28 @@ ROBOTS = {
     "light and late": ({"rotors": 0.01, "dry": 1.0}, 3),
     "heavy rotors, late": ({"rotors": 0.15, "dry": 2.0, "damping": 1.0}, 2),
 }
+
+
+def test_friction_that_was_measured_helps_from_the_first_motion_on():
+    truth = differing(rotors=0.1, dry=2.0, damping=0.5)
+    ways = [
+        lead(truth, truth, law=rd.ComputedTorque(friction=rd.Friction.of(truth, trust=trust)))[0][500:].max()
+        for trust in (0.0, 0.9)
+    ]
+    assert ways[1] < 0.5 * ways[0]
+
+
+def test_a_trust_beyond_one_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match=r"friction trust: expected a number from 0 to 1, got 1\.5"):
+        rd.Friction.of(ARM, trust=1.5)
+    file = tmp_path / "friction.json"
+    file.write_text('{"trust": 0.9, "joints": {}}', encoding="utf-8")
+    assert FrictionFile.read(file, ARM).friction(ARM).trust == 0.9
+    FrictionFile.read(file, ARM).write(file)
+    assert FrictionFile.read(file, ARM).trust == 0.9
+    file.write_text('{"trust": NaN, "joints": {}}', encoding="utf-8")
+    with pytest.raises(ArgumentError, match=r"friction\.json, trust: expected a number from 0 to 1, got nan"):
+        FrictionFile.read(file, ARM)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -61,6 +61,7 @@ def some_friction(model):
         breakaway=rng.uniform(2.0, 3.0, n),
         offset=rng.normal(size=n),
         coupling=[*[{}] * (n - 2), {"coupled_after": 1.0, **motor}, {"coupled_before": 1.0, **motor}],
+        trust=0.7,
     )
 
 
@@ -103,9 +104,7 @@ class Scenario:
             trajectory_effort=rng.choice(["ignore", "add"]),
             wrench_acceleration=rng.choice(["commanded", "reference", "measured_effort", "differentiated"]),
             collision_reaction=rng.choice(["none", "hold", "gravity"]),
-            robustness=Robustness(delay=float(rng.choice([0.0, 0.004])), friction_trust=0.7)
-            if rng.random() < 0.5
-            else None,
+            robustness=Robustness(delay=float(rng.choice([0.0, 0.004]))) if rng.random() < 0.5 else None,
         )
         observed = friction if at != "none" else None
         collides = rng.random() < 0.4

@@ -251,7 +251,6 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     assert gain.lower <= 1.0
     assert gain.value < gain.upper <= 4.0 * gain.value
     assert not any(name.startswith("gains.") for name in found)  # this law does not use them
-    assert "robustness.friction_trust" not in found  # would change nothing now
     units = {name: found[name].unit for name in (gain.name, "robustness.rejected_effort", "payload.mass")}
     assert units == {gain.name: "rad/s", "robustness.rejected_effort": "", "payload.mass": "kg"}
 

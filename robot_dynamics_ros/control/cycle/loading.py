@@ -27,8 +27,10 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
     """Evaluate this law, with its gains; without code it is called in Python."""
     memory["own_law"][0], memory["inverts"][0], memory["tracks"][0] = code is None, law.inverts_dynamics, law.tracks
     ki, memory["integral_clamp"][:] = (law.ki, law.i_clamp) if law.integrates else (0.0, np.inf)  # type: ignore[attr-defined]
+    friction = getattr(law, "friction", None)
+    memory["first_trust"][0] = 0.0 if friction is None else friction.trust
     begin_law(memory.python, np.broadcast_to(ki, memory["z"].shape))
-    load_friction(memory, getattr(law, "friction", None))
+    load_friction(memory, friction)
     if code is None:
         return
     memory.exchange("law_after", code.after)
@@ -59,7 +61,6 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, m
     memory["assumed_rotor"][:] = sizes["unknown_rotor"]
     scale_rejection(memory.python, robustness.rotor_share, robustness.rejected_effort)
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
-    memory["first_trust"][0] = robustness.friction_trust
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:

@@ -29,7 +29,6 @@ allow_partial_joints_goal                  flag                         allow_pa
 allow_nonzero_velocity_at_trajectory_end   flag                         allow_nonzero_end_velocity
 robustness.enabled                         flag                         cycle.rejects[0]
 robustness.bandwidth                       number                       cycle.bandwidth[0]
-robustness.friction_trust                  number                       cycle.first_trust[0]
 robot_delay                                number                       cycle.actuator_delay[0]
 gravity_compensated_by                     choice:GRAVITY_COMPENSATORS  cycle.robot_holds[0]
 safe_command                               choice:SAFE_COMMANDS         cycle.safe_holds[0]

@@ -41,10 +41,7 @@ LAW_PARAMETERS = parameter_table(
     "controller",
     "law",
     {"law": LAWS},
-    {
-        f"robustness.{name}": getattr(_ROBUST, name)
-        for name in ("bandwidth", "rotor_share", "rejected_effort", "friction_trust")
-    },
+    {f"robustness.{name}": getattr(_ROBUST, name) for name in ("bandwidth", "rotor_share", "rejected_effort")},
 )
 GAINS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
 
@@ -220,7 +217,7 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
 
 def robustness(values: ParameterValues) -> Robustness:
     """How computed torque holds up on a robot that differs from its description."""
-    names = ("rotor_share", "bandwidth", "rejected_effort", "friction_trust")
+    names = ("rotor_share", "bandwidth", "rejected_effort")
     return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in names})
 
 

@@ -433,16 +433,19 @@ class ControllerStack(Stack):
         *,
         fault: bool = True,
     ) -> None:
-        """From its first state on the arm does what commands ask for, times ``sign``, and its driver tells ``told(q, v)``; it is
+        """From its first effort on the arm does what commands ask for, times ``sign``, and its driver tells ``told(q, v)``; it is
         asked to go to ``goal`` if there is one.  Ends with an activation; without a ``fault`` the controller must be active until then."""
-        model, arm = self.model.with_backend("numpy"), [Q.copy(), np.zeros(2)]
+        model, arm, clock = self.model.with_backend("numpy"), [Q.copy(), np.zeros(2)], [time.monotonic()]
         wanted = [] if goal is None else [self.trajectory(point(goal, 2.0))]
 
         def state() -> tuple[Any, Any]:
             effort = sign * np.array(self.heard[-1].data)
-            for _ in range(5):
+            if not effort.any():  # the safe command: brakes hold the arm
+                arm[1], clock[0] = np.zeros(2), time.monotonic()
+            while clock[0] < time.monotonic():  # on a busy machine more than the timer's period
                 arm[1] = arm[1] + 1e-3 * rd.forward_dynamics(model, *arm, effort)
                 arm[0] = arm[0] + 1e-3 * arm[1]
+                clock[0] += 1e-3
             return told(*arm)
 
         def then() -> None:
@@ -467,12 +470,12 @@ class ControllerStack(Stack):
         then()
         self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
+        if not fault:  # still active, and it stays so until the arm is elsewhere all of a sudden
+            assert self.change(Transition.TRANSITION_DEACTIVATE)
         self._timer.reset()
         if fault:
             self.peer.spin_for(0.5)
             assert self.at_the_end(), "the safe command stands"
-        else:  # still active
-            assert self.change(Transition.TRANSITION_DEACTIVATE)
         assert self.change(Transition.TRANSITION_ACTIVATE)
 
     def bounded(self) -> None:

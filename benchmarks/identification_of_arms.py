@@ -25,7 +25,7 @@ from benchmarks._results import write
 from benchmarks.identification import plain_least_squares, row
 from robot_dynamics_ros.identification import IdentificationSettings, identify_recordings
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.samples import Motion, blocks
+from robot_dynamics_ros.identification.samples import MotionSamples, blocks
 from robot_dynamics_ros.recordings import Recording
 
 GAINS = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])
@@ -79,7 +79,7 @@ def compare(
     took = time.process_time() - clock
     constants = 1.0 if found.torque_constants is None else found.torque_constants.values
     motions = [
-        Motion.of_recordings(arm, [recording]).earlier(found.delay)
+        MotionSamples.of_recordings(arm, [recording]).earlier(found.delay)
         for recording in (*recordings, Recording.of(arm, *test))  # type: ignore[arg-type]
     ]
     rows = tuple(np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort"))

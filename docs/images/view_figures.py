@@ -13,7 +13,7 @@ import robot_dynamics_ros as rd
 from docs.images.every_robot import robots
 from robot_dynamics_ros.view.film import open_page, write_video
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.motion import ShownMotion
 
 HERE = Path(__file__).parent
 START = np.array([0.65, -0.8, 1.0, -0.5, -1.2, 0.0])  # across the picture
@@ -41,7 +41,7 @@ def six_axis() -> None:
         viewer.picture(HERE / "view_six_axis.png", 960, 640)
     t = np.linspace(0.0, 4.0, 401)[:320]
     swing = np.array([0.25, 0.2, 0.3, 0.5, 0.6, 0.0]) * np.sin(np.pi * t[:, None] / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
-    motion = Motion.of(arm, (t, START + swing))
+    motion = ShownMotion.of(arm, (t, START + swing))
     write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=720, height=544, paths=False)
 
 

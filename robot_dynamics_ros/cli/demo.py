@@ -25,7 +25,7 @@ from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
 from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, try_robots
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.control.reference.planning import Motion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import PlannedMotion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
@@ -257,7 +257,7 @@ def _follow(
     return motion, start, good
 
 
-def _report(options: argparse.Namespace, model: RobotModel, motion: Motion, recording, arrived: bool) -> None:
+def _report(options: argparse.Namespace, model: RobotModel, motion: PlannedMotion, recording, arrived: bool) -> None:
     during = (recording.t >= 0.0) & (recording.t <= motion.duration)
     if not during.any():
         raise ArgumentError("no joint states were received during the motion", where="demo", remedy="See the logs.")
@@ -301,7 +301,7 @@ def _as_run(model: RobotModel, recording) -> SimulationResult:
     return SimulationResult(t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model))
 
 
-def _picture(run: SimulationResult, motion: Motion, path: Path) -> None:
+def _picture(run: SimulationResult, motion: PlannedMotion, path: Path) -> None:
     if find_spec("matplotlib") is None:
         print("no picture: matplotlib is not installed (pip install 'robot_dynamics_ros[viz]')")
         return
@@ -363,15 +363,15 @@ class LiveView:
             self._process.stop()
 
 
-def _page(run: SimulationResult, planned: Motion, path: Path) -> None:
+def _page(run: SimulationResult, planned: PlannedMotion, path: Path) -> None:
     """A page that replays what was heard, beside what was planned."""
     if find_spec("viser") is None:
         print(f"no replay: {_INSTALL}")
         return
     from robot_dynamics_ros.view.film import write_replay
-    from robot_dynamics_ros.view.motion import Motion as Shown
+    from robot_dynamics_ros.view.motion import ShownMotion
 
-    motion = Shown.of(run.model, run, reference=planned.at(run.t))
+    motion = ShownMotion.of(run.model, run, reference=planned.at(run.t))
     if not np.isfinite(run.tau).all():  # the arm measures no efforts
         motion = dataclasses.replace(motion, efforts=None)
     write_replay(motion, path, title=f"{run.model.name}: the demonstration")

@@ -13,7 +13,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.reference.goal import Reason
-from robot_dynamics_ros.control.reference.planning import Motion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import PlannedMotion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
@@ -81,7 +81,7 @@ class Rehearsal:
 
 def rehearse(
     model: RobotModel,
-    motion: Motion,
+    motion: PlannedMotion,
     *,
     law: str = "computed_torque",
     dt: float = DEFAULT_STEP,

@@ -16,7 +16,7 @@ from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.control.reference.planning import (
-    Motion,
+    PlannedMotion,
     bearable_start,
     check_within_limits,
     configuration_at,
@@ -141,7 +141,7 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     return start
 
 
-def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Motion | None:
+def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> PlannedMotion | None:
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
     if model.nq != model.nv:
@@ -220,9 +220,9 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
         _announce_file(options.picture)
     if options.html:
         from robot_dynamics_ros.view.film import write_replay
-        from robot_dynamics_ros.view.motion import Motion as Shown
+        from robot_dynamics_ros.view.motion import ShownMotion
 
-        _announce_file(write_replay(Shown.of(done.model, done, reference=reference), options.html))
+        _announce_file(write_replay(ShownMotion.of(done.model, done, reference=reference), options.html))
 
 
 def _announce_file(path: Path) -> None:

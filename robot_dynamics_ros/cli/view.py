@@ -71,31 +71,31 @@ def run(options: argparse.Namespace) -> int:
 
 def _what(model: RobotModel, options: argparse.Namespace) -> Any:
     """A motion, a configuration, or ``None`` for the initial one."""
-    from robot_dynamics_ros.view.motion import Motion
+    from robot_dynamics_ros.view.motion import ShownMotion
 
     if options.bag:
         from robot_dynamics_ros.recordings.read_bag import read_bag
 
         with Progress("reading", 1.0) as bar:
-            return Motion.of(model, read_bag(options.bag, model, topic=options.topic, progress=bar.update))
+            return ShownMotion.of(model, read_bag(options.bag, model, topic=options.topic, progress=bar.update))
     if options.csv:
         from robot_dynamics_ros.recordings.read_csv import read_csv
 
-        return Motion.of(model, read_csv(options.csv, model, time_unit=options.time_unit))
+        return ShownMotion.of(model, read_csv(options.csv, model, time_unit=options.time_unit))
     if options.run:
-        return Motion.load(model, options.run)
+        return ShownMotion.load(model, options.run)
     return configuration_argument(model, options.q, "--q") if options.q else None
 
 
 def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespace) -> bool:
     """Write the files asked for; whether there were any."""
-    from robot_dynamics_ros.view.motion import Motion
+    from robot_dynamics_ros.view.motion import ShownMotion
 
     files: list[tuple[str, str]] = []
     if options.video or options.html:
         from robot_dynamics_ros.view.film import write_replay, write_video
 
-        motion = Motion.of(model, model.initial_configuration() if what is None else what)
+        motion = ShownMotion.of(model, model.initial_configuration() if what is None else what)
         if options.html:
             files.append(("page", str(write_replay(motion, options.html, looks=looks).resolve())))
         if options.video:

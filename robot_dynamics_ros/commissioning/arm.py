@@ -124,7 +124,7 @@ class Command:
 
 
 T = TypeVar("T")
-Motion = Generator[Command, ArmState, T]  # A step in motion, and its result
+StepMotion = Generator[Command, ArmState, T]  # A step in motion, and its result
 
 
 @dataclass(eq=False)
@@ -221,7 +221,7 @@ class StepRunner:
             return np.zeros(self.model.nv)
         return gravity_forces(self.model, q)
 
-    def run(self, motion: Callable[[ArmState], Motion[T]], *, open_to: float = 1.0) -> T | None:
+    def run(self, motion: Callable[[ArmState], StepMotion[T]], *, open_to: float = 1.0) -> T | None:
         """Carry a step out, come to a stop, send the safe command.
 
         Args:

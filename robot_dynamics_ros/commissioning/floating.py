@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
+from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, StepMotion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.probe import damping_of
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
@@ -108,7 +108,7 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
     model = runner.model
     damping, tones = np.zeros(model.nv), 2.0 * np.pi * np.array(TONES)
 
-    def motion(state: ArmState) -> Motion[int]:
+    def motion(state: ArmState) -> StepMotion[int]:
         damping[:] = damping_of(model, state.q)
         shake, begun = SHAKEN * speed_limit(model) * least_inertia(model, state.q), state.t
         for length, reach in ((seconds, REACH), (push, 0.3)):

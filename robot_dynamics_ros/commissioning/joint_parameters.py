@@ -20,7 +20,7 @@ from robot_dynamics_ros.control.cycle.disturbance import MOST_FRICTION
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.dynamics import bias_forces, gravity_forces, inverse_dynamics
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
-from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -79,7 +79,9 @@ def joint_parameters(
     model = weighing.model
     parameters = EffortParameters(model, FrictionTerms(offset=False, armature=True))
     new = np.r_[True, np.diff(t) > 0.0]
-    motion = Motion.of(model, (t - t[0])[new], q[new], command[new], window=window).earlier(-delay)  # stamps are large
+    motion = MotionSamples.of(model, (t - t[0])[new], q[new], command[new], window=window).earlier(
+        -delay
+    )  # stamps are large
     rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
     if gravity_compensated_by == "robot":
         rigid = rigid - gravity_forces(model, motion.q)

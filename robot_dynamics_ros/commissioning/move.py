@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Motion, StepRunner
+from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, StepMotion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.commissioning.tune import ArmSettings, follow, to_rest
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.reference.planning import Motion as Tour
+from robot_dynamics_ros.control.reference.planning import PlannedMotion
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import GAPS_PAGE
 from robot_dynamics_ros.model.description import Array
@@ -27,7 +27,7 @@ WINDOW = 0.2  # s, of the polynomials that smooth the slow tour
 
 
 def move(
-    runner: StepRunner, settings: ArmSettings, tour: Tour, *, slowly: float = SLOWLY
+    runner: StepRunner, settings: ArmSettings, tour: PlannedMotion, *, slowly: float = SLOWLY
 ) -> tuple[StepReport, ArmSettings]:
     """Make a tour twice: in ``slowly`` times its duration, then as it is, with the friction that the slow one has shown.
 
@@ -71,8 +71,13 @@ def move(
 
 
 def _tour(
-    runner: StepRunner, controller: JointController, tour: Tour, factor: float, errors: list[Array], state: ArmState
-) -> Motion[bool]:
+    runner: StepRunner,
+    controller: JointController,
+    tour: PlannedMotion,
+    factor: float,
+    errors: list[Array],
+    state: ArmState,
+) -> StepMotion[bool]:
     """Go to the start of the tour, and make it in ``factor`` times its duration; its errors (n,) are appended."""
     model, samples = runner.model, np.linspace(0.0, tour.duration, 200)
     places, speed = tour.at(samples), np.abs(tour.at(samples, 1)).max(axis=0) / factor

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, Motion, StepRunner
+from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, StepMotion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.release import effort_limit, exposure, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.dynamics import mass_matrix_inverse
@@ -117,7 +117,7 @@ class _Probe:
         self.findings, self.pushes, self.proven = list[Finding](), dict[int, Pushed](), set[int]()
         self.side, self.carried = np.ones(self.model.nv), 0.0
 
-    def motion(self, state: ArmState) -> Motion[bool]:
+    def motion(self, state: ArmState) -> StepMotion[bool]:
         """Release the arm for ever longer instants, then push one joint after another, the lightest first."""
         model, names, frozen = self.model, self.model.joint_names, self.runner.record.frozen
         self.bounds = Bounds.around(model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q))))
@@ -154,7 +154,7 @@ class _Probe:
         """(n,) of the weight, as far as it is commanded, and damping; both with the signs that commands have shown."""
         return np.asarray(self.carried * self.runner.weight(state.q) - self.damping * state.v) * self.side
 
-    def rest(self, state: ArmState) -> Motion[ArmState]:
+    def rest(self, state: ArmState) -> StepMotion[ArmState]:
         """Let what held the arm before hold it, until it stands."""
         t, still = state.t, np.maximum(STILL * self.limit, 2e-3)
         shortest, longest = REST
@@ -162,7 +162,7 @@ class _Probe:
             state = yield Command(self.held(state), self.bounds, hold=True)
         return state
 
-    def release(self, state: ArmState, length: float) -> Motion[tuple[Array, ArmState]]:
+    def release(self, state: ArmState, length: float) -> StepMotion[tuple[Array, ArmState]]:
         """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise, and the state after that."""
         runner, t, first = self.runner, state.t, len(self.runner.record.t)
         while state.t - t < length - 0.5 * runner.period:
@@ -179,7 +179,7 @@ class _Probe:
             speed = np.maximum(speed, np.where(seen, steady / took, 0.0).max(axis=0, initial=0.0))
         return speed, state
 
-    def releases(self, state: ArmState) -> Motion[tuple[bool, ArmState]]:
+    def releases(self, state: ArmState) -> StepMotion[tuple[bool, ArmState]]:
         """Release the arm with no effort, then with its weight, ever longer; whether it is slow with one of them."""
         runner, model, limit = self.runner, self.model, self.limit
         slow, worst = [False, False], np.zeros(model.nv)
@@ -205,7 +205,7 @@ class _Probe:
             self.findings.append(mistake("drift", name, why, worst[i]))
         return any(slow), state
 
-    def push(self, i: int, sign: float, rise: float, state: ArmState) -> Motion[tuple[Pushed, Array, ArmState]]:
+    def push(self, i: int, sign: float, rise: float, state: ArmState) -> StepMotion[tuple[Pushed, Array, ArmState]]:
         """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and the state after it."""
         n, q, t, most = self.model.nv, state.q, state.t, self.largest(i)
         push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(self.runner)
@@ -224,7 +224,7 @@ class _Probe:
         state = yield from self.rest(state)
         return Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q), moved, state
 
-    def signs(self, i: int, state: ArmState, rise: float) -> Motion[tuple[Finding | None, Pushed, ArmState]]:
+    def signs(self, i: int, state: ArmState, rise: float) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
         """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
         runner, model = self.runner, self.model
         name, noise = model.joint_names[i], motion_seen(runner)

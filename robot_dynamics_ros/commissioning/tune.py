@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, Motion, StepRunner
+from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, StepMotion, StepRunner
 from robot_dynamics_ros.commissioning.findings import StepReport, mistake
 from robot_dynamics_ros.commissioning.joint_parameters import joint_parameters
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
@@ -195,7 +195,7 @@ def follow(
     rest: float = 0.0,
     late: float = 0.0,
     errors: list[Array] | None = None,
-) -> Motion[ArmState]:
+) -> StepMotion[ArmState]:
     """Follow a trajectory of all joints from the reference on, within bounds, and stay ``rest`` s at its end; ``state`` is the newest.
 
     Args:
@@ -247,7 +247,7 @@ class _Tuning:
 
     def steps(
         self, controller: JointController, joints: list[int], state: ArmState, late: float = 0.0
-    ) -> Motion[ArmState]:
+    ) -> StepMotion[ArmState]:
         """These joints go forth and back together; their responses."""
         runner, model = self.runner, self.runner.model
         natural = controller.feedback_frequency[0] or controller.options.robustness.bandwidth  # type: ignore[union-attr]
@@ -279,7 +279,7 @@ class _Tuning:
                 return f"the command of {name} has {r.noise:.2g} N m or N of noise"
         return ""
 
-    def attempt(self, bandwidth: float, state: ArmState) -> Motion[tuple[bool, ArmState]]:
+    def attempt(self, bandwidth: float, state: ArmState) -> StepMotion[tuple[bool, ArmState]]:
         """Steps of each joint, then of all, as long as they are good."""
         controller, everyone = self.controller(bandwidth, state), list(range(self.runner.model.nv))
         for joints in ([i] for i in everyone):
@@ -292,7 +292,7 @@ class _Tuning:
         self.whole_delay = controller.feedback_frequency[1]
         return not self.fault(), state
 
-    def motion(self, state: ArmState) -> Motion[bool]:
+    def motion(self, state: ArmState) -> StepMotion[bool]:
         """Raise or lower the bandwidth, then prove the margin."""
         bandwidth = self.settings.bandwidth
         good, state = yield from self.attempt(bandwidth, state)
@@ -307,7 +307,7 @@ class _Tuning:
             good, state = yield from self.attempt(bandwidth, state)
         return bool(self.best)
 
-    def proof(self, state: ArmState) -> Motion[bool]:
+    def proof(self, state: ArmState) -> StepMotion[bool]:
         """Steps of all joints with a delay put in."""
         controller, before = self.controller(self.best, state), dict(self.responses)
         late = PROOF * self.whole_delay / self.period

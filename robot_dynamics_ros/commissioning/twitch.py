@@ -21,7 +21,7 @@ from robot_dynamics_ros.commissioning.arm import (
     ArmState,
     Bounds,
     Command,
-    Motion,
+    StepMotion,
     StepRunner,
     gentle_controller,
 )
@@ -271,7 +271,7 @@ class _Twitches:
 
     def sweep(
         self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
-    ) -> Motion[ArmState]:
+    ) -> StepMotion[ArmState]:
         """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others."""
         runner, model, speed = self.runner, self.runner.model, drive.speed
         self.present, self.rows = i, []
@@ -318,7 +318,7 @@ class _Twitches:
         most = Robustness().rotor_share * joint_sizes(model)["largest_rotor"]
         return np.clip(seen - bodies, least, np.maximum(most, least))
 
-    def motion(self, state: ArmState) -> Motion[bool]:
+    def motion(self, state: ArmState) -> StepMotion[bool]:
         """Sweep every joint that follows its commands."""
         runner, model = self.runner, self.runner.model
         self.place = state.q

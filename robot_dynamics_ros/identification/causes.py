@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
-from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -102,7 +102,7 @@ class Diagnosis:
 
     delay: float
     cause: Cause | None
-    motion: Motion
+    motion: MotionSamples
     notes: tuple[str, ...]
 
 
@@ -284,7 +284,7 @@ class _Problem:
 
 def diagnose(
     model: RobotModel,
-    motion: Motion,
+    motion: MotionSamples,
     slow: Array,
     delay: float | None = None,
     currents: bool = False,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identify import Identification
-from robot_dynamics_ros.identification.samples import Motion, blocks
+from robot_dynamics_ros.identification.samples import MotionSamples, blocks
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
 
@@ -52,10 +52,10 @@ def validate(
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
-    return _validation(result, Motion.of(result.prior, t, q, effort, v, window=result.window), block)[0]
+    return _validation(result, MotionSamples.of(result.prior, t, q, effort, v, window=result.window), block)[0]
 
 
-def _validation(result: Identification, motion: Motion, block: float = 0.05) -> tuple[Validation, Motion]:
+def _validation(result: Identification, motion: MotionSamples, block: float = 0.05) -> tuple[Validation, MotionSamples]:
     """The same of a motion that is smoothed already, and this motion with efforts in time."""
     parameters, motion = result.parameters, result.with_efforts(motion).earlier(result.delay)
     slow = 0.2 * EffortParameters(result.prior, parameters.terms).smoothing
@@ -105,7 +105,7 @@ def compare(result: Identification, recording: Recording, *, block: float = 0.05
     Raises:
         ArgumentError: a recording without efforts, or with too few rows.
     """
-    motion = Motion.of_recordings(result.prior, [recording], window=result.window)
+    motion = MotionSamples.of_recordings(result.prior, [recording], window=result.window)
     check, motion = _validation(result, motion, block)
     q, v, a = motion.q, motion.v, motion.a
     # rotors are among the efforts that are no parameters

@@ -30,7 +30,7 @@ from robot_dynamics_ros.identification.held_out import held_out_bodies, held_out
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.robot import with_parameters
-from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
+from robot_dynamics_ros.identification.samples import Blocks, MotionSamples, blocks
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
@@ -102,7 +102,7 @@ def compare_estimators(
         text = f"expected one for each of {len(recordings)} recordings, got {len(references)}"
         raise ArgumentError(text, where="references", remedy="Give them in the order of the recordings.")
     motions = [
-        result.with_efforts(Motion.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
+        result.with_efforts(MotionSamples.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
         for r in recordings
     ]
     identifiable, prior = result.identifiable, result.parameters.values()
@@ -148,7 +148,7 @@ def compare_estimators(
     )
 
 
-def _blocks(parameters: EffortParameters, motions: Sequence[Motion], block: float) -> Blocks:
+def _blocks(parameters: EffortParameters, motions: Sequence[MotionSamples], block: float) -> Blocks:
     slow = 0.2 * EffortParameters(parameters.model, parameters.terms).smoothing
     some = [blocks(parameters, motion, length=block, slow=slow) for motion in motions]
     first = np.cumsum([0, *(int(b.part.max(initial=-1)) + 1 for b in some)])
@@ -158,7 +158,7 @@ def _blocks(parameters: EffortParameters, motions: Sequence[Motion], block: floa
 
 def _along_commands(
     result: Identification,
-    motions: Sequence[Motion],
+    motions: Sequence[MotionSamples],
     references: Sequence[Recording],
     controller: JointPD | None,
     data: Blocks,
@@ -180,8 +180,13 @@ def _along_commands(
 
 
 def _simulated(
-    model: RobotModel, prior: RobotModel, motion: Motion, reference: Recording, delay: float, controller: JointPD | None
-) -> Motion:
+    model: RobotModel,
+    prior: RobotModel,
+    motion: MotionSamples,
+    reference: Recording,
+    delay: float,
+    controller: JointPD | None,
+) -> MotionSamples:
     """The motion of ``model`` under a controller that knows ``prior``, at the times of ``motion``."""
     from scipy.interpolate import make_interp_spline
 
@@ -212,7 +217,7 @@ def _simulated(
 
 
 def _without(
-    result: Identification, motions: Sequence[Motion], data: Blocks, base: BaseEstimate, block: float
+    result: Identification, motions: Sequence[MotionSamples], data: Blocks, base: BaseEstimate, block: float
 ) -> dict[str, Array]:
     """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
     identifiable, parameters = result.identifiable, result.parameters

@@ -28,7 +28,7 @@ from robot_dynamics_ros.identification.held_out import held_out_bodies, root_mea
 from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
-from robot_dynamics_ros.identification.samples import Blocks, Motion
+from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
@@ -150,7 +150,7 @@ def _blocks(
         covered &= wrench.there(t)
         on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
     effort = external_efforts(model, q, on_links)[:, rows]
-    motion = Motion(t, q, v, a, effort, tuple(parts), window, (), np.zeros(effort.shape, dtype=bool))
+    motion = MotionSamples(t, q, v, a, effort, tuple(parts), window, (), np.zeros(effort.shape, dtype=bool))
     mean = motion.mean(effort, block)
     use = motion.mean(covered.astype(np.float64), block) == 1.0
     Y = motion.mean_regressor(model, block)[:, rows]

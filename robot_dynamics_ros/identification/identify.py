@@ -37,7 +37,7 @@ from robot_dynamics_ros.identification.plausibility import (
     one_way_joints,
 )
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
-from robot_dynamics_ros.identification.samples import Blocks, Motion, blocks
+from robot_dynamics_ros.identification.samples import Blocks, MotionSamples, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
 from robot_dynamics_ros.identification.telling import Tell, part, silent
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
@@ -194,7 +194,7 @@ class Identification:
     notes: tuple[str, ...] = ()
     torque_constants: TorqueConstants | None = None
 
-    def with_efforts(self, motion: Motion) -> Motion:
+    def with_efforts(self, motion: MotionSamples) -> MotionSamples:
         """A motion as recorded with efforts in N m or N, where currents were recorded."""
         constants = self.torque_constants
         return motion if constants is None else constants.applied(motion)
@@ -267,7 +267,7 @@ def identify(
     """
     s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)  # refuses robots that cannot be identified before it looks at the data
-    return _identify(model, Motion.of(model, t, q, effort, v, window=s.window, check=_check(model, s)), s)
+    return _identify(model, MotionSamples.of(model, t, q, effort, v, window=s.window, check=_check(model, s)), s)
 
 
 def identify_recordings(
@@ -294,7 +294,7 @@ def identify_recordings(
     s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)
     several = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    motion = Motion.of_recordings(model, several, window=s.window, check=_check(model, s), workers=workers)
+    motion = MotionSamples.of_recordings(model, several, window=s.window, check=_check(model, s), workers=workers)
     return _identify(model, motion, s, progress)
 
 
@@ -345,7 +345,7 @@ class _Fit:
     identifiable: Identifiable
     prior: Array
     delay: float
-    motion: Motion
+    motion: MotionSamples
     data: Blocks
     base: BaseEstimate
 
@@ -358,7 +358,7 @@ class _Fit:
 class _Fits:
     """Fits of a motion, with one form of friction after another."""
 
-    def __init__(self, model: RobotModel, motion: Motion, slow: Array, settings: IdentificationSettings) -> None:
+    def __init__(self, model: RobotModel, motion: MotionSamples, slow: Array, settings: IdentificationSettings) -> None:
         self.model, self.motion, self.slow, self.settings = model, motion, slow, settings
         # of the rigid robot: dry friction that builds up late would look like late efforts
         rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
@@ -433,7 +433,9 @@ class _Fits:
         return values, share, residual + share * (chosen - residual)
 
 
-def _identify(model: RobotModel, motion: Motion, s: IdentificationSettings, tell: Tell = silent) -> Identification:
+def _identify(
+    model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
+) -> Identification:
     constants = None
     if s.currents is not None:
         constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
@@ -555,8 +557,8 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 
 
 def _diagnosed(
-    model: RobotModel, motion: Motion, slow: Array, s: IdentificationSettings, tell: Tell
-) -> tuple[Motion, float, tuple[str, ...]]:
+    model: RobotModel, motion: MotionSamples, slow: Array, s: IdentificationSettings, tell: Tell
+) -> tuple[MotionSamples, float, tuple[str, ...]]:
     """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both.
 
     Raises:

@@ -22,7 +22,7 @@ from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.identification.excitation import Excitation, at_rest
 from robot_dynamics_ros.identification.least_squares import inflation
 from robot_dynamics_ros.identification.pseudo_inertia import BodyShape, is_consistent
-from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint, vector
@@ -302,7 +302,7 @@ def estimate_payload(
     body, R, p = _carrier(model, link)
     friction = friction or Friction.of(model)
     directions, spreads = _arm_directions(model, arm_error)
-    motion = Motion.of(model, t, q, effort, window=0.2)
+    motion = MotionSamples.of(model, t, q, effort, window=0.2)
     delay, usual = 0.0, _usual(model)
     weight = 1.0 / usual
     for _ in range(_PASSES):
@@ -319,7 +319,7 @@ def estimate_payload(
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
 
-def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, directions: Array) -> _Rows:
+def _rows(model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array) -> _Rows:
     """Block averages: columns of the payload on a body, then of the arm's own errors."""
     arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
     Y = m.mean_regressor(model, _BLOCK)
@@ -335,7 +335,7 @@ def _rows(model: RobotModel, m: Motion, friction: Friction, body: int, direction
     )
 
 
-def _corrected(delay: float, m: Motion, rows: _Rows, residual: Array, weight: Array) -> float:
+def _corrected(delay: float, m: MotionSamples, rows: _Rows, residual: Array, weight: Array) -> float:
     """s by which efforts are late, with what residuals show of it to first order."""
     rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
     power = float((rate * rate).sum())

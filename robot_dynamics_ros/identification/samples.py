@@ -58,7 +58,7 @@ def _arrays(
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class MotionSamples:
     """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on.
 
     Attributes:
@@ -92,7 +92,7 @@ class Motion:
         *,
         window: float | None = None,
         check: Callable[[Array, Array], None] | None = None,
-    ) -> Motion:
+    ) -> MotionSamples:
         """Smooth and differentiate.
 
         Args:
@@ -161,7 +161,7 @@ class Motion:
         window: float | None = None,
         check: Callable[[Array, Array], None] | None = None,
         workers: Workers = None,
-    ) -> Motion:
+    ) -> MotionSamples:
         """One motion of several recordings, each a stretch or several of its own.
 
         Args:
@@ -222,7 +222,7 @@ class Motion:
     def _step(self, part: slice) -> float:
         return float(np.median(np.diff(self.t[part])))
 
-    def earlier(self, delay: float) -> Motion:
+    def earlier(self, delay: float) -> MotionSamples:
         """The same efforts with the motion ``delay`` s before them."""
         if delay == 0.0:
             return self
@@ -269,10 +269,12 @@ class Motion:
         return np.concatenate(out)
 
 
-def _motion_of(task: tuple[RobotModel, Recording, float | None, Callable[[Array, Array], None] | None]) -> Motion:
+def _motion_of(
+    task: tuple[RobotModel, Recording, float | None, Callable[[Array, Array], None] | None],
+) -> MotionSamples:
     model, recording, window, check = task
     assert recording.effort is not None
-    return Motion.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
+    return MotionSamples.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,14 +300,14 @@ class Blocks:
         count = np.maximum(self.use.sum(axis=0), 1)
         return np.asarray(np.sqrt(np.where(self.use, residual**2, 0.0).sum(axis=0) / count))
 
-    def with_parameters(self, parameters: EffortParameters, motion: Motion, length: float) -> Blocks:
+    def with_parameters(self, parameters: EffortParameters, motion: MotionSamples, length: float) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were made from."""
         bodies = self.Y[..., parameters.bodies]
         joints = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a, motion.parts), length)
         return dataclasses.replace(self, Y=np.concatenate([bodies, joints], axis=-1))
 
 
-def blocks(parameters: EffortParameters, motion: Motion, *, length: float = 0.05, slow: Array) -> Blocks:
+def blocks(parameters: EffortParameters, motion: MotionSamples, *, length: float = 0.05, slow: Array) -> Blocks:
     """Average over blocks.
 
     Args:

@@ -19,7 +19,7 @@ from robot_dynamics_ros.friction.law import EFFECTS, OF_SENSORS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
 from robot_dynamics_ros.identification.identifiable import Identifiable
-from robot_dynamics_ros.identification.samples import Blocks, Motion
+from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -133,7 +133,7 @@ class _Trials:
 def select_effects(
     identifiable: Identifiable,
     data: Blocks,
-    motion: Motion,
+    motion: MotionSamples,
     block: float,
     noise: Array,
     prior: Array,
@@ -207,7 +207,7 @@ class _Directions:
         width, distance: (nv, widths) rad/s or m/s, (nv, distances) rad or m.
     """
 
-    def __init__(self, parameters: EffortParameters, motion: Motion, block: float) -> None:
+    def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
         limit = parameters.model.velocity_limit
         limit = np.where(np.isfinite(limit) & (limit > 0), limit, 2.0)
         self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
@@ -271,7 +271,11 @@ def _choose_directions(
 
 
 def _offered(
-    parameters: EffortParameters, forms: list[JointEffects], motion: Motion, directions: Array, allowed: tuple[str, ...]
+    parameters: EffortParameters,
+    forms: list[JointEffects],
+    motion: MotionSamples,
+    directions: Array,
+    allowed: tuple[str, ...],
 ) -> list[list[tuple[JointEffects, Array]]]:
     """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)

@@ -21,7 +21,7 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.identification.plausibility import Implausible
-from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
@@ -80,7 +80,7 @@ class TorqueConstants:
     joint_names: tuple[str, ...]
     loaded: bool
 
-    def applied(self, motion: Motion) -> Motion:
+    def applied(self, motion: MotionSamples) -> MotionSamples:
         """The motion with efforts, N m or N, in place of currents."""
         return dataclasses.replace(motion, effort=motion.effort * self.values)
 
@@ -105,7 +105,7 @@ class TorqueConstants:
 
 def find_torque_constants(
     model: RobotModel,
-    motion: Motion,
+    motion: MotionSamples,
     constants: Mapping[str, float] | None = None,
     *,
     block: float = 0.05,
@@ -144,7 +144,7 @@ def find_torque_constants(
                 where="known load",
                 remedy="Name the link that carried the load, such as the flange.",
             )
-        loaded = Motion.of_recordings(model, load.recordings)
+        loaded = MotionSamples.of_recordings(model, load.recordings)
         experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
     free = np.flatnonzero(fixed == 0.0)
     c, x = fixed.copy(), np.zeros(len(prior) + extra)
@@ -213,7 +213,7 @@ class _Experiment:
     def __init__(
         self,
         model: RobotModel,
-        motion: Motion,
+        motion: MotionSamples,
         block: float,
         start: Array,
         shape: Array,

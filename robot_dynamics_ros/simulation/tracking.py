@@ -17,7 +17,7 @@ from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
 from robot_dynamics_ros.control.laws.registry import gain_fields
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.planning import Motion
+from robot_dynamics_ros.control.reference.planning import PlannedMotion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
 from robot_dynamics_ros.errors import ArgumentError
@@ -53,7 +53,7 @@ def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None
 def follow(
     drawn: RobotModel,
     robot: RobotModel,
-    motion: Motion,
+    motion: PlannedMotion,
     *,
     law: str = "computed_torque",
     frequency: float | None = None,
@@ -101,7 +101,7 @@ class TrackingExperiment:
     """
 
     drawn: RobotModel
-    motion: Motion
+    motion: PlannedMotion
     law: str = "computed_torque"
     frequency: float | None = None
     dt: float = DEFAULT_STEP

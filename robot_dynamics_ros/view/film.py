@@ -19,7 +19,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import Motion, centre_paths
+from robot_dynamics_ros.view.motion import ShownMotion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import MotionSource
 from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
@@ -94,7 +94,7 @@ def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Ar
 
 
 def write_video(
-    motion: Motion,
+    motion: ShownMotion,
     path: str | Path,
     *,
     rate: float = 24.0,
@@ -154,7 +154,7 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
 
 
 def write_replay(
-    motion: Motion,
+    motion: ShownMotion,
     path: str | Path,
     *,
     rate: float = 30.0,
@@ -198,7 +198,7 @@ def write_replay(
 
 
 def stage(
-    scene: SceneApi, motion: Motion, looks: Looks | None, paths: bool
+    scene: SceneApi, motion: ShownMotion, looks: Looks | None, paths: bool
 ) -> tuple[RobotNodes, Callable[[int], None]]:
     """The robot of a motion in a scene, and a function that shows everything of a row of the motion."""
     nodes = RobotNodes(scene, motion.model, looks if looks is not None else read_looks(motion.model))

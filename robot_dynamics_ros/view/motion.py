@@ -24,7 +24,7 @@ from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, arrows_at_joints,
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class ShownMotion:
     """States over time.
 
     Attributes:
@@ -74,10 +74,10 @@ class Motion:
         return float(self.t[-1] - self.t[0])
 
     @classmethod
-    def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> Motion:
+    def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> ShownMotion:
         """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or
         one configuration (nq,); ``reference`` and ``external`` as the attributes."""
-        if isinstance(what, Motion):
+        if isinstance(what, ShownMotion):
             return what
         more: dict[str, Any] = {
             "reference": None if reference is None else np.asarray(reference, dtype=float),
@@ -110,14 +110,14 @@ class Motion:
         return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
 
     @classmethod
-    def load(cls, model: RobotModel, path: str | Path) -> Motion:
+    def load(cls, model: RobotModel, path: str | Path) -> ShownMotion:
         """A motion from a NumPy ``.npz`` file with the arrays ``t``, ``q`` and, where known, ``v``, ``a``, ``tau`` and
         ``reference``: what :meth:`save` writes."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: np.asarray(file[name], dtype=float) for name in file.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
-            remedy = "Give a file of Motion.save."
+            remedy = "Give a file of ShownMotion.save."
             raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy=remedy) from None
         for name in ("t", "q"):
             if name not in arrays:
@@ -172,7 +172,7 @@ class Motion:
 _REMEDY = "Give a run of simulate(), a recording, a pair (t, q), or one configuration."
 
 
-def centre_paths(motion: Motion, most: int = 1000) -> CenterOfMassPaths:
+def centre_paths(motion: ShownMotion, most: int = 1000) -> CenterOfMassPaths:
     """Where the centres of mass of all links, and last that of the ``"robot"``, go, and how fast, in at most ``most`` points."""
     model, k = motion.model, motion.some_rows(most)
     paths = center_of_mass_paths(model, motion.q[k], motion.v[k])

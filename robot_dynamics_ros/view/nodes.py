@@ -29,7 +29,7 @@ from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
 from robot_dynamics_ros.view.loads import number
-from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.motion import ShownMotion
 from robot_dynamics_ros.view.source import Shown
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 
@@ -134,7 +134,7 @@ class RobotNodes:
         return handles
 
     def view_point(
-        self, motion: Motion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
+        self, motion: ShownMotion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
     ) -> tuple[Array, Array]:
         """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m: in all of a
         motion, or where the robot is now; see :func:`camera_that_sees`."""

@@ -53,7 +53,7 @@ def view(
     import numpy as np
 
     from robot_dynamics_ros.model.geometry import Looks, read_looks
-    from robot_dynamics_ros.view.motion import Motion
+    from robot_dynamics_ros.view.motion import ShownMotion
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, Source
     from robot_dynamics_ros.view.viewer import Viewer
 
@@ -61,13 +61,13 @@ def view(
     if isinstance(what, (str, Mapping)):
         what = model.configuration(what)
     try:
-        still = what is None or (not isinstance(what, Motion) and np.ndim(np.asarray(what, dtype=float)) == 1)
+        still = what is None or (not isinstance(what, ShownMotion) and np.ndim(np.asarray(what, dtype=float)) == 1)
     except (TypeError, ValueError):  # no numbers
         still = False
     if still:
         source = PoseSource(model, what, external=external)
     else:
-        source = MotionSource(Motion.of(model, what, reference=reference, external=external))
+        source = MotionSource(ShownMotion.of(model, what, reference=reference, external=external))
     looks = urdf if isinstance(urdf, Looks) else read_looks(model, urdf, directory)
     viewer = Viewer(host=host, port=port, title=source.name, report=report)
     viewer.add(source, looks=looks)

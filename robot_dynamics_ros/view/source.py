@@ -13,7 +13,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, joint_arrows
-from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.motion import ShownMotion
 
 WANTED = ("reference", "estimated", "contacts")
 """What a source may have to ask for, and then only while somebody looks at it."""
@@ -181,7 +181,7 @@ class PoseSource(Source):
 class MotionSource(Source):
     """A motion, at the :attr:`time` in s after its start."""
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, motion: ShownMotion) -> None:
         self.motion, self.model, self.name = motion, motion.model, motion.model.name
         self.time = 0.0
         self._row = -1

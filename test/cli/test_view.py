@@ -11,7 +11,7 @@ pytest.importorskip("viser")
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.motion import ShownMotion
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_recording_becomes_a_page(table, tmp_path, capsys):
 
 def test_a_saved_run_is_shown(tmp_path, capsys):
     arm = rd.load_robot("two_link")
-    Motion.of(arm, rd.simulate(arm, duration=0.2)).save(tmp_path / "run.npz")
+    ShownMotion.of(arm, rd.simulate(arm, duration=0.2)).save(tmp_path / "run.npz")
     assert main(["view", "two_link", "--run", str(tmp_path / "run.npz"), "--port", "0", "--seconds", "0.3"]) == 0
 
 

@@ -15,7 +15,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.plausibility import check_positions
-from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.recordings import Recording
 from robot_dynamics_ros.recordings.times import repair_times
 
@@ -46,7 +46,7 @@ def remarks(*logs):
     model = logs[0].model
     try:
         recordings = [Recording.of(model, log.t, log.q, None, log.effort) for log in logs]
-        motion = Motion.of_recordings(model, recordings, check=lambda t, q: check_positions(model, t, q))
+        motion = MotionSamples.of_recordings(model, recordings, check=lambda t, q: check_positions(model, t, q))
         result = diagnose(model, motion, 0.2 * EffortParameters(model).smoothing)
     except rd.ArgumentError as error:
         return [str(error)]
@@ -116,7 +116,7 @@ def test_a_load_beyond_a_joint_that_mimics_is_named():
     loaded = rd.carrying(model, rd.Payload(mimic.child, 1.0, [0.0, 0.0, 0.1]))
     effort[1000:] = rd.inverse_dynamics(loaded, q, v, a)[1000:]
     noise = 1e-3 * np.random.default_rng(1).standard_normal(effort.shape) * np.abs(effort).max(axis=0)
-    said = diagnose(model, Motion.of(model, t, q, effort + noise), np.zeros(model.nv)).cause
+    said = diagnose(model, MotionSamples.of(model, t, q, effort + noise), np.zeros(model.nv)).cause
     assert said is not None and re.search("after 50% .* kg more beyond joint panda_finger_joint[12] ", said.text)
 
 

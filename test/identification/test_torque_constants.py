@@ -7,7 +7,7 @@ from support.identification_data import wrong_robot
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.payload import carrying
 from robot_dynamics_ros.identification import KnownLoad, find_torque_constants
-from robot_dynamics_ros.identification.samples import Motion
+from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.recordings import Recording
 
 CONSTANTS = np.array([12.0, -7.5, 0.004, 2.0, -1.0, 30.0])
@@ -89,7 +89,7 @@ def test_a_known_load_tells_the_size_of_all_constants(recorded):
     payload = rd.Payload(prior.joint(prior.moving_joint_names[-1]).child, 4.0, (0.02, 0.0, 0.08))
     carried = rd.inverse_dynamics(carrying(truth, payload), q, v, a) - rd.inverse_dynamics(truth, q, v, a)
     loaded = Recording.of(prior, t, q, None, (effort + carried) / CONSTANTS)
-    motion = Motion.of(light, t, q, effort / CONSTANTS)
+    motion = MotionSamples.of(light, t, q, effort / CONSTANTS)
     wrist = {prior.joint_names[5]: CONSTANTS[5]}
     without = find_torque_constants(light, motion, wrist)
     found = find_torque_constants(light, motion, wrist, load=KnownLoad(payload.link, 4.0, (loaded,)))

@@ -25,7 +25,7 @@ pytest.importorskip("PIL")
 from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.film import open_page, painter, settled, write_replay
 from robot_dynamics_ros.view.headless import Browser, find_browser
-from robot_dynamics_ros.view.motion import Motion
+from robot_dynamics_ros.view.motion import ShownMotion
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import PoseSource
 from robot_dynamics_ros.view.viewer import Viewer
@@ -255,7 +255,7 @@ def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, monk
     monkeypatch.setattr(RobotNodes, "legend", lambda *_: None)  # it has an arrow of the same colour
     slider = rd.load_urdf(SLIDER)
     t = np.linspace(0.0, 4.0, 401)
-    motion = Motion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
+    motion = ShownMotion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
     with rd.view(slider, motion, port=0) as viewer:
         browser.go(viewer.address)
         assert wait_for(lambda: viewer.pages, PATIENCE)
@@ -445,7 +445,7 @@ def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_pa
 def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):
     arm = rd.load_robot("two_link")
     run = rd.simulate(arm, duration=1.0)
-    page = write_replay(Motion.of(arm, run), tmp_path / "replay.html")
+    page = write_replay(ShownMotion.of(arm, run), tmp_path / "replay.html")
     assert page.stat().st_size < 3_000_000
     network = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
     browser.call("Network.emulateNetworkConditions", offline=True, **network)
@@ -490,7 +490,7 @@ def test_a_recording_becomes_a_film_and_a_view_a_picture(tmp_path):
     arm, t = rd.load_robot("two_link"), np.linspace(0.0, 0.5, 51)
     q = np.stack([1.5 * t, -3.0 * t], axis=1)
     write_bag(tmp_path / "bag", arm, t, q, np.zeros((51, 2)))
-    motion = Motion.of(arm, read_bag(tmp_path / "bag", arm))
+    motion = ShownMotion.of(arm, read_bag(tmp_path / "bag", arm))
     film = write_video(motion, tmp_path / "motion.mp4", rate=2.0, width=128, height=96)
     with need_imageio().get_reader(film) as reader:
         frames = [np.asarray(frame).astype(int) for frame in reader]

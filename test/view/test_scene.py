@@ -19,7 +19,7 @@ from robot_dynamics_ros.view.arrows import (
     world_arrows,
 )
 from robot_dynamics_ros.view.colours import by_speed
-from robot_dynamics_ros.view.motion import Motion, centre_paths
+from robot_dynamics_ros.view.motion import ShownMotion, centre_paths
 from robot_dynamics_ros.view.pull import spring_wrench
 
 
@@ -43,7 +43,7 @@ def test_forces_at_rest_carry_what_is_beyond_the_joint(arm):
 
 
 def test_true_and_computed_wrenches_are_drawn_alike(arm, fall):
-    motion = Motion.of(arm, fall)
+    motion = ShownMotion.of(arm, fall)
     for k in (0, 150, 300):
         computed = joint_arrows(arm, motion.q[k], motion.v[k], motion.a[k])
         np.testing.assert_allclose(motion.arrows(k).forces, computed.forces, atol=1e-6)
@@ -93,13 +93,13 @@ def test_scales_without_forces_or_weight_are_finite(arm):
 
 
 def test_paths_of_centres_end_where_the_dynamics_says(arm, fall):
-    paths = centre_paths(Motion.of(arm, fall))
+    paths = centre_paths(ShownMotion.of(arm, fall))
     assert paths.links[-1] == "robot"
     np.testing.assert_allclose(paths.position[-1][-1], rd.center_of_mass(arm, fall.q[-1]), atol=1e-12)
     velocity = np.gradient(paths.position[0], fall.t, axis=0)
     np.testing.assert_allclose(np.linalg.norm(velocity, axis=1)[5:-5], paths.speed[0][5:-5], atol=1e-4)
     limb = rd.limb(2, lengths=[0.8, 0.6])
-    turning = Motion.of(limb, (np.linspace(0, 1, 50), np.outer(np.linspace(0, 1, 50), (2.0, 0.0))))
+    turning = ShownMotion.of(limb, (np.linspace(0, 1, 50), np.outer(np.linspace(0, 1, 50), (2.0, 0.0))))
     radii = np.linalg.norm(centre_paths(turning).position, axis=2)
     np.testing.assert_allclose(radii[0], 0.4, atol=1e-9)
     np.testing.assert_allclose(centre_paths(turning).speed[0], 0.8, atol=1e-9)
@@ -113,17 +113,17 @@ def test_colours_of_speeds_are_colours():
 
 
 def test_motions_come_from_runs_tables_and_files(arm, fall, tmp_path):
-    motion = Motion.of(arm, fall)
+    motion = ShownMotion.of(arm, fall)
     assert motion.duration == pytest.approx(0.3)
     assert motion.index(0.1001) == 100
     assert motion.index(99.0) == 300
     assert motion.frames(30.0)[-1] == 300
     motion.save(tmp_path / "run.npz")
-    again = Motion.load(arm, tmp_path / "run.npz")
+    again = ShownMotion.load(arm, tmp_path / "run.npz")
     np.testing.assert_array_equal(again.a, motion.a)
-    table = Motion.of(arm, (fall.t, fall.q))
+    table = ShownMotion.of(arm, (fall.t, fall.q))
     np.testing.assert_allclose(table.v[5:-5], fall.v[5:-5], atol=1e-3)
-    assert len(Motion.of(arm, fall.q[0])) == 1
+    assert len(ShownMotion.of(arm, fall.q[0])) == 1
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_motions_come_from_runs_tables_and_files(arm, fall, tmp_path):
 )
 def test_what_is_no_motion_is_refused(arm, what):
     with pytest.raises(ArgumentError):
-        Motion.of(arm, what)
+        ShownMotion.of(arm, what)
 
 
 def test_files_that_are_no_motion_are_refused(arm, tmp_path):
@@ -141,7 +141,7 @@ def test_files_that_are_no_motion_are_refused(arm, tmp_path):
     np.savez(tmp_path / "half.npz", t=np.arange(3.0))
     for name in ("bad.npz", "half.npz", "gone.npz"):
         with pytest.raises(ArgumentError, match=name):
-            Motion.load(arm, tmp_path / name)
+            ShownMotion.load(arm, tmp_path / name)
 
 
 def test_a_spring_pulls_where_it_is_gripped(arm):

@@ -164,7 +164,7 @@ def _time_for_efforts(
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PlannedMotion:
     """A smooth motion through waypoints (k, n) at times (k,), s; at rest at both ends, passed at speed in between."""
 
     joint_names: tuple[str, ...]
@@ -191,7 +191,9 @@ class Motion:
         return Trajectory.from_waypoints(self.joint_names, (slower * t).tolist(), self.waypoints[1:], *rates)
 
 
-def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7) -> Motion:
+def plan_motion(
+    model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7
+) -> PlannedMotion:
     """Waypoints at random well inside the limits, joined by a quintic spline that begins at ``start`` and ends there.
 
     Between two waypoints the spline is one polynomial of degree five, which is what a controller makes of position,
@@ -216,7 +218,7 @@ def plan_motion(model: RobotModel, start: Array, *, waypoints: int = 4, duration
     raise _too_weak(model, start)
 
 
-def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> Motion:
+def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> PlannedMotion:
     """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in equal steps as fast
     as half of the velocity and effort limits allow."""
     if len(visits) < 2:
@@ -275,7 +277,7 @@ def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
         )
 
 
-def standing_joints(model: RobotModel, motion: Motion) -> dict[str, str]:
+def standing_joints(model: RobotModel, motion: PlannedMotion) -> dict[str, str]:
     """Joints that ``motion`` does not move, for they are too weak or too slow: name → why, in a few words."""
     still = np.ptp(motion.waypoints, axis=0) == 0.0
     return {model.joint_names[i]: _weakness(model, int(i)) for i in np.flatnonzero(still)}
@@ -356,7 +358,7 @@ def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Genera
 
 def _within_limits(
     model: RobotModel, base: Array, away: Array, duration: float, share: float, longest: float = _LONGEST
-) -> Motion | None:
+) -> PlannedMotion | None:
     """The motion with as much of ``away`` as velocity and effort limits allow; None if they allow none.
 
     It takes ``longest`` s at most; rather than more, it goes less far away.
@@ -450,12 +452,12 @@ def _spline(knots: Array, visits: Array) -> BSpline:
     return make_interp_spline(knots, visits, k=5, bc_type=(rest, rest))
 
 
-def _motion(model: RobotModel, visits: Array, duration: float | Array) -> Motion:
+def _motion(model: RobotModel, visits: Array, duration: float | Array) -> PlannedMotion:
     knots = np.linspace(0.0, duration, len(visits)) if np.ndim(duration) == 0 else np.asarray(duration)
-    return Motion(model.joint_names, knots, visits, _spline(knots, visits))
+    return PlannedMotion(model.joint_names, knots, visits, _spline(knots, visits))
 
 
-def _limits_used(model: RobotModel, motion: Motion) -> tuple[Array, Array, Array]:
+def _limits_used(model: RobotModel, motion: PlannedMotion) -> tuple[Array, Array, Array]:
     """(n,) largest shares of the velocity and effort limits that the motion needs, and of the latter at rest."""
     t = np.linspace(0.0, motion.duration, 200)
     q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)

@@ -80,7 +80,7 @@ class JointTable:
 
 
 @dataclass(slots=True, eq=False)
-class Motion:
+class PreparedMotion:
     """A trajectory as routines take it.
 
     Attributes:
@@ -133,7 +133,7 @@ class ReferenceGenerator:
             routines.held("read_joint") if isinstance(routines, Routines) else tracks.read_joint
         )
         self._nothing = self._handed(self.memory["slot"], self.memory["lower"])
-        self._motions: dict[int, Motion] = {}
+        self._motions: dict[int, PreparedMotion] = {}
         self._goals: dict[int, Goal] = {}
         self._number = 0
         rest = np.zeros(len(table.names))
@@ -214,7 +214,7 @@ class ReferenceGenerator:
         self._run("stop_all", t, status, int(reason))
         self._take_events(text)
 
-    def prepare(self, trajectory: Trajectory, t: int) -> Motion:
+    def prepare(self, trajectory: Trajectory, t: int) -> PreparedMotion:
         """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so
         that any thread may call it.  TrajectoryRejected: joints do not match; its last point moves although it may
         not; numbers that cannot be meant, a point outside the position limits, a way that no joint covers in the
@@ -228,7 +228,7 @@ class ReferenceGenerator:
 
     def _checked(
         self, trajectory: Trajectory, memory: Memory[TracksMemory], t: int, *, at_rest: bool = False
-    ) -> Motion:
+    ) -> PreparedMotion:
         """The motion of a trajectory, described to the routines as that of a set-point, and checked."""
         x, table = trajectory, self.table
         columns = table.columns(x.joint_names, allow_partial=self.options.allow_partial_joints_goal)
@@ -237,7 +237,7 @@ class ReferenceGenerator:
         effort = np.zeros_like(x.positions) if x.effort is None else x.effort
         fields = np.concatenate([y.ravel() for y in (x.positions, x.velocities, x.accelerations, effort)])
         times, degree = x.times.astype(np.int64), x.degree.astype(np.int64)
-        motion = Motion(x.stamp, columns, times, degree, fields, x.effort is not None)
+        motion = PreparedMotion(x.stamp, columns, times, degree, fields, x.effort is not None)
         motion.describe(memory, SET_POINT)
         begin = x.stamp or t
         problem = self._routines["check_points"](memory, SET_POINT, begin, max(t, begin), times, fields)
@@ -272,7 +272,7 @@ class ReferenceGenerator:
             remedy=f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted.",
         )
 
-    def adopt(self, motion: Motion, t: int, tolerances: Tolerances) -> Goal:
+    def adopt(self, motion: PreparedMotion, t: int, tolerances: Tolerances) -> Goal:
         """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one is too far from the
         reference, or too many wait."""
         self.begin(t)

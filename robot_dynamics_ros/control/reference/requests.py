@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
-from robot_dynamics_ros.control.reference.reference import Motion
+from robot_dynamics_ros.control.reference.reference import PreparedMotion
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.model.description import Array
@@ -53,11 +53,11 @@ class MotionRequests(CycleRunner):
         self._require_tracking()
         return self._follow(self._prepared(trajectory, t), t, tolerances)
 
-    def _prepared(self, trajectory: Trajectory, t: int) -> Motion | None:
+    def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
         """Any thread may call it; ``None`` for an empty trajectory."""
         return self.motion.prepare(trajectory, t) if len(trajectory) else None
 
-    def _follow(self, motion: Motion | None, t: int, tolerances: Tolerances | None) -> Goal:
+    def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances | None) -> Goal:
         self._require_tracking()
         tolerances = tolerances if tolerances is not None else self.tolerances
         if motion is None:
@@ -93,7 +93,7 @@ class MotionRequests(CycleRunner):
             motion = self._prepared(trajectory, self.p.last[0])
             return lambda: take_over(trajectory, motion)
 
-        def take_over(trajectory: Trajectory, motion: Motion | None) -> None:
+        def take_over(trajectory: Trajectory, motion: PreparedMotion | None) -> None:
             outcome: Goal | Exception
             try:
                 if self.motion.stops != stops:

@@ -17,13 +17,9 @@ Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quatern
 from robot_dynamics_ros.dynamics import (
     centroidal,
     configuration,
-    configuration_space,
     constraint_files,
     constraints,
-    energy,
-    forward,
     inertias,
-    inverse,
     joint_space,
     kinematics,
     other_libraries,
@@ -33,10 +29,8 @@ from robot_dynamics_ros.dynamics import (
 )
 from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
-from robot_dynamics_ros.dynamics.configuration_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.constraint_files import *  # noqa: F403
 from robot_dynamics_ros.dynamics.constraints import *  # noqa: F403
-from robot_dynamics_ros.dynamics.energy import *  # noqa: F403
 from robot_dynamics_ros.dynamics.engine.arguments import check_finite
 from robot_dynamics_ros.dynamics.engine.backends import (
     BackendStatus,
@@ -48,9 +42,7 @@ from robot_dynamics_ros.dynamics.engine.backends import (
     prepared,
 )
 from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_wrenches, link_wrenches
-from robot_dynamics_ros.dynamics.forward import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
-from robot_dynamics_ros.dynamics.inverse import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inverse_kinematics import (
     InverseKinematics,
     InverseKinematicsOptions,
@@ -68,8 +60,6 @@ from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.wrench import Wrench
 
 __all__ = [
-    *inverse.__all__,
-    *forward.__all__,
     *joint_space.__all__,
     *kinematics.__all__,
     *wrenches.__all__,
@@ -81,7 +71,6 @@ __all__ = [
     "inverse_kinematics",
     "InverseKinematics",
     "InverseKinematicsOptions",
-    *energy.__all__,
     *centroidal.__all__,
     *configuration.__all__,
     "rollout",
@@ -91,7 +80,6 @@ __all__ = [
     *parameters.__all__,
     *relative_motion.__all__,
     *inertias.__all__,
-    *configuration_space.__all__,
     *other_libraries.__all__,
     "kernel",
     "prepare",

@@ -34,7 +34,7 @@ from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routine, make_routines
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
-from robot_dynamics_ros.dynamics.inverse import inverse_dynamics
+from robot_dynamics_ros.dynamics.joint_space import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, link_number
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
-from robot_dynamics_ros.dynamics.algorithms.energy import kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics.algorithms.centroidal import kinetic_energy, potential_energy
+from robot_dynamics_ros.dynamics.algorithms.derivatives import coriolis_matrix
 from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import newton_euler
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from robot_dynamics_ros.dynamics.algorithms.coriolis import coriolis_matrix
+from robot_dynamics_ros.dynamics.algorithms.derivatives import coriolis_matrix
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.equations.formulas import Step
 from robot_dynamics_ros.equations.geometry import Geometry

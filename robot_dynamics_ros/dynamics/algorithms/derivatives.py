@@ -1,14 +1,47 @@
-"""Analytical derivatives of inverse and forward dynamics."""
+"""The Coriolis matrix of the Christoffel symbols, derivatives of inverse and forward dynamics, and the linearization made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.dynamics.algorithms.function import Export, function
+from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
-from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, Vector
-from robot_dynamics_ros.spatial import Motion
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Square, Tree, Vector
+from robot_dynamics_ros.spatial import Motion, Scalar
+
+
+@function(
+    "coriolis_matrix",
+    "q v",
+    {"C": ("nv", "nv")},
+    per_pair=40,
+    loops=3_500,
+    exports=(Export("Coriolis matrix of the Christoffel symbols.", {"C": "Coriolis matrix"}),),
+)
+def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> Square:
+    """C(q, v), with C v the velocity-dependent efforts and Ṁ − 2C skew-symmetric.
+
+    Source: Echeandia and Wensing (2021), algorithm 1, in the root frame.
+    """
+    frame = RootFrame(tree, q, v, coriolis=True)
+    C = tree.square()
+    rates = tree.each([Motion], frame.subspace_rate)
+    inertia, B = frame.inertia, frame.B
+    forces = frame.products(lambda j, S_j, rate: inertia[j].mul(rate) + B[j].mul(S_j) * 0.5, frame.S, rates)
+    momenta = frame.products(lambda j, S_j: inertia[j].mul(S_j), frame.S)
+    backward_forces = frame.products(lambda j, S_j: B[j].tmul(S_j) * 0.5, frame.S)
+    for j in tree.inward():
+        of_j = list(zip(j.columns, forces[j], momenta[j], backward_forces[j], strict=True))
+        for (dof, _), forward, _, _ in of_j:
+            for (other, _), S_i in zip(j.columns, frame.S[j], strict=True):
+                C.add(other, dof, S_i.dot(forward))
+        for i in tree.ancestors(j):
+            for (other, _), S_i, rate in zip(i.columns, frame.S[i], rates[i], strict=True):
+                for (dof, _), forward, momentum, backward in of_j:
+                    C.add(other, dof, S_i.dot(forward))
+                    C.add(dof, other, rate.dot(momentum) + S_i.dot(backward))
+    return C
 
 
 @function(
@@ -109,3 +142,66 @@ def forward_dynamics_derivatives(
     for k, d in enumerate(damping or ()):
         by_v.add(k, k, d)
     return M.divide([by_q, by_v])
+
+
+_OUTPUTS = {"A": "system matrix", "B": "input matrix"}
+
+
+@function(
+    "linearization",
+    "q v tau external",
+    {"A": ("n2", "n2"), "B": ("n2", "nv")},
+    joint_space=True,
+    options=("viscous",),
+    per_body=960,
+    per_pair=180,
+    per_cube=4,
+    exports=(
+        Export(
+            "Linearization dx/dt = A x + B u about (q, v, tau), x = [deviation of q; deviation of v], u that of tau.",
+            _OUTPUTS,
+            options={"viscous": False},
+        ),
+        Export(
+            "As linearization, with viscous friction at the joints.",
+            _OUTPUTS,
+            name="linearization_with_friction",
+            options={"viscous": True},
+        ),
+    ),
+)
+def linearization(
+    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None, *, options: Options
+) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    """A = [0 1; ∂q̈/∂q  ∂q̈/∂v] and B = [0; ∂q̈/∂τ].
+
+    With the option ``viscous`` the joints have their viscous friction.  Deviations of a floating joint are counted in a
+    frame that moves with the nominal motion.
+    """
+    n = tree.nv
+    damping: list[S] | None = [tree.damping(k) for k in range(n)] if options["viscous"] else None
+    results = forward_dynamics_derivatives(tree, q, v, tau, external, damping)
+    by_q, by_v, inverse = (x.rows for x in results)
+    A: list[list[Scalar]] = [[0.0] * (2 * n) for _ in range(n)]
+    for i in range(n):
+        A[i][n + i] = 1.0
+    A += [[*row_q, *row_v] for row_q, row_v in zip(by_q, by_v, strict=True)]
+    B: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    B += inverse
+    for kind, _, first in tree.position_indices():
+        if kind is Kind.FREE:
+            _moving_frame(A, first, v)
+    return A, B
+
+
+def _moving_frame(A: list[list[Scalar]], first: int, v: Sequence[Scalar]) -> None:
+    """−(v ×) of a floating joint."""
+    w, u = v[first : first + 3], v[first + 3 : first + 6]
+
+    def put(row: int, column: int, x: Sequence[Scalar]) -> None:
+        for i, j, value in ((0, 1, x[2]), (0, 2, -x[1]), (1, 0, -x[2]), (1, 2, x[0]), (2, 0, x[1]), (2, 1, -x[0])):
+            A[first + row + i][first + column + j] = value
+
+    put(0, 0, w)
+    put(3, 3, w)
+    put(3, 0, u)

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, Placement, reduced
+from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, Placement, reduced, seen_from
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import JointWrenches, to_link
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
-from robot_dynamics_ros.dynamics.algorithms.point_motion import seen_from
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Vec3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -97,8 +98,9 @@ class Derivation:
             write = Writer(ring, names, q, v, a, self.simplify)
             done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
         else:
-            steps, value = write_steps([x for part in lifted for x in part], {"q": q, "v": v, "a": a}, names)
-            done = [[value[x.id] for x in part] for part in lifted]
+            steps, values = write_steps([x for part in lifted for x in part], {"q": q, "v": v, "a": a}, names)
+            remaining = iter(values)
+            done = [list(islice(remaining, len(part))) for part in lifted]
         matrices = {name: sympy.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
         number_graph = Graph()
         numbers = self._run(number_graph, float_leaves(number_graph), geometry, entry, options, inputs)

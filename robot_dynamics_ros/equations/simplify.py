@@ -1,11 +1,15 @@
-"""From polynomials to expressions that people like to read."""
+"""From polynomials to expressions that people like to read.
+
+For cos(q1) cos(q2) − sin(q1) sin(q2) a person writes cos(q1 + q2); for sin²(q2) they leave it.  Neither form is always the
+shorter one, so each polynomial in sines and cosines is written in both and the shorter is kept.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from robot_dynamics_ros.equations.trig_forms import MANY, TrigForms, parallel_parents
 from robot_dynamics_ros.equations.trig_ring import Poly, TrigRing
 
 if TYPE_CHECKING:
@@ -13,6 +17,8 @@ if TYPE_CHECKING:
 
 Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
+MANY = 300
+"""Polynomials of more terms are left as they are: nobody reads them."""
 FACTOR_TERMS, FACTOR_DIGITS = 12, 1_000_000
 """Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and finds nothing."""
 
@@ -46,12 +52,13 @@ class Writer:
             symbols[d.symbol] for d in ring.geometry.definitions if d.parameter.split(":")[0] in ("mass", "gravity")
         ]
         self._rates = [*v, *a]
-        angles = [
+        self._angles = [
             q[angle.q] * sympy.Rational(angle.multiplier.numerator, angle.multiplier.denominator)
             + sympy.Rational(angle.offset.numerator, angle.offset.denominator)
             for angle in ring.angles
         ]
-        self.forms = TrigForms(ring, angles, parallel_parents(ring) if simplify else {})
+        self._sines = [wave(angle) for angle in self._angles for wave in (sympy.sin, sympy.cos)]
+        self._fourier = functools.cache(self._waves)
 
     def __call__(self, x: Poly) -> sympy.Expr:
         """One expression."""
@@ -59,17 +66,66 @@ class Writer:
         groups: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
         first = self.ring.first_angle
         for monomial, coefficient in x.items():
-            groups.setdefault(monomial[:first], {})[(0,) * first + monomial[first:]] = coefficient
+            groups.setdefault(monomial[:first], {})[monomial[first:]] = coefficient
         forms = []
         for letters, terms in groups.items():
             factor = S.Mul(*(x**e for x, e in zip(self._letters, letters, strict=True) if e))
-            polynomial = self.ring.ring.from_dict(terms)
-            form = (
-                self.forms.shortest(polynomial) if self.simplify else self.forms.powers(polynomial, self.forms.angles)
-            )
-            forms.append(factor * form)
+            forms.append(factor * self._trigonometric(terms))
         plain = S.Add(*forms)
         return self._settled(self._shortest(plain)) if self.simplify else plain
+
+    def _number(self, x: Any) -> sympy.Rational:
+        return self.S.Rational(int(x.numerator), int(x.denominator))
+
+    def _trigonometric(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
+        """A polynomial in sines and cosines, by powers: Σ coefficient · Π sinᵃ cosᵇ, or as a sum of waves, whichever is shorter."""
+        S = self.S
+        terms = []
+        for monomial, coefficient in x.items():
+            powers = zip(self._sines, monomial, strict=True)
+            terms.append(S.Mul(self._number(coefficient), *(wave**power for wave, power in powers if power)))
+        plain = S.Add(*terms)
+        if not self.simplify or len(x) > MANY or all(sum(monomial) < 2 for monomial in x):
+            return plain
+
+        def length(e: sympy.Expr) -> tuple[int, int]:
+            terms = len(S.Add.make_args(e))  # each of which will be multiplied by what stands in front
+            return int(S.count_ops(e)) + terms - 1, terms
+
+        return min(plain, self._angle_sums(x), key=length)
+
+    def _angle_sums(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
+        """Σ coefficient · sin or cos of sums of angles."""
+        S = self.S
+        total: dict[tuple[int, ...], Any] = {}
+        for monomial, coefficient in x.items():
+            for frequency, z in self._fourier(monomial).items():
+                total[frequency] = total.get(frequency, 0) + z * coefficient
+        terms = []
+        for frequency, z in total.items():
+            leading = next((n for n in frequency if n), 0)
+            if leading > 0:  # the negative ones are their conjugates
+                angle = S.Add(*(n * a for n, a in zip(frequency, self._angles, strict=True)))
+                terms += [2 * self._number(z.x) * S.cos(angle), -2 * self._number(z.y) * S.sin(angle)]
+            elif leading == 0:
+                terms.append(self._number(z.x))
+        return S.Add(*terms)
+
+    def _waves(self, monomial: tuple[int, ...]) -> dict[tuple[int, ...], Any]:
+        """The monomial as Σ z exp(i n·θ), by n: cos θ = (e + 1/e)/2, sin θ = −i (e − 1/e)/2."""
+        QQ, QQ_I = self.S.QQ, self.S.QQ_I
+        sums = {(0,) * len(self._angles): QQ_I(1, 0)}
+        for place, power in enumerate(monomial):
+            k = place // 2
+            for _ in range(power):
+                out: dict[tuple[int, ...], Any] = {}
+                for frequency, z in sums.items():
+                    for step in (1, -1):
+                        key = (*frequency[:k], frequency[k] + step, *frequency[k + 1 :])
+                        factor = QQ_I(QQ(1, 2), 0) if place % 2 else QQ_I(0, QQ(-step, 2))
+                        out[key] = out.get(key, 0) + z * factor
+                sums = {key: z for key, z in out.items() if z}
+        return sums
 
     def _settled(self, x: sympy.Expr) -> sympy.Expr:
         """Numbers in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000.
@@ -108,8 +164,7 @@ class Writer:
             return plain
         forms = [plain, S.factor_terms(plain)]
         if self._masses:
-            forms += [S.collect(S.expand_mul(plain), self._masses, S.factor_terms)]
-            forms += [S.factor_terms(forms[-1])]
+            forms.append(S.collect(S.expand_mul(plain), self._masses, S.factor_terms))
         rates = [x for x in self._rates if plain.has(x)]
         if rates:
             forms.append(S.collect(S.expand_mul(plain), _products(plain, rates), S.factor_terms))

@@ -8,11 +8,12 @@ equal if and only if they reduce to the same one.  So equality is decided, not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, evaluate
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root
 from robot_dynamics_ros.errors import ModelError
@@ -43,7 +44,6 @@ class TrigRing:
         q, v, a: generators.
         angles: the angles, in the order of their joints; ``angle_of`` gives each body's, or ``None``.
         first_angle: number of the generator that is the first angle's sine; all sines and cosines follow.
-        cosine_squares: as :func:`without_squares` takes them.
     """
 
     def __init__(self, geometry: Geometry, max_terms: int) -> None:
@@ -84,7 +84,6 @@ class TrigRing:
         # positions in exponent tuples: squares to be replaced, and what by
         self._squares = {first + 2 * angle.number: self.one - angle.c**2 for angle in self.angles}
         self._squares |= {p: self.one * 2, p + 1: self.one * 3}
-        self.cosine_squares = {first + 2 * angle.number + 1: self.one - angle.s**2 for angle in self.angles}
 
     # -- arithmetic ----------------------------------------------------------------------------------------------
 
@@ -135,7 +134,15 @@ class TrigRing:
 
     def reduce(self, x: Poly) -> Poly:
         """The one polynomial with no squared sine and no squared root that equals ``x``."""
-        return without_squares(x, self._squares)
+        for k, value in self._squares.items():
+            if any(monomial[k] > 1 for monomial in x):
+                parts: dict[int, dict[tuple[int, ...], Any]] = {}
+                for monomial, coefficient in x.items():
+                    half, rest = divmod(monomial[k], 2)
+                    key = (*monomial[:k], rest, *monomial[k + 1 :])
+                    parts.setdefault(half, {})[key] = coefficient
+                x = sum((self.ring.from_dict(part) * value**half for half, part in parts.items()), self.zero)
+        return x
 
     def by_q(self, x: Poly, j: int) -> Poly:
         """∂x/∂q_j."""
@@ -157,51 +164,23 @@ class TrigRing:
 
     # -- from traces ---------------------------------------------------------------------------------------------
 
-    def evaluate(self, outputs: Iterable[Expr | float]) -> list[Poly]:
+    def evaluate(self, outputs: Sequence[Expr]) -> list[Poly]:
         """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
-        rows = list(outputs)
-        sincos = {}
-        for angle in self.angles:
-            argument = self.q[angle.q] * self.fraction(angle.multiplier) + self.number(angle.offset)
-            sincos[argument] = (angle.s, angle.c)
-        value: dict[int, Poly] = {}
-        for node in reachable(x for x in rows if isinstance(x, Expr)):
-            value[node.id] = self._node(node, value, sincos)
-        return [value[x.id] if isinstance(x, Expr) else self.number(Fraction(x)) for x in rows]
+        angles = {self.q[a.q] * self.fraction(a.multiplier) + self.number(a.offset): a for a in self.angles}
+        of_kind: dict[str, Any] = {
+            "parameter": self.parameters,
+            "root": self.roots,
+            "q": self.q,
+            "v": self.v,
+            "a": self.a,
+        }
 
-    def _node(self, node: Expr, value: dict[int, Poly], sincos: dict[Poly, tuple[Poly, Poly]]) -> Poly:
-        if node.op == "const":
-            return self.number(Fraction(node.a))
-        if node.op == "leaf":
-            kind, what = node.a
-            if kind == "parameter":
-                return self.parameters[what]
-            if kind == "exact":
-                return self.number(what)
-            return self.roots[what] if kind == "root" else {"q": self.q, "v": self.v, "a": self.a}[kind][what]
-        x = value[node.a.id]
-        if node.op == "neg":
-            return -x
-        if node.op in ("sin", "cos"):
-            if x in sincos:
-                s, c = sincos[x]
-                return s if node.op == "sin" else c
-            s, c = sincos[-x]
-            return -s if node.op == "sin" else c
-        y = value[node.b.id]
-        if node.op == "mul":
-            return self.mul(x, y)
-        return x + y if node.op == "add" else x - y
+        def leaf(key: Key) -> Poly:
+            kind, what = key
+            return self.number(what) if kind == "exact" else of_kind[kind][what]
 
-
-def without_squares(x: Poly, squares: Mapping[int, Poly]) -> Poly:
-    """``x`` with the squares of some generators, by number, replaced by what they equal."""
-    for k, value in squares.items():
-        if any(monomial[k] > 1 for monomial in x):
-            parts: dict[int, dict[tuple[int, ...], Any]] = {}
-            for monomial, coefficient in x.items():
-                half, rest = divmod(monomial[k], 2)
-                key = (*monomial[:k], rest, *monomial[k + 1 :])
-                parts.setdefault(half, {})[key] = coefficient
-            x = sum((x.ring.from_dict(part) * value**half for half, part in parts.items()), x.ring.zero)
-    return x
+        operations = SimpleNamespace(
+            sin=lambda x: angles[x].s if x in angles else -angles[-x].s,
+            cos=lambda x: angles[x if x in angles else -x].c,
+        )
+        return evaluate(outputs, leaf, operations, lambda x: self.number(Fraction(x)), mul=self.mul)

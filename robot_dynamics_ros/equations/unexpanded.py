@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import islice
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.algorithms.derivatives import coriolis_matrix
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, evaluate, reachable
 from robot_dynamics_ros.equations.formulas import Step
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.simplify import Symbols
@@ -43,55 +45,41 @@ def unexpanded_terms(
     }
     shapes = {"M": (n, n), "D": (n, 1), "G": (n, 1), "coriolis": (n, n), "B": (n, len(pairs)), "C": (n, n)}
     outputs = [x for values in flat.values() for x in values]
-    steps, value = write_steps(outputs, {"q": q, "v": v, "a": a}, names)
+    steps, done = write_steps(outputs, {"q": q, "v": v, "a": a}, names)
+    remaining = iter(done)
     terms: dict[str, Any] = {"steps": tuple(steps)}
     for name, values in flat.items():
-        entries = [value[x.id] for x in values]
+        entries = list(islice(remaining, len(values)))
         terms[name] = sympy.Matrix(*shapes[name], entries) if name in shapes else entries[0]
     return terms
 
 
 def write_steps(
     outputs: list[Expr], letters: Mapping[str, Symbols], names: Names
-) -> tuple[list[Step], dict[int, sympy.Expr]]:
-    """Traced expressions as steps (symbol, expression), for values used twice, and the outputs' values by node."""
+) -> tuple[list[Step], list[sympy.Expr]]:
+    """Traced expressions as steps (symbol, expression), for values used twice, and the outputs' values."""
     import sympy
 
-    order = reachable(outputs)
-    uses = Counter(x.id for node in order for x in node.operands)
+    uses = Counter(x.id for node in reachable(outputs) for x in node.operands)
     uses.update(x.id for x in outputs)
     steps: list[Step] = []
-    value: dict[int, sympy.Expr] = {}
     taken = {str(x) for row in letters.values() for x in row} | set(names)
     letter = next(
         x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
     )
-    for node in order:
-        expression = _one(node, value, letters, names)
-        if uses[node.id] > 1 and node.op not in ("leaf", "const", "neg"):
-            symbol = sympy.Symbol(f"{letter}{len(steps) + 1}", real=True)
-            steps.append((symbol, expression))
-            expression = symbol
-        value[node.id] = expression
-    return steps, value
 
+    def leaf(key: Key) -> sympy.Expr:
+        kind, what = key
+        if kind in ("parameter", "exact", "root"):
+            return names[what] if kind == "parameter" else sympy.Rational(what) if kind == "exact" else sympy.sqrt(what)
+        return letters[kind][what]
 
-def _one(node: Expr, value: Mapping[int, sympy.Expr], letters: Mapping[str, Symbols], names: Names) -> sympy.Expr:
-    import sympy
+    def kept(node: Expr, expression: sympy.Expr) -> sympy.Expr:
+        if uses[node.id] < 2 or node.op in ("leaf", "const", "neg"):
+            return expression
+        symbol = sympy.Symbol(f"{letter}{len(steps) + 1}", real=True)
+        steps.append((symbol, expression))
+        return symbol
 
-    if node.op == "const":
-        return sympy.Rational(Fraction(node.a))
-    if node.op == "leaf":
-        kind, what = node.a
-        if kind == "parameter":
-            return names[what]
-        if kind == "exact":
-            return sympy.Rational(what)
-        return sympy.sqrt(what) if kind == "root" else letters[kind][what]
-    x = value[node.a.id]
-    if node.op == "neg":
-        return -x
-    if node.op in ("sin", "cos"):
-        return getattr(sympy, node.op)(x)
-    y = value[node.b.id]
-    return x * y if node.op == "mul" else x + y if node.op == "add" else x - y
+    operations = SimpleNamespace(sin=sympy.sin, cos=sympy.cos)
+    return steps, evaluate(outputs, leaf, operations, lambda x: sympy.Rational(Fraction(x)), kept)

@@ -6,7 +6,8 @@ from math import prod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from robot_dynamics_ros.frameworks.traced import evaluate, make_request, required, traced
+from robot_dynamics_ros.dynamics.engine.codegen.graph import evaluate
+from robot_dynamics_ros.frameworks.traced import make_request, required, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import numpy as np
 from jax import Array, lax
 from numpy.typing import DTypeLike
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key
-from robot_dynamics_ros.frameworks.traced import evaluate
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, evaluate
 
 GROUP = 16
 """Results that are joined by one selection: each operand costs one more comparison for each result."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
@@ -142,31 +140,3 @@ def _trace(model: RobotModel, request: Request, where: str) -> Trace:
             where=where,
             remedy="It takes the options that rd.kernel takes for the function of this name.",
         ) from None
-
-
-def evaluate(outputs: Sequence[Expr], leaf: Callable[[Key], Any], xp: Any, const: Callable[[float], Any]) -> list[Any]:
-    """Run traced expressions on a framework's values.
-
-    Args:
-        leaf: the value of a leaf's key.
-        xp: the framework's sin, cos, sqrt, minimum, maximum; its values add, subtract, multiply, divide by themselves.
-        const: the value of a constant.
-    """
-    values: dict[int, Any] = {}
-    for node in reachable(outputs):
-        if node.op in ("const", "leaf"):
-            values[node.id] = const(node.a) if node.op == "const" else leaf(node.a)
-        else:
-            run = _ARITHMETIC.get(node.op) or getattr(xp, _NAMES.get(node.op, node.op))
-            values[node.id] = run(*(values[x.id] for x in node.operands))
-    return [values[x.id] for x in outputs]
-
-
-_ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
-}
-_NAMES = {"min": "minimum", "max": "maximum"}

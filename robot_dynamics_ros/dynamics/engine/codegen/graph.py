@@ -8,6 +8,7 @@ are one node, so what remains is what the robot needs.  The emitters in this pac
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, cast, final
 
@@ -259,6 +260,35 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
         stack.extend(node.operands)
     nodes.sort(key=lambda n: n.id)
     return nodes
+
+
+def evaluate(
+    outputs: Sequence[Expr],
+    leaf: Callable[[Key], Any],
+    xp: Any,
+    const: Callable[[float], Any],
+    kept: Callable[[Expr, Any], Any] | None = None,
+    mul: Callable[[Any, Any], Any] = operator.mul,
+) -> list[Any]:
+    """Run traced expressions on values of any library.
+
+    Args:
+        leaf: the value of a leaf's key.
+        xp: the library's sin, cos, sqrt, minimum, maximum; its values add, subtract, divide by themselves.
+        const: the value of a constant.
+        kept: what stands for a node's value from there on; the value itself if not given.
+        mul: how values are multiplied.
+    """
+    arithmetic = {"add": operator.add, "sub": operator.sub, "mul": mul, "div": operator.truediv, "neg": operator.neg}
+    values: dict[int, Any] = {}
+    for node in reachable(outputs):
+        if node.op in ("const", "leaf"):
+            value = const(node.a) if node.op == "const" else leaf(node.a)
+        else:
+            run = arithmetic.get(node.op) or getattr(xp, {"min": "minimum", "max": "maximum"}.get(node.op, node.op))
+            value = run(*(values[x.id] for x in node.operands))
+        values[node.id] = value if kept is None else kept(node, value)
+    return [values[x.id] for x in outputs]
 
 
 def form_of(outputs: Sequence[Expr]) -> tuple[Any, ...]:

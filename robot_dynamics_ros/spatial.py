@@ -150,6 +150,11 @@ class Mat3:
         return Mat3(Vec3(xx, xy, xz), Vec3(xy, yy, yz), Vec3(xz, yz, zz))
 
     @staticmethod
+    def outer(x: Vec3, y: Vec3) -> Mat3:
+        """x yᵀ."""
+        return Mat3(y * x.x, y * x.y, y * x.z)
+
+    @staticmethod
     def skew(r: Vec3) -> Mat3:
         """r× as a matrix."""
         return Mat3(Vec3(0.0, -r.z, r.y), Vec3(r.z, 0.0, -r.x), Vec3(-r.y, r.x, 0.0))
@@ -352,22 +357,9 @@ class ArticulatedInertia:
 
     def minus_outer(self, u: Force, w: Force) -> ArticulatedInertia:
         """Self − u wᵀ, for u ∥ w so that the result stays symmetric."""
-
-        def less(m: Mat3, x: Vec3, y: Vec3) -> Mat3:
-            return Mat3(m.a - y * x.x, m.b - y * x.y, m.c - y * x.z)
-
-        def less_sym(m: Mat3, x: Vec3, y: Vec3) -> Mat3:
-            return Mat3.symmetric(
-                m.a.x - x.x * y.x,
-                m.a.y - x.x * y.y,
-                m.a.z - x.x * y.z,
-                m.b.y - x.y * y.y,
-                m.b.z - x.y * y.z,
-                m.c.z - x.z * y.z,
-            )
-
+        I, M = self.I - Mat3.outer(u.ang, w.ang), self.M - Mat3.outer(u.lin, w.lin)  # noqa: E741 - the book's name
         return ArticulatedInertia(
-            less_sym(self.I, u.ang, w.ang), less(self.H, u.ang, w.lin), less_sym(self.M, u.lin, w.lin)
+            Mat3.symmetric(*I.upper()), self.H - Mat3.outer(u.ang, w.lin), Mat3.symmetric(*M.upper())
         )
 
 
@@ -431,14 +423,8 @@ class Transform:
         r, m = self.r, i.m
         g = h + r * m  # first moment about A's origin
         # −(r×)(h×) − (g×)(r×): the parallel-axis terms, with (a×)(b×) = b aᵀ − (a·b) 1
-        s = r.dot(h) + r.dot(g)
-        xx = rot.a.x + (s - (h.x * r.x + r.x * g.x))
-        yy = rot.b.y + (s - (h.y * r.y + r.y * g.y))
-        zz = rot.c.z + (s - (h.z * r.z + r.z * g.z))
-        xy = rot.a.y - (h.x * r.y + r.x * g.y)
-        xz = rot.a.z - (h.x * r.z + r.x * g.z)
-        yz = rot.b.z - (h.y * r.z + r.y * g.z)
-        return RigidInertia(m, g, Mat3.symmetric(xx, xy, xz, yy, yz, zz))
+        shift = Mat3.diagonal(r.dot(h) + r.dot(g)) - (Mat3.outer(h, r) + Mat3.outer(r, g))
+        return RigidInertia(m, g, Mat3.symmetric(*(rot + shift).upper()))
 
     def articulated_back(self, a: ArticulatedInertia) -> ArticulatedInertia:
         """X^T I^A X."""
@@ -449,6 +435,4 @@ class Transform:
         rM = rx.matmul(M)
         HrT = H.matmul(rx)  # H (r×) = −H (r×)ᵀ
         full = (rx.matmul(H.T) - HrT) - rM.matmul(rx)
-        return ArticulatedInertia(
-            I + Mat3.symmetric(full.a.x, full.a.y, full.a.z, full.b.y, full.b.z, full.c.z), H + rM, M
-        )
+        return ArticulatedInertia(I + Mat3.symmetric(*full.upper()), H + rM, M)

@@ -37,9 +37,8 @@ class CoriolisOperator:
     def of_body(inertia: RigidInertia, v: Motion) -> CoriolisOperator:
         """The operator of a body that moves with spatial velocity ``v``."""
         turned = Mat3.skew(v.ang).matmul(inertia.I)
-        h, u = inertia.h, v.lin
-        outer = Mat3(u * h.x, u * h.y, u * h.z)
-        rate = turned + turned.T - outer - outer.T + Mat3.diagonal(u.dot(h) * 2.0)
+        outer = Mat3.outer(inertia.h, v.lin)
+        rate = turned + turned.T - outer - outer.T + Mat3.diagonal(v.lin.dot(inertia.h) * 2.0)
         return CoriolisOperator(rate, inertia.mul(v))
 
     @staticmethod

@@ -17,49 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import aligned_zeros
-from robot_dynamics_ros.dynamics.engine.codegen.declared import (
-    Constant,
-    Declared,
-    Integers,
-    Kernel,
-    Kernels,
-    Matrix,
-    Vector,
-    annotation_name,
-    constant,
-    fields,
-    integers,
-    kernel,
-    kernels,
-    numbers,
-    row,
-    shape_of,
-)
+from robot_dynamics_ros.dynamics.engine.codegen.declared import *  # noqa: F403
+from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared, annotation_name, fields, shape_of
 from robot_dynamics_ros.dynamics.engine.codegen.routine_llvm import CallSlot, MemoryLayout, Slot, routine_module
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.model.description import Array
-
-__all__ = [
-    "Constant",
-    "Declared",
-    "Integers",
-    "InterpretedRoutines",
-    "Kernel",
-    "Kernels",
-    "Matrix",
-    "Memory",
-    "Routines",
-    "Vector",
-    "constant",
-    "entry_of",
-    "integers",
-    "kernel",
-    "kernels",
-    "make_routines",
-    "numbers",
-    "row",
-]
 
 
 class Callee(Protocol):

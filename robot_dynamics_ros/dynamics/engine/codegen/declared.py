@@ -21,6 +21,9 @@ from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
+__all__ = ["Constant", "Declared", "Integers", "Kernel", "Kernels", "Matrix", "Vector", "constant", "integers", "kernel", "kernels",
+           "numbers", "row"]  # fmt: skip
+
 Constant: TypeAlias = int | float | bool
 Size: TypeAlias = int | str
 """A length: a number, or an expression of constants such as ``"3 * nv"``."""

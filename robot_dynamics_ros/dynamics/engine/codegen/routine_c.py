@@ -10,7 +10,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
+from dataclasses import fields as fields_of
 
 from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_KEYWORDS, c_comment, c_number
@@ -184,32 +185,16 @@ def _usage(part: object, usage: _Usage | None = None) -> _Usage:
         usage.read.add(part.name)
     elif isinstance(part, source.Array):
         usage.read.add("" if part.own else part.name)
-    elif isinstance(part, _PARTS):
+    elif is_dataclass(part) and not isinstance(part, source.Routine):
         if isinstance(part, (source.Assign, source.For)):
             usage.written.add(part.name)
         elif isinstance(part, source.Store):
             usage.arrays.add(part.target.array.name)
         elif isinstance(part, (source.Call, source.KernelCall)):
             usage.arrays.update(_handed(part))
-        for name in part.__dataclass_fields__:
-            _usage(getattr(part, name), usage)
+        for x in fields_of(part):
+            _usage(getattr(part, x.name), usage)
     return usage
-
-
-_PARTS = (
-    source.Assign,
-    source.Store,
-    source.Do,
-    source.If,
-    source.While,
-    source.For,
-    source.Return,
-    source.Element,
-    source.Row,
-    source.Operation,
-    source.Call,
-    source.KernelCall,
-)
 
 
 def _handed(call: source.Call | source.KernelCall) -> Iterator[str]:

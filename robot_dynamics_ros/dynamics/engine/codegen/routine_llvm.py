@@ -14,18 +14,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "none": "void"}
 _INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor", "ceil")} | {"abs": "llvm.fabs.f64"}
 _TWO = ("pow", "atan2", "fmod", "remainder", "copysign")
-_NUMBERS = {
-    "+": "fadd contract",
-    "-": "fsub contract",
-    "*": "fmul contract",
-    "/": "fdiv",
-    "<": "fcmp olt",
-    "<=": "fcmp ole",
-    ">": "fcmp ogt",
-    ">=": "fcmp oge",
-    "==": "fcmp oeq",
-    "!=": "fcmp une",
-}
+_NUMBERS = {"+": "fadd contract", "-": "fsub contract", "*": "fmul contract", "/": "fdiv"}
 _INTEGERS = {
     "+": "add nsw",
     "-": "sub nsw",
@@ -35,13 +24,11 @@ _INTEGERS = {
     "&": "and",
     "|": "or",
     "^": "xor",
-    "<": "icmp slt",
-    "<=": "icmp sle",
-    ">": "icmp sgt",
-    ">=": "icmp sge",
-    "==": "icmp eq",
-    "!=": "icmp ne",
 }
+_COMPARISONS = {"<": ("olt", "slt"), "<=": ("ole", "sle"), ">": ("ogt", "sgt"), ">=": ("oge", "sge"), "==": ("oeq", "eq"),
+                "!=": ("une", "ne")}  # fmt: skip
+_NUMBERS |= {sign: f"fcmp {word}" for sign, (word, _) in _COMPARISONS.items()}
+_INTEGERS |= {sign: f"icmp {word}" for sign, (_, word) in _COMPARISONS.items()}
 _PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word": "i32"}
 
 

@@ -31,11 +31,11 @@ import ast
 import functools
 import inspect
 import math
-import operator
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, NoReturn, TypeAlias, TypeGuard
 
 from robot_dynamics_ros import spatial
@@ -45,20 +45,8 @@ from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declar
 Function: TypeAlias = Callable[..., Any]
 _KINDS = {"float": "f", "Scalar": "f", "S": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
           "Packed": "packed", "None": "none"}  # fmt: skip
-MATHEMATICS = (
-    "sqrt",
-    "exp",
-    "expm1",
-    "log",
-    "tanh",
-    "pow",
-    "sin",
-    "cos",
-    "tan",
-    "atan2",
-    "fmod",
-    "remainder",
-    "copysign",
+MATHEMATICS = tuple(
+    ["sqrt", "exp", "expm1", "log", "tanh", "pow", "sin", "cos", "tan", "atan2", "fmod", "remainder", "copysign"]
 )
 """Functions of :mod:`math` that C has under the same name."""
 _MATHEMATICS = {getattr(math, name): name for name in MATHEMATICS}
@@ -72,14 +60,6 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 _BUILT_IN = ("min", "max", "abs", "float", "int")
-_TESTS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
 # -- expressions: each has a kind, "f", "i", "b", that of an array, or "none" -------------------------------------------
@@ -421,23 +401,12 @@ class _FunctionReader:
 
     def folded(self, node: ast.expr) -> Constant | None:
         """The value of an expression of the memory's constants, or ``None`` if it depends on anything else."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
-            return node.value
-        if self.of_memory(node):
-            return self.constants.get(node.attr)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            operand = self.folded(node.operand)
-            return None if operand is None else not operand
-        if isinstance(node, ast.BoolOp):
-            decisive = isinstance(node.op, ast.Or)
-            parts = [self.folded(part) for part in node.values]
-            if any(part is not None and bool(part) == decisive for part in parts[:1]):
-                return decisive
-            return None if None in parts else any(parts) if decisive else all(parts)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = self.folded(node.left), self.folded(node.comparators[0])
-            return None if left is None or right is None else _TESTS[_COMPARISONS[type(node.ops[0])]](left, right)
-        return None
+        known = {"__builtins__": {}, self.memory: SimpleNamespace(**self.constants)}
+        try:
+            value = eval(compile(ast.Expression(node), self.routine.name, "eval"), known)
+        except (NameError, AttributeError, TypeError, ArithmeticError):
+            return None
+        return value if isinstance(value, (bool, int, float)) else None
 
     # -- expressions -------------------------------------------------------------------------------------------------
 

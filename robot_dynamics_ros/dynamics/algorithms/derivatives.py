@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
@@ -179,7 +180,7 @@ def linearization(
     frame that moves with the nominal motion.
     """
     n = tree.nv
-    damping: list[S] | None = [tree.damping(k) for k in range(n)] if options["viscous"] else None
+    damping: Any = tree.model.damping.tolist() if options["viscous"] else None
     results = forward_dynamics_derivatives(tree, q, v, tau, external, damping)
     by_q, by_v, inverse = (x.rows for x in results)
     A: list[list[Scalar]] = [[0.0] * (2 * n) for _ in range(n)]

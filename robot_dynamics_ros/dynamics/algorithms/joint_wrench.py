@@ -7,6 +7,7 @@ the Newton-Euler algorithm finds for its body.  A fixed joint carries the part o
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ class JointWrenches:
     def _on_bodies(self) -> Field[Force] | None:
         if not self.external:
             return None
-        total = self.tree.no_forces()
+        total: Field[Force] = defaultdict(Force.zero)
         for link, f in self.external.items():
             body = self.tree.model_body(int(self.tree.model.link_body[link]))
             if body is not None:

@@ -197,9 +197,6 @@ class Tree(Protocol[S]):
     def add_armature(self, extra: Sequence[S]) -> None:
         """Add to the rotor inertias."""
 
-    def damping(self, dof: int) -> S:
-        """Viscous friction of a coordinate."""
-
     def gravity(self) -> Vec3:
         """Acceleration of gravity in world axes."""
 
@@ -238,9 +235,6 @@ class Tree(Protocol[S]):
 
     def link_inertia(self, link: int) -> tuple[S, Vec3, Mat3]:
         """Mass, centre of mass, and inertia about it of one link, in its frame."""
-
-    def no_forces(self) -> Field[Force]:
-        """Forces on bodies, to be added to; zero where none is added."""
 
     def external_forces(self, rows: Sequence[S]) -> Field[Force]:
         """Forces on bodies, in their frames, from one wrench a body of the model.

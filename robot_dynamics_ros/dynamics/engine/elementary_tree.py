@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -380,13 +381,6 @@ class Body:
         return type(f)(self.normal.tmul(f.ang), self.normal.tmul(f.lin))
 
 
-class _Forces(dict[Hashable, Force]):
-    """Forces on bodies, zero where there is none."""
-
-    def __missing__(self, key: Hashable) -> Force:
-        return Force.zero()
-
-
 class _Each(dict[Hashable, T]):
     """A value for each body, computed when it is first asked for."""
 
@@ -459,7 +453,7 @@ class NumericTree:
         for number, (parent, *_) in enumerate(self.layout.bodies):
             self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
         self.nv = model.nv
-        self.base_motion: tuple[Motion, Motion] | None = None
+        self.base_motion = Motion.zero(), Motion.zero()
         self.added: list[Scalar] | None = None
 
     def outward(self) -> Iterator[Body]:
@@ -483,11 +477,8 @@ class NumericTree:
     def each(self, kind: object, value: Callable[[Any], T]) -> dict[Hashable, T]:
         return _Each(value)
 
-    def no_forces(self) -> dict[Hashable, Force]:
-        return _Forces()
-
     def external_forces(self, rows: Sequence[Scalar]) -> dict[Hashable, Force]:
-        forces = self.no_forces()
+        forces: dict[Hashable, Force] = defaultdict(Force.zero)  # of the bodies within a planar joint
         for k in range(self.model.nb):
             body = self.model_body(k)
             assert body is not None
@@ -535,15 +526,14 @@ class NumericTree:
 
     def gravity_motion(self) -> Motion:
         """Acceleration of the root less gravity, in root-link axes (page 94 of the book)."""
-        if self.base_motion is None:
-            return self.standing_gravity()
-        return self.standing_gravity() + self.base_motion[1]
+        up = -(self.layout.base_rotation.T @ self.layout.gravity)
+        return Motion(Vec3.zero(), Vec3.of(_snapped(up).tolist())) + self.base_motion[1]
 
     def base_acceleration(self) -> Motion:
-        return Motion.zero() if self.base_motion is None else self.base_motion[1]
+        return self.base_motion[1]
 
     def base_velocity(self) -> Motion:
-        return Motion.zero() if self.base_motion is None else self.base_motion[0]
+        return self.base_motion[0]
 
     def move_base(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> None:
         velocity = Motion.of(v)
@@ -551,19 +541,11 @@ class NumericTree:
         spatial = Motion(acceleration.ang, acceleration.lin - velocity.ang.cross(velocity.lin))
         self.base_motion = (velocity, spatial)
 
-    def standing_gravity(self) -> Motion:
-        """−g in root-link axes."""
-        g = -(self.layout.base_rotation.T @ self.layout.gravity)
-        return Motion(Vec3.zero(), Vec3.of(_snapped(g).tolist()))
-
     def armature(self, dof: int) -> Scalar:
         return self.layout.armature.item(dof) if self.added is None else self.added[dof]
 
     def add_armature(self, extra: Sequence[Scalar]) -> None:
         self.added = [a + x for a, x in zip(self.layout.armature.tolist(), extra, strict=True)]
-
-    def damping(self, dof: int) -> Scalar:
-        return float(self.model.damping[dof])
 
     def root_inertia(self) -> RigidInertia:
         m, h, I = self.layout.root  # noqa: E741 - the book's name

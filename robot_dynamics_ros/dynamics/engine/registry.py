@@ -42,26 +42,20 @@ def estimated_operations(model: RobotModel, name: str) -> int:
 
 
 def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
-    """The numbers that the size words stand for, for a model and the options of a call.
-
-    ``nj`` joints with coordinates, ``nb`` moving bodies, ``nl`` links, ``np`` inertial parameters, ``n2`` numbers of a
-    state; ``nx`` and ``ny`` bodies and links if there are external wrenches, else 0; ``nm`` 2 if the base moves, else 0;
-    ``nw`` joints whose wrenches are asked for; ``no``, ``na``, ``nt`` rows of an observer that is not simply a link, of
-    axes and of a point that are not simply a link's, else 0; ``nc`` rows of constraints, ``nk`` constraints.
-    """
+    """The numbers that the size words stand for, for a model and the options of a call."""
     return {
         "nq": model.nq,
         "nv": model.nv,
-        "n2": 2 * model.nv,
+        "n2": 2 * model.nv,  # numbers of a state
         "nj": len(model.joint_names),
         "nb": model.nb,
         "nl": len(model.link_names),
-        "np": 10 * model.nb,
+        "np": 10 * model.nb,  # inertial parameters
         "nx": model.nb if options.get("external") else 0,
         "ny": len(model.link_names) if options.get("external") else 0,
         "nm": 2 if options.get("moving_base") else 0,
         "nw": len(options.get("joints_of", ())),
-        "no": 8 if options.get("own_observer") else 0,
+        "no": 8 if options.get("own_observer") else 0,  # rows of frames and points that are not simply a link's
         "na": 3 if options.get("own_axes") else 0,
         "nt": 1 if options.get("own_point") else 0,
         "nc": sum(ROWS[kind] for kind, *_ in options.get("constraints", ())),

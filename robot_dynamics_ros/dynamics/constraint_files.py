@@ -8,16 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.constraints import (
-    Constraint,
-    Constraints,
-    distance_constraint,
-    gear_constraint,
-    hinge_constraint,
-    point_constraint,
-    rolling_constraint,
-    weld_constraint,
-)
+from robot_dynamics_ros.dynamics import constraints as made
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
+from robot_dynamics_ros.dynamics.constraints import Constraint, Constraints
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
@@ -86,15 +79,6 @@ def _text(source: str | Path) -> tuple[str, str]:
 
 # -- YAML ----------------------------------------------------------------------------------------------------------
 
-_MAKERS: dict[str, Callable[..., Constraint]] = {
-    "point": point_constraint,
-    "hinge": hinge_constraint,
-    "weld": weld_constraint,
-    "distance": distance_constraint,
-    "gear": gear_constraint,
-    "rolling": rolling_constraint,
-}
-
 
 def _constraint(k: int, entry: object) -> Constraint:
     where = f"constraint {k + 1}"
@@ -102,11 +86,12 @@ def _constraint(k: int, entry: object) -> Constraint:
         raise ArgumentError("expected a mapping with type, name, a and b", where=where, got=entry)
     words = dict(entry)
     kind = words.pop("type", None)
-    if kind not in _MAKERS:
-        raise UnknownNameError("type of constraint", kind, tuple(_MAKERS), where=where)
+    if kind not in tuple(ROWS):
+        raise UnknownNameError("type of constraint", kind, tuple(ROWS), where=where)
     words.setdefault("name", f"{kind}_{k + 1}")
+    make: Callable[..., Constraint] = getattr(made, f"{kind}_constraint")
     try:
-        return _MAKERS[kind](**words)
+        return make(**words)
     except TypeError as error:
         raise ArgumentError(
             str(error).split("() ")[-1],
@@ -184,8 +169,8 @@ class _Equalities:
             self._check_frames(name, a, b)
             points = {"point_a": at_a.position, "point_b": at_b.position}
             if kind == _CONNECT:
-                return [point_constraint(name, a, b, **points)]
-            return [weld_constraint(name, a, b, **points, rpy_a=at_a.rpy(), rpy_b=at_b.rpy())]
+                return [made.point_constraint(name, a, b, **points)]
+            return [made.weld_constraint(name, a, b, **points, rpy_a=at_a.rpy(), rpy_b=at_b.rpy())]
         if kind == _JOINT:
             return self._coupling(name, first, second, numbers)
         if kind == _TENDON:
@@ -208,13 +193,13 @@ class _Equalities:
         offset -= ratio * float(m.qpos0[m.jnt_qposadr[leader]])
         if self._is_mimic(b, a, ratio, offset):
             return []
-        return [gear_constraint(name, a, b, ratio=ratio, offset=offset)]
+        return [made.gear_constraint(name, a, b, ratio=ratio, offset=offset)]
 
     def _held(self, name: str, joint: str, position: float) -> Constraint:
         """A joint that stands still: its links are one body."""
         j = self.model.joint(joint)
         child = j.origin @ joint_pose(j, np.array([position]))
-        return weld_constraint(name, j.parent, j.child, point_a=child.position, rpy_a=child.rpy(), point_b=(0, 0, 0),
+        return made.weld_constraint(name, j.parent, j.child, point_a=child.position, rpy_a=child.rpy(), point_b=(0, 0, 0),
                                rpy_b=(0, 0, 0))  # fmt: skip
 
     def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
@@ -233,11 +218,11 @@ class _Equalities:
         if kinds == {_TENDON_SITE}:
             (a, at_a), (b, at_b) = (self._site(int(m.wrap_objid[k])) for k in parts)
             self._check_frames(name, a, b)
-            return [distance_constraint(name, a, b, point_a=at_a.position, point_b=at_b.position, length=length)]
+            return [made.distance_constraint(name, a, b, point_a=at_a.position, point_b=at_b.position, length=length)]
         (a, c_a), (b, c_b) = ((self._joint(name, int(m.wrap_objid[k])), float(m.wrap_prm[k])) for k in parts)
         if c_b == 0.0:
             raise self._refused(name, f"joint {b!r} has no part in its tendon", "Give it a coefficient other than 0.")
-        return [gear_constraint(name, a, b, ratio=-c_a / c_b, offset=length / c_b)]
+        return [made.gear_constraint(name, a, b, ratio=-c_a / c_b, offset=length / c_b)]
 
     def _joint(self, name: str, j: int) -> str:
         joint = self._name("joint", j)

@@ -85,10 +85,9 @@ def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Co
     for word, value in given.items():
         if value is None:
             continue
-        size = _SIZES[word]
-        array = as_input(value, (size,) if size > 1 else (), f"{word} of {name!r}")
+        size, shape, expected = (1, (), "one number") if word in _SINGLE else (3, (3,), "3 numbers")
+        array = as_input(value, shape, f"{word} of {name!r}")
         if array.size != size:
-            expected = "one number" if size == 1 else f"{size} numbers"
             raise ArgumentError(
                 f"expected {expected}, got shape {array.shape}",
                 where=f"{word} of {name!r}",
@@ -99,8 +98,7 @@ def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Co
     return Constraint(kind, name, a, b, tuple(numbers))
 
 
-_SIZES = {"point_a": 3, "point_b": 3, "axis_a": 3, "axis_b": 3, "rpy_a": 3, "rpy_b": 3, "length": 1, "ratio": 1,
-          "offset": 1, "radius": 1, "normal": 3, "axis": 3}  # fmt: skip
+_SINGLE = ("length", "ratio", "offset", "radius")
 
 
 def point_constraint(
@@ -109,8 +107,6 @@ def point_constraint(
     """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the reference configuration.
     """
     return _made("point", name, a, b, point_a=point_a, point_b=point_b)
@@ -129,8 +125,6 @@ def hinge_constraint(
     """A revolute joint: a point and an axis of link a stay on those of link b; five rows.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: as :func:`point_constraint`.
         axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
     """
@@ -150,8 +144,6 @@ def weld_constraint(
     """A frame of link a stays on one of link b: six rows.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: as :func:`point_constraint`.
         rpy_a, rpy_b: (3,) roll, pitch, yaw of the frames in the links' frames, rad.
     """
@@ -170,8 +162,6 @@ def distance_constraint(
     """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: (3,) in the links' frames, m.
         length: m; ``None``: what it is in the reference configuration.
     """
@@ -182,8 +172,6 @@ def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 
     """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a).
 
     Args:
-        name: of the constraint.
-        a, b: joints.
         ratio, offset: as in the formula; rad or m.
     """
     return _made("gear", name, a, b, ratio=ratio, offset=offset)
@@ -205,7 +193,6 @@ def rolling_constraint(
     λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind velocities alone.
 
     Args:
-        name: of the constraint.
         radius: of the wheel, m.
         plane, wheel: links; ``"world"`` for a plane that stands still.
         center, axis: (3,) in the wheel's frame.

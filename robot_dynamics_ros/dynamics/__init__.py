@@ -15,7 +15,6 @@ Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quatern
 """
 
 from robot_dynamics_ros.dynamics import (
-    centroidal,
     configuration,
     constraint_files,
     constraints,
@@ -27,7 +26,6 @@ from robot_dynamics_ros.dynamics import (
     relative_motion,
     wrenches,
 )
-from robot_dynamics_ros.dynamics.centroidal import *  # noqa: F403
 from robot_dynamics_ros.dynamics.configuration import *  # noqa: F403
 from robot_dynamics_ros.dynamics.constraint_files import *  # noqa: F403
 from robot_dynamics_ros.dynamics.constraints import *  # noqa: F403
@@ -71,7 +69,6 @@ __all__ = [
     "inverse_kinematics",
     "InverseKinematics",
     "InverseKinematicsOptions",
-    *centroidal.__all__,
     *configuration.__all__,
     "rollout",
     "RolloutOptions",

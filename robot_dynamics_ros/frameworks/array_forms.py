@@ -39,12 +39,9 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor |
         for x, lead, shape in zip(arrays, leads, shapes, strict=True):
             flat = xp.broadcast_to(xp.reshape(x, (*lead, math.prod(shape))), (*batch, math.prod(shape)))
             columns.append([flat[..., k] for k in range(math.prod(shape))])
-        values = bound[xp](*columns)
-        results, first = [], 0
-        for (_, shape), flat_outputs in zip(request.outputs, trace.outputs, strict=True):
-            size = len(flat_outputs)
-            part = [_wide(xp, x, batch, like) for x in values[first : first + size]]
-            first += size
+        results = []
+        for (_, shape), values in zip(request.outputs, trace.by_output(bound[xp](*columns)), strict=True):
+            part = [_wide(xp, x, batch, like) for x in values]
             results.append(xp.reshape(_stack(xp, part) if part else _full(xp, [], like), (*batch, *shape)))
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -43,10 +43,9 @@ def casadi_function(
         ca.horzsplit(ca.vec(x.T).T) if prod(s) else [] for x, (_, s) in zip(symbols, request.inputs, strict=True)
     ]
     values = evaluate(trace.all_outputs(), lambda key: elements[key[0]][key[1]], xp, float)
-    results, first = [], 0
-    for (_, shape), flat in zip(request.outputs, trace.outputs, strict=True):
-        column = ca.vertcat(*(ca.SX(x) for x in values[first : first + len(flat)]))
-        first += len(flat)
+    results = []
+    for (_, shape), flat in zip(request.outputs, trace.by_output(values), strict=True):
+        column = ca.vertcat(*(ca.SX(x) for x in flat))
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 3 else (shape[0], len(flat) // shape[0])
         results.append(ca.reshape(column, columns, rows).T)  # CasADi keeps columns together
     return ca.Function(

@@ -94,17 +94,11 @@ def _float_type(arguments: Sequence[Array]) -> np.dtype[np.floating]:
 
 def _straight(model: RobotModel, request: Request) -> Flat:
     trace = traced(model, request, where="jax", largest=LARGEST)
-    sizes = [len(x) for x in trace.outputs]
 
     def flat(*inputs: Array) -> list[Array]:
         dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
         values = run_on_arrays(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], dtype)
-        values = [jnp.broadcast_to(x, batch) for x in values]
-        results, first = [], 0
-        for size in sizes:
-            results.append(join(values[first : first + size], batch, dtype))
-            first += size
-        return results
+        return [join(part, batch, dtype) for part in trace.by_output(jnp.broadcast_to(x, batch) for x in values)]
 
     return flat
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
+from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Matrix, S, Tree, Vector
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
 
@@ -48,20 +48,13 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
 
     if tree.model.has_mimic or tree.model.coupled_rotors:
         return by_mass_matrix(mass_matrix)
-    if _mean_depth(tree.model) > DEEP:
+    if number_of_pairs(tree.model) > DEEP * tree.model.nb:
         return by_articulated_bodies()
     return tree.cheapest([by_articulated_bodies, lambda: by_mass_matrix(composite_rigid_body)], loops=0)
 
 
 DEEP = 8
 """Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer operations."""
-
-
-def _mean_depth(model: RobotModel) -> float:
-    depth = [0] * model.nb
-    for i, parent in enumerate(model.parent.tolist()):
-        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
-    return sum(depth) / max(model.nb, 1)
 
 
 def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:

@@ -57,3 +57,11 @@ class LinkTree:
 def link_tree(model: RobotModel) -> LinkTree:
     """The model's link tree, made on first use."""
     return LinkTree(model)
+
+
+def number_of_pairs(model: RobotModel) -> int:
+    """Pairs of a body and one that carries it, or itself: the sum of the bodies' distances from the root."""
+    depth = [0] * model.nb
+    for i, parent in enumerate(model.parent.tolist()):
+        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
+    return sum(depth)

@@ -11,6 +11,7 @@ import copy
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
@@ -56,7 +57,7 @@ class Engine(abc.ABC):
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A callable equal to the evaluator with this choice, as fast as the engine can."""
-        return evaluator.bound(finite=finite)
+        return functools.partial(evaluator, finite=True) if finite else evaluator
 
 
 class Evaluator:
@@ -90,10 +91,6 @@ class Evaluator:
         if isinstance(value, (str, Mapping)) and word in CONFIGURATIONS:
             return self._model.configuration(value, where=word)
         return cast("ArrayLike", value)
-
-    def bound(self, *, finite: bool = False) -> Kernel:
-        """The same function with this choice made."""
-        return functools.partial(self, finite=True) if finite else self
 
     def __call__(self, *arguments: Argument, finite: bool = False) -> Any:
         """The output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they were given.
@@ -194,21 +191,17 @@ class PythonEngine(Engine):
         self._scalar, self._vector = scalar, vector
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        results = self._scalar(*[x.ravel().tolist() for x in inputs])
-        first = 0
+        results = iter(self._scalar(*[x.ravel().tolist() for x in inputs]))
         for out in outputs:
-            out.reshape(-1)[:] = results[first : first + out.size]
-            first += out.size
+            out.reshape(-1)[:] = list(islice(results, out.size))
 
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
-            results = self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
-            first = 0
+            results = iter(self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs]))
             for out in outputs:
                 for k in range(out.shape[1]):
-                    out[start:stop, k] = results[first + k]
-                first += out.shape[1]
+                    out[start:stop, k] = next(results)
         return True
 
 

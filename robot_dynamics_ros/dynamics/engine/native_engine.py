@@ -134,7 +134,7 @@ class NativeEngine(Engine):
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
         objects are laid out otherwise.  All callers share its working memory: it runs under the interpreter lock from end to end."""
-        slow = evaluator.bound(finite=finite)
+        slow = super().wrapper(evaluator, finite=finite)
         if not wrappers_supported():
             return slow
         return self._library.python_wrapper(self._name, slow, self._further(), finite=finite)

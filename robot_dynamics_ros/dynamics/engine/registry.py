@@ -16,6 +16,7 @@ from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.algorithms.function import FUNCTIONS as TABLE
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, SHAPES, Function
 from robot_dynamics_ros.dynamics.algorithms.function import Options as NamedOptions
+from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 __all__ = ["LARGE", "SHAPES", "TABLE", "Function", "Options", "common_functions", "estimated_operations", "sizes"]
@@ -34,10 +35,7 @@ def common_functions() -> tuple[str, ...]:
 def estimated_operations(model: RobotModel, name: str) -> int:
     """About how many operations a function takes when unrolled."""
     function = TABLE[name]
-    pairs, depth = 0, [0] * model.nb
-    for i, parent in enumerate(model.parent.tolist()):
-        depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
-        pairs += depth[i]
+    pairs = number_of_pairs(model) if function.per_pair else 0
     return function.per_body * model.nb + function.per_pair * pairs + function.per_cube * model.nv**3
 
 

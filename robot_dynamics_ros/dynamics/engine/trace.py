@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
+from typing import TypeVar
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree, regrouped_layout_of
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, sizes
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+T = TypeVar("T")
 Shape = tuple[int, ...]
 OPTIONAL = ("external", "link_external", "base", "observer", "axes", "about")
 
@@ -33,6 +37,11 @@ class Trace:
 
     def all_outputs(self) -> list[Expr]:
         return [x for output in self.outputs for x in output]
+
+    def by_output(self, values: Iterable[T]) -> list[list[T]]:
+        """What stands for :meth:`all_outputs`, a list for each output."""
+        remaining = iter(values)
+        return [list(islice(remaining, len(output))) for output in self.outputs]
 
     def operations(self) -> dict[str, int]:
         """Operations by kind and in total."""

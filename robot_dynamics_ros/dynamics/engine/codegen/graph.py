@@ -279,7 +279,13 @@ def evaluate(
         kept: what stands for a node's value from there on; the value itself if not given.
         mul: how values are multiplied.
     """
-    arithmetic = {"add": operator.add, "sub": operator.sub, "mul": mul, "div": operator.truediv, "neg": operator.neg}
+    arithmetic: dict[str, Callable[..., Any]] = {
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": mul,
+        "div": operator.truediv,
+        "neg": operator.neg,
+    }
     values: dict[int, Any] = {}
     for node in reachable(outputs):
         if node.op in ("const", "leaf"):

@@ -166,16 +166,17 @@ class _Wrapper(Writer):
                 self.put(f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8")
                 for k in range(0, wide, 4)
             ]
-            parts = [self.put(f"fmul <4 x double> {x}, zeroinitializer") for x in parts]
-            while len(parts) > 1:
-                pairs = [self.put(f"fadd <4 x double> {x}, {y}") for x, y in zip(parts[::2], parts[1::2], strict=False)]
-                parts = pairs + parts[2 * len(pairs) :]
+            parts = self.summed("<4 x double>", [self.put(f"fmul <4 x double> {x}, zeroinitializer") for x in parts])
             terms += [self.put(f"extractelement <4 x double> {x}, i32 {k}") for x in parts for k in range(4)]
             terms += [self.put(f"fmul double {self.field(p, 8 * k, 'double')}, 0.0") for k in range(wide, a.size)]
+        self.require([self.put(f"fcmp oeq double {x}, 0.0") for x in self.summed("double", terms)], "ready")
+
+    def summed(self, kind: str, terms: list[str]) -> list[str]:
+        """Their sum, made pair by pair; nothing of nothing."""
         while len(terms) > 1:
-            sums = [self.put(f"fadd double {x}, {y}") for x, y in zip(terms[::2], terms[1::2], strict=False)]
-            terms = sums + terms[2 * len(sums) :]
-        self.require([self.put(f"fcmp oeq double {x}, 0.0") for x in terms], "ready")
+            pairs = [self.put(f"fadd {kind} {x}, {y}") for x, y in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[2 * len(pairs) :]
+        return terms
 
     def separate(self, memory: list[str], data: list[str]) -> list[str]:
         """Conditions: outputs overlap neither inputs nor each other."""

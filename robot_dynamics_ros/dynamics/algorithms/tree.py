@@ -61,17 +61,10 @@ class Body(Protocol[S_contra]):
 
     def __hash__(self) -> int: ...
 
-    def transform(self, q: Sequence[S_contra]) -> Transform:
-        """ⁱX_λ at configuration q."""
-
-    def along(self, x: Sequence[S_contra]) -> Motion:
-        """S x, for a vector x of velocities or accelerations."""
-
-    def to_link(self, f: SpatialVector) -> SpatialVector:
-        """A force or motion of this body's frame, in the frame of its joint's child link."""
-
-    def from_link(self, f: Force) -> Force:
-        """A force of the child link's frame, in this body's."""
+    def transform(self, q: Sequence[S_contra]) -> Transform: ...  # ⁱX_λ at configuration q
+    def along(self, x: Sequence[S_contra]) -> Motion: ...  # S x, for a vector x of velocities or accelerations
+    def to_link(self, f: SpatialVector) -> SpatialVector: ...  # from this body's frame to its joint's child link's
+    def from_link(self, f: Force) -> Force: ...  # and back
 
 
 class Field(Protocol[T]):
@@ -81,37 +74,33 @@ class Field(Protocol[T]):
     def __setitem__(self, body: Hashable, value: T) -> None: ...
 
 
-class Matrix(Protocol):
-    """A symmetric matrix over the coordinates, in the making; ``rows``: its lower triangle, where it is written out."""
-
-    @property
-    def rows(self) -> list[list[Scalar]]: ...
-
-    def add(self, i: int, j: int, value: Scalar) -> None:
-        """Add to the entries (i, j) and (j, i), to (i, i) once."""
-
-    def add_pair(self, i: int, j: int, value: Scalar) -> None:
-        """The same for two joints, whose coordinate may be the same where one mimics the other."""
-
-
 class Square(Protocol):
     """A matrix over the coordinates, in the making; ``rows``: its entries, where it is written out."""
 
     @property
     def rows(self) -> list[list[Any]]: ...
 
-    def add(self, i: int, j: int, value: Scalar) -> None:
-        """Add to the entry (i, j); where no joint mimics another, each entry is met once."""
+    # to the entry (i, j); where no joint mimics another, each entry is met once
+    def add(self, i: int, j: int, value: Scalar) -> None: ...
+
+
+class Matrix(Protocol):
+    """A symmetric matrix over the coordinates, in the making; ``rows``: its lower triangle, where it is written out."""
+
+    @property
+    def rows(self) -> list[list[Scalar]]: ...
+
+    # to the entries (i, j) and (j, i), to (i, i) once
+    def add(self, i: int, j: int, value: Scalar) -> None: ...
+    # the same for two joints, whose coordinate may be the same where one mimics the other
+    def add_pair(self, i: int, j: int, value: Scalar) -> None: ...
 
 
 class Factors(Protocol[S]):
     """A symmetric positive-definite matrix M over the coordinates, ready to divide by."""
 
-    def solve(self, right: Vector[S], minus: Vector[S]) -> list[S]:
-        """M⁻¹ (right − minus)."""
-
-    def divide(self, matrices: Sequence[Square]) -> list[Square]:
-        """−M⁻¹ B of each matrix B, and M⁻¹ itself last."""
+    def solve(self, right: Vector[S], minus: Vector[S]) -> list[S]: ...  # M⁻¹ (right − minus)
+    def divide(self, matrices: Sequence[Square]) -> list[Square]: ...  # −M⁻¹ B of each matrix B, and M⁻¹ itself last
 
 
 class Tree(Protocol[S]):
@@ -132,20 +121,11 @@ class Tree(Protocol[S]):
 
     # -- iteration ---------------------------------------------------------------------------------------------------
 
-    def outward(self) -> Iterator[Body[S]]:
-        """Bodies, parents first."""
-
-    def inward(self) -> Iterator[Body[S]]:
-        """Bodies, children first."""
-
-    def ancestors(self, body: Any) -> Iterator[Body[S]]:
-        """The bodies between ``body`` and the root, nearest first, without ``body``."""
-
-    def path(self, body: Any) -> Iterable[Body[S]]:
-        """The bodies from the root to ``body``, which is the last; none for the root."""
-
-    def degrees(self) -> Iterable[int]:
-        """Indices of the velocity coordinates that have rotor inertia, or of all."""
+    def outward(self) -> Iterator[Body[S]]: ...  # parents first
+    def inward(self) -> Iterator[Body[S]]: ...  # children first
+    def ancestors(self, body: Any) -> Iterator[Body[S]]: ...  # between a body and the root, nearest first
+    def path(self, body: Any) -> Iterable[Body[S]]: ...  # from the root to a body, which is the last; none for the root
+    def degrees(self) -> Iterable[int]: ...  # indices of the velocity coordinates that have rotor inertia, or of all
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
@@ -167,74 +147,39 @@ class Tree(Protocol[S]):
         It may be computed as late as it is first asked for: what it is computed from must not change until then.
         """
 
-    def vector(self) -> list[S]:
-        """A zero vector over the velocity coordinates: an output."""
+    def zeros(self) -> Vector[S]: ...  # for an input: no velocity, no acceleration
+    def vector(self) -> list[S]: ...  # zeros over the velocity coordinates, as the three below: an output
+    def matrix(self) -> Matrix: ...
+    def square(self) -> Square: ...
+    def factors(self, M: Matrix) -> Factors[S]: ...  # of a matrix that is complete, and not to be used any more
 
-    def zeros(self) -> Vector[S]:
-        """Zeros for an input: no velocity, no acceleration."""
-
-    def matrix(self) -> Matrix:
-        """A zero symmetric matrix over the velocity coordinates: an output."""
-
-    def square(self) -> Square:
-        """A zero matrix over the velocity coordinates: an output."""
-
-    def factors(self, M: Matrix) -> Factors[S]:
-        """The factors of a matrix that is complete; it is not to be used any more."""
-
-    def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T:
-        """The result of the form that takes the fewest operations, where that can be known.
-
-        Args:
-            loops: number of the form for large trees.
-        """
+    # the result of the form that takes the fewest operations, where that can be known; ``loops``: which one suits large trees
+    def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T: ...
 
     # -- constants ---------------------------------------------------------------------------------------------------
 
-    def armature(self, dof: int) -> S:
-        """Reflected rotor inertia of a coordinate, and what :meth:`add_armature` put there."""
+    def armature(self, dof: int) -> S: ...  # reflected rotor inertia of a coordinate, with what was added
+    def add_armature(self, extra: Sequence[S]) -> None: ...
+    def gravity(self) -> Vec3: ...  # acceleration of gravity in world axes
+    def gravity_motion(
+        self,
+    ) -> Motion: ...  # acceleration of the root less gravity, in its frame: where forces start from
+    def base_velocity(self) -> Motion: ...  # spatial velocity of the root, in its frame
+    def base_acceleration(self) -> Motion: ...  # spatial acceleration of the root, gravity no part of it, in its frame
+    def base_transform(self) -> Transform: ...  # from the world to the root
+    def root_inertia(self) -> RigidInertia: ...  # of the links joined to the root, in its frame
+    def total_mass(self) -> S: ...  # of the whole robot, the root included; raises ModelError if it has none
 
-    def add_armature(self, extra: Sequence[S]) -> None:
-        """Add to the rotor inertias."""
-
-    def gravity(self) -> Vec3:
-        """Acceleration of gravity in world axes."""
-
-    def gravity_motion(self) -> Motion:
-        """Acceleration of the root less gravity, in the root frame: the start of an outward pass for forces."""
-
-    def base_velocity(self) -> Motion:
-        """Spatial velocity of the root, in the root frame."""
-
-    def base_acceleration(self) -> Motion:
-        """Spatial acceleration of the root, in the root frame, gravity no part of it."""
-
-    def move_base(self, v: Sequence[S], a: Sequence[S]) -> None:
-        """Let the root move: velocity and acceleration of its origin, [angular; linear], in the root frame."""
-
-    def base_transform(self) -> Transform:
-        """World-to-root transform."""
-
-    def root_inertia(self) -> RigidInertia:
-        """Inertia of the links joined to the root, in the root frame."""
-
-    def total_mass(self) -> S:
-        """Mass of the whole robot, the root included.
-
-        Raises:
-            ModelError: it has none.
-        """
+    # let the root move: velocity and acceleration of its origin, [angular; linear], in its frame
+    def move_base(self, v: Sequence[S], a: Sequence[S]) -> None: ...
 
     # -- links and bodies of the model -------------------------------------------------------------------------------
 
-    def model_body(self, body: int) -> Body[S] | None:
-        """The elementary body of a body number of the model; ``None`` for the root (−1)."""
-
-    def link_frame(self, link: int) -> Transform:
-        """Body-to-link transform: a link's frame in that of its body."""
-
-    def link_inertia(self, link: int) -> tuple[S, Vec3, Mat3]:
-        """Mass, centre of mass, and inertia about it of one link, in its frame."""
+    def model_body(self, body: int) -> Body[S] | None: ...  # of a body number of the model; ``None`` for the root (−1)
+    def link_frame(self, link: int) -> Transform: ...  # from a link's body to the link
+    def link_inertia(
+        self, link: int
+    ) -> tuple[S, Vec3, Mat3]: ...  # mass, centre of mass, inertia about it; link's frame
 
     def external_forces(self, rows: Sequence[S]) -> Field[Force]:
         """Forces on bodies, in their frames, from one wrench a body of the model.
@@ -243,10 +188,10 @@ class Tree(Protocol[S]):
             rows: flat (nb, 6), each [moment; force] about the origin and in the axes of the body's child link.
         """
 
-    def per_joint(self, f: Field[Force]) -> list[S]:
-        """The forces of all joints that have coordinates, in joint order and child-link frames: an output."""
+    # the forces of all joints that have coordinates, in joint order and child-link frames: an output
+    def per_joint(self, f: Field[Force]) -> list[S]: ...
 
     # -- coordinates -------------------------------------------------------------------------------------------------
 
-    def position_indices(self) -> Iterable[tuple[Kind, int, int]]:
-        """(kind, first position coordinate, first velocity coordinate) of every elementary joint."""
+    # (kind, first position coordinate, first velocity coordinate) of every elementary joint
+    def position_indices(self) -> Iterable[tuple[Kind, int, int]]: ...

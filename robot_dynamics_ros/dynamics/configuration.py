@@ -34,15 +34,12 @@ def random_configuration(
     size: tuple[int, ...] | int = (),
     reach: float = np.pi,
 ) -> Array:
-    """Random configurations, uniform within the position limits.
+    """(*size, nq) random configurations, uniform within the position limits; quaternions are uniform over rotations.
 
     Args:
         seed: seed or generator, for repeatable draws.
         size: leading dimensions of the result.
         reach: where a joint has no limits, draw from ±``reach`` rad or m.
-
-    Returns:
-        (*size, nq); quaternions are uniform over rotations.
     """
     rng = np.random.default_rng(seed)
     lead = (size,) if isinstance(size, int) else tuple(size)
@@ -66,14 +63,11 @@ def clamp_to_limits(model: RobotModel, q: ArrayLike) -> Array:
 
 
 def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-    """q ⊕ dv: the configuration after one second at constant velocity ``dv``.
+    """(..., nq) q ⊕ dv: the configuration after one second at constant velocity ``dv``, quaternions of unit length.
 
     Args:
         q: (..., nq).
         dv: (..., nv), usually v · Δt.
-
-    Returns:
-        (..., nq), quaternions of unit length.
     """
     q, dv = as_input(q, (model.nq,), "q"), as_input(dv, (model.nv,), "dv")
     if model.nq == model.nv and not quaternion_starts(model):
@@ -95,15 +89,12 @@ def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | 
 
 
 def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
-    """The velocity that leads from ``q0`` to ``q1`` in one second: integrate(q0, difference(q0, q1)) = q1.
+    """(..., nv) velocity that leads from ``q0`` to ``q1`` in one second: integrate(q0, difference(q0, q1)) = q1.
 
     Continuous joints are not wrapped; see the control package for the short way round.
 
     Args:
         q0, q1: (..., nq) configurations, rad and m.
-
-    Returns:
-        (..., nv).
     """
     q0, q1 = as_input(q0, (model.nq,), "q0"), as_input(q1, (model.nq,), "q1")
     if model.nq == model.nv and not quaternion_starts(model):

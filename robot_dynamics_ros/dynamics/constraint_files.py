@@ -199,8 +199,10 @@ class _Equalities:
         """A joint that stands still: its links are one body."""
         j = self.model.joint(joint)
         child = j.origin @ joint_pose(j, np.array([position]))
-        return made.weld_constraint(name, j.parent, j.child, point_a=child.position, rpy_a=child.rpy(), point_b=(0, 0, 0),
-                               rpy_b=(0, 0, 0))  # fmt: skip
+        zero = (0, 0, 0)
+        return made.weld_constraint(
+            name, j.parent, j.child, point_a=child.position, rpy_a=child.rpy(), point_b=zero, rpy_b=zero
+        )
 
     def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
         m = self.m

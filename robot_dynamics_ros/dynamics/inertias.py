@@ -34,11 +34,7 @@ _centroidal_momentum_matrix = Public("centroidal_momentum_matrix")
 
 
 def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
-    """Centre of mass of the whole robot, the root link included, in the world frame.
-
-    Returns:
-        (..., 3) metres.
-    """
+    """(..., 3) centre of mass of the whole robot, the root link included, in the world frame, m."""
     run = _center_of_mass.run
     return run(model, q)
 
@@ -46,29 +42,18 @@ def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
 def center_of_mass_motion(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Position, velocity and acceleration of the centre of mass in the world frame.
-
-    Returns:
-        three (..., 3) arrays.
-    """
+    """Position, velocity and acceleration of the centre of mass in the world frame, three (..., 3) arrays."""
     run = _center_of_mass_motion.run
     return run(model, q, v, a)
 
 
 def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
-    """J with J v = velocity of the centre of mass in the world frame.
-
-    Returns:
-        (..., 3, nv).
-    """
+    """(..., 3, nv) J with J v = velocity of the centre of mass in the world frame."""
     return centroidal_momentum_matrix(model, q)[..., 3:, :] / model.total_mass
 
 
 def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """A(q) with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
-
-    Returns:
-        (..., 6, nv).
+    """(..., 6, nv) A(q) with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
 
     Source: Orin, Goswami and Lee (2013).
     """
@@ -77,26 +62,19 @@ def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarr
 
 
 def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-    """[angular momentum about the centre of mass; linear momentum] in world axes, N m s and N s.
-
-    Returns:
-        (..., 6).
-    """
+    """(..., 6) [angular momentum about the centre of mass; linear momentum] in world axes, N m s and N s."""
     return np.einsum("...ij,...j->...i", centroidal_momentum_matrix(model, q), as_input(v, (model.nv,), "v"))
 
 
 def inertia_about(
     model: RobotModel, q: ArrayLike, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
 ) -> np.ndarray:
-    """Rotational inertia of one link about any point, in any axes: R (I_C + m (rᵀr 1 − r rᵀ)) Rᵀ.
+    """(..., 3, 3) rotational inertia of one link about any point, in any axes, kg m²: R (I_C + m (rᵀr 1 − r rᵀ)) Rᵀ.
 
     Args:
         point: ``"com"``, the link's centre of mass; a link (its origin), ``"world"``, a pair (link, offset) or a
             :class:`Frame`.
         frame: whose axes: the link's own if not given, another link's, ``"world"``, or a :class:`Frame`.
-
-    Returns:
-        (..., 3, 3) kg m².
 
     Raises:
         UnknownNameError: no such link or frame.

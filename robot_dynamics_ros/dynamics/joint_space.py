@@ -60,12 +60,9 @@ def inverse_dynamics(
     base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts for a motion.
+    """(..., nv) τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts for a motion, N m or N.
 
     It includes rotor inertia, but not joint friction.
-
-    Returns:
-        (..., nv) efforts, N m or N.
 
     Source: Featherstone, *Rigid Body Dynamics Algorithms* (2008), table 5.1.
 
@@ -89,11 +86,7 @@ def bias_forces(
     base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates.
-
-    Returns:
-        (..., nv) efforts, N m or N.
-    """
+    """(..., nv) C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates, N m or N."""
     if external is None and base is None:
         run = _bias_forces.run
         return run(model, q, v, out)
@@ -101,20 +94,13 @@ def bias_forces(
 
 
 def coriolis_forces(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G.
-
-    Returns:
-        (..., nv) efforts, N m or N.
-    """
+    """(..., nv) C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G, N m or N."""
     run = _coriolis_forces.run
     return run(model, q, v, out)
 
 
 def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """g(q) = ∂U/∂q: the efforts that hold the robot still against gravity.
-
-    Returns:
-        (..., nv) efforts, N m or N.
+    """(..., nv) g(q) = ∂U/∂q: the efforts that hold the robot still against gravity, N m or N.
 
     >>> import robot_dynamics_ros as rd
     >>> rd.gravity_forces(rd.load_robot("two_link"), [1.57, 0.0]).shape
@@ -127,24 +113,17 @@ def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = 
 def external_efforts(
     model: RobotModel, q: ArrayLike, external: Wrenches, *, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Σ Jᵀ f_ext: the efforts that external wrenches cause at the joints.
-
-    Returns:
-        (..., nv) efforts, N m or N.
-    """
+    """(..., nv) Σ Jᵀ f_ext: the efforts that external wrenches cause at the joints, N m or N."""
     return call(model, "external_efforts", (q,), external, out)
 
 
 def inverse_dynamics_derivatives(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`; ∂τ/∂a is :func:`mass_matrix`.
+    """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`, each (..., nv, nv); ∂τ/∂a is :func:`mass_matrix`.
 
     External wrenches keep their components in the link's axes.  For a floating joint the derivative by q is along the
     tangent q ⊕ δ of :func:`integrate`.
-
-    Returns:
-        (∂τ/∂q, ∂τ/∂v), each (..., nv, nv).
 
     Source: Singh, Russo and Wensing (2022).
     """
@@ -164,15 +143,12 @@ def force_residual(
     external: Wrenches = None,
     base: MovingBase | None = None,
 ) -> np.ndarray:
-    """M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a motion that obeys the equations, else the missing effort.
+    """(..., nv) M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a possible motion, else the missing effort, N m or N.
 
     Args:
         a: (..., nv) accelerations; ``None`` leaves the inertial efforts M a out, which gives the residual of all other
             generalized forces (Exudyn's output ``Force`` of a kinematic tree, with the sign turned).
         tau: (..., nv) efforts; zero if not given.
-
-    Returns:
-        (..., nv) N m or N.
     """
     if a is None:
         tau_model = bias_forces(model, q, v, external=external, base=base)
@@ -193,10 +169,7 @@ def forward_dynamics(
     base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): the accelerations that given efforts cause.
-
-    Returns:
-        (..., nv) accelerations, rad/s² or m/s².
+    """(..., nv) q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): accelerations that efforts cause, rad/s² or m/s².
 
     Source: Featherstone (2008), table 7.1; where it takes fewer operations, and for robots with mimic joints, table 6.2
     and a sparse factorization.
@@ -215,10 +188,7 @@ def forward_dynamics(
 def forward_dynamics_derivatives(
     model: RobotModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """∂q̈/∂q, ∂q̈/∂v and ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`.
-
-    Returns:
-        three (..., nv, nv) arrays.
+    """∂q̈/∂q, ∂q̈/∂v and ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, each (..., nv, nv).
 
     Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
     """
@@ -229,10 +199,7 @@ def forward_dynamics_derivatives(
 
 
 def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """M(q), the joint-space inertia matrix, rotor inertia on its diagonal.
-
-    Returns:
-        (..., nv, nv) symmetric positive-definite matrix.
+    """(..., nv, nv) M(q), the joint-space inertia matrix, positive definite, rotor inertia on its diagonal.
 
     Source: Featherstone (2008), table 6.2.
 
@@ -245,20 +212,13 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
 
 
 def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """M(q)⁻¹, from the sparse factors.
-
-    Returns:
-        (..., nv, nv).
-    """
+    """(..., nv, nv) M(q)⁻¹, from the sparse factors."""
     run = _mass_matrix_inverse.run
     return run(model, q, out)
 
 
 def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """M(q) = Lᵀ diag(D) L, with L unit lower triangular and as sparse as the tree: no entry is filled in.
-
-    Returns:
-        (L, D) of shapes (..., nv, nv) and (..., nv).
+    """(..., nv, nv) L and (..., nv) D with M(q) = Lᵀ diag(D) L, L unit lower triangular and as sparse as the tree.
 
     Source: Featherstone (2008), section 6.5.
     """
@@ -267,10 +227,7 @@ def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np
 
 
 def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """C(q, v) with C v = velocity-dependent efforts and Ṁ − 2C skew-symmetric: the one of the Christoffel symbols.
-
-    Returns:
-        (..., nv, nv).
+    """(..., nv, nv) C(q, v) of the Christoffel symbols: C v = velocity-dependent efforts, Ṁ − 2C skew-symmetric.
 
     Source: Echeandia and Wensing (2021).
     """
@@ -279,12 +236,9 @@ def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.nd
 
 
 def christoffel_symbols(model: RobotModel, q: ArrayLike) -> np.ndarray:
-    """Γ[i, j, k] = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i), so that C(q, v)[i, j] = Σ_k Γ[i, j, k] v_k.
+    """(..., nv, nv, nv) Γ[i, j, k] = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i), with Γ v = C(q, v); symmetric in j, k.
 
     No derivative is taken: the Coriolis matrix is linear in the velocity, and unit velocities read the symbols off.
-
-    Returns:
-        (..., nv, nv, nv), symmetric in the last two.
 
     Raises:
         ModelError: the robot has a floating joint, whose velocities are no rates of coordinates.
@@ -325,20 +279,12 @@ def velocity_products(v: ArrayLike) -> np.ndarray:
 
 
 def kinetic_energy(model: RobotModel, q: ArrayLike, v: ArrayLike) -> Array | float:
-    """½ vᵀ M(q) v in joules, rotors included.
-
-    Returns:
-        a float, or (...) for a batch.
-    """
+    """½ vᵀ M(q) v in joules, rotors included: a float, or (...) for a batch."""
     run = _kinetic_energy.run
     return run(model, q, v)
 
 
 def potential_energy(model: RobotModel, q: ArrayLike) -> Array | float:
-    """−Σ m gᵀ c in joules, zero for masses at the world origin; the root link counts.
-
-    Returns:
-        a float, or (...) for a batch.
-    """
+    """−Σ m gᵀ c in joules, a float, or (...) for a batch; zero for masses at the world origin; the root link counts."""
     run = _potential_energy.run
     return run(model, q)

@@ -41,10 +41,7 @@ _jacobian_rate = {axes: PublicOfLink("jacobian_rate", (("frame", axes),)) for ax
 
 
 def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
-    """Placement of a link in the world frame.
-
-    Returns:
-        (..., 4, 4) homogeneous matrices.
+    """(..., 4, 4) placement of a link in the world frame, homogeneous matrices.
 
     >>> import robot_dynamics_ros as rd
     >>> rd.link_pose(rd.load_robot("two_link"), [0.0, 0.0], "tip")[:3, 3].round(6).tolist()
@@ -55,32 +52,21 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
 
 
 def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
-    """Placements of all links, in the order of ``model.link_names``.
-
-    Returns:
-        (..., nl, 4, 4) homogeneous matrices.
-    """
+    """(..., nl, 4, 4) placements of all links, in the order of ``model.link_names``, homogeneous matrices."""
     run = _link_poses.run
     return run(model, q)
 
 
 def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-    """[ω; velocity of the origin] of all links, in world axes, in the order of ``model.link_names``.
-
-    Returns:
-        (..., nl, 6) rad/s and m/s.
-    """
+    """(..., nl, 6) [ω; velocity of the origin], rad/s and m/s, world axes, of all ``model.link_names``."""
     run = _link_velocities.run
     return run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
-    """[ω̇; acceleration of the origin] of all links, in world axes, in the order of ``model.link_names``.
+    """(..., nl, 6) [ω̇; acceleration of the origin], rad/s² and m/s², world axes, of all ``model.link_names``.
 
     Accelerations of points as an observer in the world measures them, without gravity.
-
-    Returns:
-        (..., nl, 6) rad/s² and m/s².
     """
     run = _link_accelerations.run
     return run(model, q, v, a)
@@ -89,10 +75,7 @@ def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLi
 def jacobian(
     model: RobotModel, q: ArrayLike, link: str, *, offset: ArrayLike = ORIGIN, expressed_in: str = "world"
 ) -> np.ndarray:
-    """Geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
-
-    Returns:
-        (..., 6, nv), angular rows first.
+    """(..., 6, nv) geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
 
     >>> import robot_dynamics_ros as rd
     >>> arm, v = rd.load_robot("two_link"), [0.1, -0.2]
@@ -109,12 +92,9 @@ def jacobian(
 def jacobian_derivative(
     model: RobotModel, q: ArrayLike, v: ArrayLike, link: str, *, offset: ArrayLike = ORIGIN, expressed_in: str = "world"
 ) -> np.ndarray:
-    """Time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
+    """(..., 6, nv) time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
-
-    Returns:
-        (..., 6, nv).
     """
     run = _in_axes(_jacobian_rate, expressed_in).run
     return run(model, link, q, v, _point(offset))
@@ -123,8 +103,7 @@ def jacobian_derivative(
 def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:
     """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
 
-    Returns:
-        (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.
+    (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.
 
     Raises:
         ArgumentError: at a pitch of ±90°, where roll-pitch-yaw rates do not exist.
@@ -137,10 +116,7 @@ def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, represent
 def analytical_jacobian_derivative(
     model: RobotModel, q: ArrayLike, v: ArrayLike, link: str, *, representation: str = "rpy"
 ) -> np.ndarray:
-    """Time derivative of :func:`analytical_jacobian`: Ṫ J + T J̇.
-
-    Returns:
-        (..., 6 or 7, nv).
+    """(..., 6 or 7, nv) time derivative of :func:`analytical_jacobian`: Ṫ J + T J̇.
 
     Raises:
         ArgumentError: at a pitch of ±90° in ``rpy``.
@@ -162,10 +138,7 @@ def operational_space_inertia(
     expressed_in: str = "world",
     damping: float = 0.0,
 ) -> np.ndarray:
-    """Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a link.
-
-    Returns:
-        (..., 6, 6).
+    """(..., 6, 6) Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a link.
 
     Raises:
         ArgumentError: the Jacobian has not full row rank and there is no damping.

@@ -28,12 +28,9 @@ _joint_torque_regressor = Public("joint_torque_regressor")
 
 
 def inertial_parameters(model: RobotModel) -> Array:
-    """π: [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] of every body in order, about the body frame's origin.
+    """(10 nb,) π: [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] of every body in order, about the body frame's origin.
 
     Bodies are merged links; their frame is the frame of the moving joint's child link.
-
-    Returns:
-        (10 nb,).
     """
     m, c = model.body_mass, model.body_com
     square = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
@@ -123,10 +120,7 @@ def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = 
 
 
 def joint_torque_regressor(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
-    """Y(q, v, a) with τ = Y π + rotor inertia · a, for π of :func:`inertial_parameters`.
-
-    Returns:
-        (..., nv, 10 nb).
+    """(..., nv, 10 nb) Y(q, v, a) with τ = Y π + rotor inertia · a, for π of :func:`inertial_parameters`.
 
     Source: Atkeson, An and Hollerbach (1986).
     """

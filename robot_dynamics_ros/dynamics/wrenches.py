@@ -57,7 +57,7 @@ def joint_wrenches(
     expressed_in: FrameLike = "child",
     reduced_at: PointLike = "joint",
 ) -> np.ndarray:
-    """Joint wrenches: the wrench that the parent side exerts on the child link.
+    """(..., joints, 6) joint wrenches: [moment; force] that the parent side exerts on the child link, N m and N.
 
     Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.  The component along
     the joint axis is the joint effort (less the effort that turns the rotor, where the model has one).  A fixed joint
@@ -70,9 +70,6 @@ def joint_wrenches(
             :class:`Frame`.
         reduced_at: about which point: ``"joint"``, each joint's own origin; the origin of a link by name, of the
             ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
-
-    Returns:
-        (..., number of joints, 6), [moment; force] in N m and N.
 
     >>> import robot_dynamics_ros as rd
     >>> rd.joint_wrenches(rd.load_robot("two_link"), "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] of each joint
@@ -300,7 +297,9 @@ def wrench_on_link(
     offset: ArrayLike = (0.0, 0.0, 0.0),
     expressed_in: FrameLike | None = None,
 ) -> np.ndarray:
-    """A force and moment at a point of a link, in any axes, as the ``external`` argument takes it.
+    """(..., 6) wrench of a force and moment at a point of a link, in any axes, as the ``external`` argument takes it:
+
+    [moment; force] about the link's origin, in the link's axes.
 
     >>> import robot_dynamics_ros as rd
     >>> model = rd.limb(2)
@@ -313,9 +312,6 @@ def wrench_on_link(
         offset: (..., 3) the point, in the link's frame.
         expressed_in: whose axes force and moment are in: the link's own if not given, another link's, ``"world"``, or
             a :class:`Frame`.
-
-    Returns:
-        (..., 6) [moment; force] about the link's origin, in the link's axes.
     """
     model.link_index(link)
     q = as_input(q, (model.nq,), "q")

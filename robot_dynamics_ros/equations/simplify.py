@@ -1,7 +1,7 @@
 """From polynomials to expressions that people like to read.
 
-For cos(q1) cos(q2) − sin(q1) sin(q2) a person writes cos(q1 + q2); for sin²(q2) they leave it.  Neither form is always the
-shorter one, so each polynomial in sines and cosines is written in both and the shorter is kept.
+For cos(q1) cos(q2) − sin(q1) sin(q2) a person writes cos(q1 + q2); for sin²(q2) they leave it.  Neither form is always
+the shorter one, so each polynomial in sines and cosines is written in both and the shorter is kept.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Writer:
         return self.S.Rational(int(x.numerator), int(x.denominator))
 
     def _trigonometric(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
-        """A polynomial in sines and cosines, by powers: Σ coefficient · Π sinᵃ cosᵇ, or as a sum of waves, whichever is shorter."""
+        """A polynomial in sines and cosines, by powers, Σ coefficient · Π sinᵃ cosᵇ, or as angle sums if that is shorter."""
         S = self.S
         terms = []
         for monomial, coefficient in x.items():

@@ -1,4 +1,4 @@
-"""The Coriolis matrix of the Christoffel symbols, derivatives of inverse and forward dynamics, and the linearization made of them."""
+"""The Coriolis matrix, derivatives of inverse and forward dynamics, and the linearization made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a frame is and how it moves, seen from the world or from another frame; the frames that the options of a function choose."""
+"""Where a frame is and how it moves, seen from the world or another frame; frames that options choose."""
 
 from __future__ import annotations
 

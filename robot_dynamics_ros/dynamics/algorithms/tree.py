@@ -153,7 +153,7 @@ class Tree(Protocol[S]):
     def square(self) -> Square: ...
     def factors(self, M: Matrix) -> Factors[S]: ...  # of a matrix that is complete, and not to be used any more
 
-    # the result of the form that takes the fewest operations, where that can be known; ``loops``: which one suits large trees
+    # the result of the form with the fewest operations, where that can be known; ``loops``: which suits large trees
     def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T: ...
 
     # -- constants ---------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
-__all__ = ["Constant", "Declared", "Integers", "Kernel", "Kernels", "Matrix", "Vector", "constant", "integers", "kernel", "kernels",
-           "numbers", "row"]  # fmt: skip
+__all__ = ["Constant", "Declared", "Integers", "Kernel", "Kernels", "Matrix", "Vector",
+           "constant", "integers", "kernel", "kernels", "numbers", "row"]  # fmt: skip
 
 Constant: TypeAlias = int | float | bool
 Size: TypeAlias = int | str

@@ -25,8 +25,8 @@ _INTEGERS = {
     "|": "or",
     "^": "xor",
 }
-_COMPARISONS = {"<": ("olt", "slt"), "<=": ("ole", "sle"), ">": ("ogt", "sgt"), ">=": ("oge", "sge"), "==": ("oeq", "eq"),
-                "!=": ("une", "ne")}  # fmt: skip
+_COMPARISONS = {"<": ("olt", "slt"), "<=": ("ole", "sle"), ">": ("ogt", "sgt"), ">=": ("oge", "sge"),
+                "==": ("oeq", "eq"), "!=": ("une", "ne")}  # fmt: skip
 _NUMBERS |= {sign: f"fcmp {word}" for sign, (word, _) in _COMPARISONS.items()}
 _INTEGERS |= {sign: f"icmp {word}" for sign, (_, word) in _COMPARISONS.items()}
 _PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word": "i32"}

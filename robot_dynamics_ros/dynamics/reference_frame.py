@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -134,6 +135,22 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
         got=frame,
         remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)).",
     )
+
+
+def axes_of(
+    model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()
+) -> tuple[Options, tuple[Array, ...]]:
+    """Options and inputs of a compiled function for axes; ``words``: its own names for such."""
+    if isinstance(frame, str) and frame in words and frame not in model.link_names:
+        return (("axes", frame),), ()
+    link, placed = frame_of(model, frame, where, words)
+    return ((("axes", link),), ()) if placed is None else ((("axes", link), ("own_axes", True)), (placed.rotation,))
+
+
+def observer_of(model: RobotModel, frame: FrameLike, where: str) -> tuple[Options, tuple[Array, ...]]:
+    """The same for an observer."""
+    link, own = frame_of(model, frame, where)
+    return ((("observer", link),), ()) if own is None else ((("observer", link), ("own_observer", True)), (own.rows(),))
 
 
 def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()) -> tuple[int, Array | None]:

@@ -11,7 +11,7 @@ from robot_dynamics_ros.dynamics.call import MovingBase, call, options_of
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike, frame_of
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike, axes_of, frame_of, observer_of
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -118,27 +118,17 @@ def motion(
     number = model.link_index(point_on) if isinstance(point_on, str) and point_on != WORLD else on
     o = options_of(MotionOptions, options, "motion")
     own_point = _PointOnLink(carried, offset, o.offset_velocity, o.offset_acceleration)
-    link_number, frame = frame_of(model, relative_to, "relative_to")
-    chosen_links: Options = (("link", number), ("observer", link_number))
-    more: list[Array] = []
-    if frame is not None:
-        chosen_links, more = (*chosen_links, ("own_observer", True)), [frame.rows()]
-    axes: list[Array] = []
-    if expressed_in is None:
-        chosen: Options = (("axes", "observer"),)
-    else:
-        to, placed = frame_of(model, expressed_in, "expressed_in")
-        chosen = (("axes", to),)
-        if placed is not None:
-            chosen, axes = (("axes", to), ("own_axes", True)), [placed.rotation]
+    seen_from, rows = observer_of(model, relative_to, "relative_to")
+    links: Options = (("link", number), *seen_from)
+    own_axes: Options = (("axes", "observer"),)
+    chosen, axes = (own_axes, ()) if expressed_in is None else axes_of(model, expressed_in, "expressed_in")
     r = own_point.position
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
-    chosen = (*chosen_links, *chosen)
-    p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", (q, v, a, r), None, None, base, chosen, (*more, *axes))
+    settings, more = (*links, *chosen), (*rows, *axes)
+    p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", (q, v, a, r), None, None, base, settings, more)
     start = model.neutral() if o.reference is None else as_input(o.reference, (model.nq,), "reference")
-    own = (*chosen_links, ("axes", "observer"))
-    before = call(model, "point_motion", (start, zero, zero, r), options=own, more=tuple(more))[0]
+    before = call(model, "point_motion", (start, zero, zero, r), options=(*links, *own_axes), more=rows)[0]
     displacement = p - np.einsum("...ij,...j->...i", rotation, before)
     return own_point.added(PointMotion(p, displacement, R, dp, ddp, w, dw), rotation)
 

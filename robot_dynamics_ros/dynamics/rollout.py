@@ -85,7 +85,11 @@ def rollout(
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], efforts.shape[: -2 if varying else -1])
     count = int(np.prod(lead))
     shape = (*lead, steps, model.nv) if varying else (*lead, model.nv)
-    scales = (1.0, 1.0, float(o.smoothing_speed)) if o.friction else NO_FRICTION
+    settings = {
+        "friction": (1.0, 1.0, float(o.smoothing_speed)) if o.friction else NO_FRICTION,
+        "stops": (float(o.stop_stiffness), float(o.stop_dissipation)),
+        "implicit": (float(dt) if method == "semi_implicit" else 0.0,),
+    }
     run = _Run(
         model,
         method,
@@ -93,9 +97,7 @@ def rollout(
         np.array(np.broadcast_to(v, (*lead, model.nv))).reshape(count, model.nv),
         np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv),
         varying,
-        scales,
-        (float(o.stop_stiffness), float(o.stop_dissipation)),
-        (float(dt) if method == "semi_implicit" else 0.0,),
+        settings,
         _paths(model, count, steps) if path else None,
         float(dt),
         steps,
@@ -112,7 +114,7 @@ def rollout(
 @dataclass(frozen=True, eq=False)
 class _Run:
     """One rollout of N states, which advance in place: (N, nq) and (N, nv), under (N, steps or 1, nv) efforts, ``varying`` if some for
-    each step; of paths (N, steps + 1, nq) and (N, steps + 1, nv)."""
+    each step; of paths (N, steps + 1, nq) and (N, steps + 1, nv); ``settings``: arrays of the memory by name."""
 
     model: RobotModel
     method: str
@@ -120,9 +122,7 @@ class _Run:
     v: np.ndarray
     efforts: np.ndarray
     varying: bool
-    friction: tuple[float, ...]
-    stops: tuple[float, ...]
-    implicit: tuple[float, ...]
+    settings: dict[str, tuple[float, ...]]
     paths: tuple[np.ndarray, np.ndarray] | None
     dt: float
     steps: int
@@ -203,7 +203,8 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
         except IndexError:
             steppers.append(_stepper(run, rates))
         memory = steppers[-1][0]
-        memory["friction"][:], memory["stops"][:], memory["implicit"][:] = run.friction, run.stops, run.implicit
+        for name, numbers in run.settings.items():
+            memory[name][:] = numbers
         memory["h"][0], memory["stride"][0] = run.dt, run.model.nv * run.varying
         memory["recorded"][0] = run.paths is not None
     q, v, efforts = run.q.reshape(-1), run.v.reshape(-1), run.efforts.reshape(-1)
@@ -238,9 +239,8 @@ def _in_numpy(run: _Run, rates: Evaluator) -> None:
     for name, like in (("q", p.q), ("v", p.v)):
         for part in ("rate", "sum", "ahead"):
             setattr(p, f"{name}_{part}", np.empty_like(like))
-    for name in ("friction", "stops", "implicit"):
-        numbers = np.asarray(getattr(run, name))
-        setattr(p, name, np.repeat(numbers[:, None], len(run.q), axis=1))
+    for name, numbers in run.settings.items():
+        setattr(p, name, np.repeat(np.asarray(numbers)[:, None], len(run.q), axis=1))
     p.rates = lambda *arrays: rates.engine.block([x.T for x in arrays[:-2]], [x.T for x in arrays[-2:]])
     for k in range(run.steps + 1):
         if run.paths is not None:

@@ -17,7 +17,15 @@ from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.kinematics import link_pose, link_poses
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of, point_of
+from robot_dynamics_ros.dynamics.reference_frame import (
+    WORLD,
+    FrameLike,
+    PointLike,
+    axes_of,
+    frame_of,
+    observer_of,
+    point_of,
+)
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -131,25 +139,12 @@ def axes_and_point(
     where: tuple[str, str] = ("expressed_in", "reduced_at"),
 ) -> tuple[Options, tuple[Array, ...]]:
     """Options and inputs of a compiled function for axes and a point; ``words`` and ``own`` are its own names for such."""
-    options: list[tuple[str, str | int | bool]] = []
-    more: list[Array] = []
-    if isinstance(expressed_in, str) and expressed_in in words and expressed_in not in model.link_names:
-        options.append(("axes", expressed_in))
-    else:
-        link, frame = frame_of(model, expressed_in, where[0], words)
-        options.append(("axes", link))
-        if frame is not None:
-            options.append(("own_axes", True))
-            more.append(frame.rotation)
+    options, more = axes_of(model, expressed_in, where[0], words)
     if isinstance(reduced_at, str) and reduced_at == own and own not in model.link_names:
-        options.append(("about", own))
-    else:
-        link, offset = point_of(model, reduced_at, where[1], (own,))
-        options.append(("about", link))
-        if offset is not None:
-            options.append(("own_point", True))
-            more.append(offset[..., None, :])
-    return tuple(options), tuple(more)
+        return (*options, ("about", own)), more
+    link, offset = point_of(model, reduced_at, where[1], (own,))
+    options = (*options, ("about", link))
+    return (options, more) if offset is None else ((*options, ("own_point", True)), (*more, offset[..., None, :]))
 
 
 def joint_wrench(
@@ -261,10 +256,8 @@ def wrench_balance(
     """
     number, expressed_in = balanced_link(model, link, expressed_in)
     options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
-    link_number, frame = frame_of(model, observer, "observer")
-    options = (*options, ("link", number), ("observer", link_number))
-    if frame is not None:
-        options, more = (*options, ("own_observer", True)), (frame.rows(), *more)
+    seen_from, rows = observer_of(model, observer, "observer")
+    options, more = (*options, ("link", number), *seen_from), (*rows, *more)
     rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
     parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
     joint = link_tree(model).joint_of[number]

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, frame_of
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, axes_of, frame_of
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, balanced_link, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.equations_document import EquationTerms
@@ -191,11 +191,10 @@ class SymbolicQuantities(EquationTerms):
         inputs: Inputs = {"point": numbers(check_offset(offset, "offset"), "offset")}
         options: Choices = {"link": self.model.link_index(point_on), "axes": "observer"}
         if expressed_in is not None:
-            to, frame = frame_of(self.model, expressed_in, "expressed_in")
-            options["axes"] = to
-            if frame is not None:
-                options["own_axes"] = True
-                inputs["axes"] = rotation(frame.rotation, "expressed_in")
+            chosen, own = axes_of(self.model, expressed_in, "expressed_in")
+            options |= dict(chosen)
+            if own:
+                inputs["axes"] = rotation(own[0], "expressed_in")
         options |= self._observer(relative_to, inputs)
         words = ("position", "rotation", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
         letters = ("p", "R", "v", "a", "omega", "alpha")

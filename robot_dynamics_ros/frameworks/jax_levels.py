@@ -62,11 +62,8 @@ class _Levels:
     @property
     def gathers(self) -> np.ndarray:
         """(levels, width, width): entry [d, p, c] is 1 where the body in slot c hands on to slot p above."""
-        hands_on = np.zeros((*self.body.shape, self.width))
-        for d, row in enumerate(self.slot_of_parent):
-            for c, p in enumerate(row):
-                hands_on[d, p, c] = float(self.real[d, c])
-        return hands_on
+        to = self.slot_of_parent[:, None, :] == np.arange(self.width)[:, None]
+        return (to & self.real[:, None, :]).astype(float)
 
 
 def levels_function(model: RobotModel, name: str, options: Options) -> Callable[..., list[Array]]:

@@ -39,7 +39,7 @@ class Trace:
         return [x for output in self.outputs for x in output]
 
     def by_output(self, values: Iterable[T]) -> list[list[T]]:
-        """What stands for :meth:`all_outputs`, a list for each output."""
+        """Values in the place of :meth:`all_outputs`, a list for each output."""
         remaining = iter(values)
         return [list(islice(remaining, len(output))) for output in self.outputs]
 

@@ -22,19 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen import cache
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
-    ARRAY_DATA,
-    ARRAY_DESCR,
-    ARRAY_DIMENSIONS,
-    ARRAY_FLAGS,
-    ARRAY_ND,
-    C_CONTIGUOUS,
-    OB_TYPE,
-    PYTHON_WRAPPER,
-    ROUTER_SLOTS,
-    WRITEABLE,
-    router_module,
-)
+from robot_dynamics_ros.dynamics.engine.codegen import llvm_wrapper as layout
 from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
 from robot_dynamics_ros.errors import BackendError
 
@@ -193,15 +181,20 @@ def wrappers_supported() -> bool:
     def word(offset: int, kind: type[ctypes.c_uint64 | ctypes.c_int32] = ctypes.c_uint64) -> int:
         return kind.from_address(address + offset).value
 
-    if word(OB_TYPE) != id(np.ndarray) or word(ARRAY_DATA) != probe.ctypes.data:
+    if word(layout.OB_TYPE) != id(np.ndarray) or word(layout.ARRAY_DATA) != probe.ctypes.data:
         return False
-    if word(ARRAY_ND, ctypes.c_int32) != 2 or word(ARRAY_DESCR) != id(probe.dtype):
+    if word(layout.ARRAY_ND, ctypes.c_int32) != 2 or word(layout.ARRAY_DESCR) != id(probe.dtype):
         return False
-    dims = (ctypes.c_int64 * 2).from_address(word(ARRAY_DIMENSIONS))
-    flags = word(ARRAY_FLAGS, ctypes.c_int32)
+    dims = (ctypes.c_int64 * 2).from_address(word(layout.ARRAY_DIMENSIONS))
+    flags = word(layout.ARRAY_FLAGS, ctypes.c_int32)
     probe.setflags(write=False)
-    closed = word(ARRAY_FLAGS, ctypes.c_int32)
-    if tuple(dims) != (2, 3) or not flags & C_CONTIGUOUS or not flags & WRITEABLE or closed & WRITEABLE:
+    closed = word(layout.ARRAY_FLAGS, ctypes.c_int32)
+    if (
+        tuple(dims) != (2, 3)
+        or not flags & layout.C_CONTIGUOUS
+        or not flags & layout.WRITEABLE
+        or closed & layout.WRITEABLE
+    ):
         return False
     array = _new_array(dims)
     return type(array) is np.ndarray and array.dtype is np.dtype(np.float64) and array.shape == (2, 3)
@@ -277,7 +270,7 @@ class NativeLibrary:
         # in the order of WRAPPER_TABLE
         words = [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), int(finite)]
         table = [*words, *[x.ctypes.data for x in extra]]
-        return _builtin(name, self.address(PYTHON_WRAPPER), table, (self, slow, extra))
+        return _builtin(name, self.address(layout.PYTHON_WRAPPER), table, (self, slow, extra))
 
 
 def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
@@ -316,7 +309,7 @@ class _Table:
 
 @functools.cache
 def _router_library() -> NativeLibrary:
-    return NativeLibrary(compile_module(router_module()))
+    return NativeLibrary(compile_module(layout.router_module()))
 
 
 class Router:
@@ -325,7 +318,7 @@ class Router:
 
     def __init__(self, name: str, keys: int, slow: Callable[..., object]) -> None:
         library = _router_library()
-        words = [id(slow), *[0] * (4 * ROUTER_SLOTS)]
+        words = [id(slow), *[0] * (4 * layout.ROUTER_SLOTS)]
         self.call = _builtin(name, library.address(f"route{keys}"), words, (library, slow))
         table: Any = self.call.__self__
         self._words = memoryview(table)
@@ -334,7 +327,7 @@ class Router:
         """Lead calls with arguments of these identities to a wrapper; both must stay alive until :meth:`remove`."""
         table: Any = wrapper.__self__
         words = self._words
-        slot = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % ROUTER_SLOTS)
+        slot = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % layout.ROUTER_SLOTS)
         words[slot] = 0  # nobody may find a slot half written
         words[slot + 1] = keys[1] if len(keys) > 1 else 0
         words[slot + 2] = table.base.code

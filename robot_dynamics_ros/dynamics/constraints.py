@@ -169,11 +169,7 @@ def distance_constraint(
 
 
 def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 0.0) -> Constraint:
-    """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a).
-
-    Args:
-        ratio, offset: as in the formula; rad or m.
-    """
+    """Joint b follows joint a: q_b = ratio · q_a + offset, rad or m; one row, λ the effort on b (−ratio · λ on a)."""
     return _made("gear", name, a, b, ratio=ratio, offset=offset)
 
 

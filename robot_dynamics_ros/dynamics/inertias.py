@@ -53,10 +53,7 @@ def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
 
 
 def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """(..., 6, nv) A(q) with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
-
-    Source: Orin, Goswami and Lee (2013).
-    """
+    """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin and others 2013)."""
     run = _centroidal_momentum_matrix.run
     return run(model, q, out)
 

@@ -143,7 +143,7 @@ def force_residual(
     external: Wrenches = None,
     base: MovingBase | None = None,
 ) -> np.ndarray:
-    """(..., nv) M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a possible motion, else the missing effort, N m or N.
+    """(..., nv) M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a possible motion, else what is missing, N m or N.
 
     Args:
         a: (..., nv) accelerations; ``None`` leaves the inertial efforts M a out, which gives the residual of all other
@@ -188,10 +188,7 @@ def forward_dynamics(
 def forward_dynamics_derivatives(
     model: RobotModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """∂q̈/∂q, ∂q̈/∂v and ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, each (..., nv, nv).
-
-    Source: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the resulting acceleration (Carpentier and Mansard 2018).
-    """
+    """∂q̈/∂q, ∂q̈/∂v, ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, (..., nv, nv) each (Carpentier and Mansard 2018)."""
     if external is None:
         run = _forward_dynamics_derivatives.run
         return run(model, q, v, tau)
@@ -218,19 +215,13 @@ def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | No
 
 
 def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """(..., nv, nv) L and (..., nv) D with M(q) = Lᵀ diag(D) L, L unit lower triangular and as sparse as the tree.
-
-    Source: Featherstone (2008), section 6.5.
-    """
+    """(..., nv, nv) L, unit lower triangular and sparse, (..., nv) D: M = Lᵀ diag(D) L (Featherstone 2008, 6.5)."""
     run = _mass_matrix_factors.run
     return run(model, q)
 
 
 def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """(..., nv, nv) C(q, v) of the Christoffel symbols: C v = velocity-dependent efforts, Ṁ − 2C skew-symmetric.
-
-    Source: Echeandia and Wensing (2021).
-    """
+    """(..., nv, nv) C(q, v) of the Christoffel symbols, Ṁ − 2C skew-symmetric (Echeandia and Wensing 2021)."""
     run = _coriolis_matrix.run
     return run(model, q, v, out)
 

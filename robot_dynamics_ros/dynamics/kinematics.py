@@ -64,10 +64,7 @@ def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
-    """(..., nl, 6) [ω̇; acceleration of the origin], rad/s² and m/s², world axes, of all ``model.link_names``.
-
-    Accelerations of points as an observer in the world measures them, without gravity.
-    """
+    """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes, rad/s² and m/s²."""
     run = _link_accelerations.run
     return run(model, q, v, a)
 
@@ -181,10 +178,7 @@ def rpy_of(R: np.ndarray) -> np.ndarray:
 
 
 def quaternion_of(R: np.ndarray) -> np.ndarray:
-    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3).
-
-    Source: Shepperd, *Quaternion from rotation matrix* (1978).
-    """
+    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3) (Shepperd 1978)."""
     t = np.trace(R, axis1=-2, axis2=-1)
     d = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], t], axis=-1)
     sym = np.stack([R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 0] + R[..., 0, 1]], axis=-1)

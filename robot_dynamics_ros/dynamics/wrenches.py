@@ -208,11 +208,7 @@ class WrenchBalance:
     parts: Mapping[str, Array] = field(repr=False)
 
     def __getitem__(self, name: str) -> Array:
-        """A part by name, or ``"joint"``.
-
-        Raises:
-            UnknownNameError: there is no such part.
-        """
+        """A part by name, or ``"joint"``; raises :class:`UnknownNameError` if there is none of that name."""
         if name == "joint":
             return self.joint
         if name not in self.parts:

@@ -52,11 +52,7 @@ class Document:
 
 
 def rounded(expression: sympy.Expr, digits: int | None) -> sympy.Expr:
-    """Fractions turned into decimals, but for halves of small numbers.
-
-    Args:
-        digits: figures; ``None`` for as many as bring each number back to the last bit.
-    """
+    """Fractions as decimals, of so many digits or exact to the last bit (``None``), but for halves of small numbers."""
     import sympy
 
     def decimal(x: sympy.Rational) -> sympy.Number:
@@ -93,12 +89,7 @@ class Notation:
 
 
 def notation_of(name: str, coordinates: str) -> Notation:
-    """How a symbol of that name is printed.
-
-    Args:
-        name: its name.
-        coordinates: letter of the coordinates, whose rates are dotted.
-    """
+    """How a symbol of that name is printed; ``coordinates``: the letter of those, whose rates are dotted."""
     rate = re.fullmatch(rf"(d{{0,2}}){re.escape(coordinates)}(\d+)", name)
     if rate:
         return Notation(coordinates, len(rate[1]), rate[2])

@@ -63,11 +63,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
     sizes: tuple[int, int] = field(default=(0, 0), repr=False)
 
     def __getitem__(self, name: str) -> sympy.Matrix:
-        """A matrix by name.
-
-        Raises:
-            UnknownNameError: there is no such matrix.
-        """
+        """A matrix by name; raises :class:`UnknownNameError` if there is none of that name."""
         if name not in self.matrices:
             raise UnknownNameError("matrix", name, tuple(self.matrices), where=self.title)
         return self.matrices[name]
@@ -80,11 +76,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
     @property
     def matrix(self) -> sympy.Matrix:
-        """The matrix, where there is just one.
-
-        Raises:
-            ArgumentError: there are several.
-        """
+        """The matrix, where there is just one; raises :class:`ArgumentError` where there are several."""
         if len(self.matrices) != 1:
             raise ArgumentError(
                 f"there are {len(self.matrices)} matrices",
@@ -269,11 +261,7 @@ def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
 
 
 def check_offset(values: ArrayLike, where: str) -> list[float]:
-    """Three finite numbers.
-
-    Raises:
-        ArgumentError: they are not.
-    """
+    """Three finite numbers; raises :class:`ArgumentError` if they are not."""
     done = as_input(values, (3,), where)
     if done.shape != (3,):
         raise ArgumentError(f"expected three numbers, got shape {done.shape}", where=where, got=values)
@@ -281,11 +269,7 @@ def check_offset(values: ArrayLike, where: str) -> list[float]:
 
 
 def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
-    """(link, six names or numbers) of the wrenches on links, [moment; force].
-
-    Raises:
-        ArgumentError: not six of them.
-    """
+    """(link, six names or numbers) of the wrenches on links, [moment; force]; raises ArgumentError if not six."""
     if isinstance(external, Mapping):
         for link, parts in external.items():
             if isinstance(parts, str) or len(parts) != 6:

@@ -84,13 +84,7 @@ def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict
 
 
 def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool) -> MotorEquations:
-    """The equations of the driven robot.
-
-    Args:
-        equations: those of the robot alone.
-        motors: by joint.
-        symbols: whether the motors' constants are symbols.
-    """
+    """The driven robot's equations from those of the robot alone; ``symbols``: whether motor constants are such."""
     import sympy as S
 
     model: RobotModel = equations.model

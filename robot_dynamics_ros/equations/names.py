@@ -50,11 +50,7 @@ def check_identifier(name: object, where: str) -> str:
 
 
 def check_identifiers(names: Iterable[tuple[str, str]]) -> None:
-    """Check identifiers that share one scope.
-
-    Args:
-        names: (name, what it stands for) pairs.
-    """
+    """Check identifiers that share one scope: (name, what it stands for) pairs."""
     taken: dict[str, str] = {}
     for name, meaning in names:
         check_identifier(name, meaning)

@@ -78,7 +78,7 @@ class Writer:
         return self.S.Rational(int(x.numerator), int(x.denominator))
 
     def _trigonometric(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
-        """A polynomial in sines and cosines, by powers, Σ coefficient · Π sinᵃ cosᵇ, or as angle sums if that is shorter."""
+        """A polynomial in sines and cosines, by powers, Σ number · Π sinᵃ cosᵇ, or as angle sums if that is shorter."""
         S = self.S
         terms = []
         for monomial, coefficient in x.items():

@@ -100,11 +100,7 @@ class TrigRing:
         return self.number(entry)
 
     def mul(self, x: Poly, y: Poly) -> Poly:
-        """x y, reduced.
-
-        Raises:
-            TooLargeToExpand: more terms than allowed.
-        """
+        """x y, reduced; raises :class:`TooLargeToExpand` where it has more terms than allowed."""
         if len(x) * len(y) > 40 * self.max_terms:
             self._refuse(len(x) * len(y))
         product = self.reduce(x * y)

@@ -21,10 +21,7 @@ from robot_dynamics_ros.spatial import Motion, Scalar
     exports=(Export("Coriolis matrix of the Christoffel symbols.", {"C": "Coriolis matrix"}),),
 )
 def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> Square:
-    """C(q, v), with C v the velocity-dependent efforts and Ṁ − 2C skew-symmetric.
-
-    Source: Echeandia and Wensing (2021), algorithm 1, in the root frame.
-    """
+    """C(q, v): C v the velocity-dependent efforts, Ṁ − 2C skew-symmetric (Echeandia and Wensing 2021, algorithm 1)."""
     frame = RootFrame(tree, q, v, coriolis=True)
     C = tree.square()
     rates = tree.each([Motion], frame.subspace_rate)

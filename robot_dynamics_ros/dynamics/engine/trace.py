@@ -65,10 +65,7 @@ def signature(model: RobotModel, name: str, options: Options) -> Signature:
 
 
 def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
-    """The function's operations for this robot.
-
-    Leaves are keyed (input number, flat index).
-    """
+    """The function's operations for this robot; leaves are keyed (input number, flat index)."""
     shapes = signature(model, name, options)
     graph = Graph()
     arguments = {

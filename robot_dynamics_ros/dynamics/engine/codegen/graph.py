@@ -316,10 +316,7 @@ def form_of(outputs: Sequence[Expr]) -> tuple[Any, ...]:
 
 
 def count_operations(outputs: Sequence[Scalar]) -> dict[str, int]:
-    """How many operations of each kind the outputs take, and their ``"total"`` (negations and leaves are free).
-
-    Plain numbers among the outputs take none.
-    """
+    """Operations of each kind and their ``"total"``; negations, leaves and plain numbers among the outputs are free."""
     counts: dict[str, int] = {}
     for node in reachable(x for x in outputs if isinstance(x, Expr)):
         if node.op not in ("const", "leaf", "neg"):

@@ -238,11 +238,7 @@ class Program:
 
 
 def read_routines(memory: type[Declared], constants: Mapping[str, Constant], exported: Sequence[Function]) -> Program:
-    """Read functions and those that they call.
-
-    Raises:
-        TypeError: something in them is not of the subset.
-    """
+    """Read functions and those that they call; raises TypeError where something in them is not of the subset."""
     reader = _Reader(memory, constants, exported)
     for function in exported:
         reader.read(function)

@@ -86,11 +86,7 @@ class WrenchGatherer:
     def scatter(self, wrenches: Mapping[str, Array], out: Array) -> Array:
         """The wrenches as they are, in the order of ``model.link_names``, zero where there is none.
 
-        Args:
-            wrenches: as for :meth:`gather`; out: (nl, 6), overwritten.
-
-        Raises:
-            UnknownNameError: no such link.
+        Arguments and errors as for :meth:`gather`, but ``out`` is (nl, 6).
         """
         out.fill(0.0)
         for link, wrench in wrenches.items():

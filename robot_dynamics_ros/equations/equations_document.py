@@ -80,13 +80,7 @@ def document_of(
     digits: int | None = None,
     formulas: Iterable[Formulas] = (),
 ) -> Document:
-    """The equations of motion as a document.
-
-    Args:
-        parts: some of :data:`~robot_dynamics_ros.equations.document.PARTS`; all if not given.
-        digits: figures that decimals are rounded to in print; if not given they are exact to the last bit.
-        formulas: printed after the equations of motion.
-    """
+    """The equations of motion as a document, then ``formulas``; ``parts`` and ``digits`` as of :meth:`Equations.text`."""
     chosen = list(PARTS if parts is None else parts)
     for part in chosen:
         if part not in PARTS:

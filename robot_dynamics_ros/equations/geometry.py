@@ -24,22 +24,12 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 class Geometry:
-    """All bodies, gravity and the base.
-
-    Args:
-        model: the robot.
-        symbols: as :func:`~robot_dynamics_ros.equations.parameters.resolve_symbols` takes them.
-        taken: names in use for something else → what for.
+    """All bodies, gravity and the base; takes what :func:`resolve_symbols` of ``equations.parameters`` takes.
 
     Attributes:
         bodies: in entries, continuous joints as revolute; definitions: what each symbol stands for, in the robot's order.
         gravity, base_rotation, base_position: in the world frame.
-        root_mass, root_com: of the root link.
-        armature: (nv) reflected rotor inertias.
-
-    Raises:
-        ModelError: the robot does not move.
-        UnknownNameError, ArgumentError: unusable symbols.
+        root_mass, root_com: of the root link; armature: (nv) reflected rotor inertias.
     """
 
     def __init__(self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None) -> None:

@@ -25,13 +25,7 @@ class Root:
 
 @dataclass(frozen=True)
 class Parameter:
-    """``sign`` times a symbol.
-
-    Attributes:
-        symbol: its name.
-        value: what the symbol stands for in this robot.
-        sign: ±1.
-    """
+    """``sign`` (±1) times a symbol, by name, that stands for ``value`` in this robot."""
 
     symbol: str
     value: float
@@ -89,13 +83,10 @@ def _simple_fraction(x: float) -> Fraction:
 
 
 def exact_rotation(R: ArrayLike) -> list[list[Entry]]:
-    """An exactly orthogonal matrix that is a rotation matrix within 1e-15.
+    """An exactly orthogonal (3, 3) matrix that is a rotation matrix within 1e-15.
 
     Where all entries are 0, ±1, ±1/2, ±√2/2 or ±√3/2 within 1e-14, they are these numbers: products that sum to less than
     rounding then sum to zero.  Else the rotation is that of a quaternion of fractions.
-
-    Args:
-        R: (3, 3) rotation matrix.
     """
     R = np.asarray(R, dtype=float)
     special = [[_special(float(x)) for x in row] for row in R]

@@ -33,9 +33,7 @@ class Proof:
 def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions) -> Proof:
     """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the Christoffel symbols of M.
 
-    Raises:
-        ProofError: a difference does not vanish; it is given.
-        TooLargeToExpand: the robot is too large to multiply out.
+    Raises :class:`ProofError`, with the difference, where one does not vanish.
     """
     n = len(lagrange.D)
     done: list[tuple[str, int, int]] = []

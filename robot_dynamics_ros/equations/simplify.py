@@ -24,13 +24,9 @@ FACTOR_TERMS, FACTOR_DIGITS = 12, 1_000_000
 
 
 class Writer:
-    """Writes elements of a ring as SymPy expressions.
+    """Writes elements of a ring in SymPy's symbols of parameters (by name), of coordinates and of their rates.
 
-    Args:
-        ring: where they are from.
-        symbols: SymPy symbols of parameters, by name.
-        q, v, a: SymPy symbols of the coordinates and their rates.
-        simplify: look for the shortest form; else the plain polynomial.
+    ``simplify``: look for the shortest form; else the plain polynomial.
     """
 
     def __init__(

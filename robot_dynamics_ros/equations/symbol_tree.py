@@ -83,12 +83,7 @@ def _decimal(x: float) -> Fraction:
 
 
 class SymbolTree(NumericTree):
-    """A :class:`~robot_dynamics_ros.dynamics.engine.elementary_tree.NumericTree` whose constants are symbols.
-
-    Args:
-        geometry: the robot.
-        lift: turns its constants into symbols of one graph.
-    """
+    """A :class:`NumericTree` of ``dynamics.engine`` whose constants are symbols of one graph, made by ``lift``."""
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
         super().__init__(geometry.model, _layout(geometry, lift))

@@ -145,8 +145,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
 def _plain(model: RobotModel, request: Request, name: str, *, short: bool = False) -> Callable[..., Array]:
     """Another function of the robot, with external wrenches and a moving base where this one has them.
 
-    Args:
-        short: as scans where possible: whole Jacobians of them compile several times as fast.
+    ``short``: as scans where possible, of which whole Jacobians compile several times as fast.
     """
     switches = {SWITCHES[word] for word, _ in TABLE[name].inputs if word in SWITCHES}
     options = tuple((word, value) for word, value in request.options if word in switches)

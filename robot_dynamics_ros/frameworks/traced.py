@@ -37,13 +37,7 @@ def required(package: str, extra: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class Request:
-    """A function with its options, checked.
-
-    Attributes:
-        name: in the registry.
-        options: as :func:`robot_dynamics_ros.kernel` takes them, links by number.
-        inputs, outputs: (name, shape), optional inputs that are not there left out.
-    """
+    """A function with its options, links by number, checked; inputs and outputs that are there, (name, shape)."""
 
     name: str
     options: Options
@@ -54,13 +48,7 @@ class Request:
 def make_request(
     model: RobotModel, name: str, options: Mapping[str, object], present: Sequence[str] = (), *, where: str
 ) -> Request:
-    """Check a function's name and options.
-
-    Args:
-        options: links by name or number.
-        present: optional inputs that are given.
-        where: said in errors.
-    """
+    """Check a function's name and options, links by name or number; ``present``: optional inputs that are given."""
     if name not in TABLE:
         raise UnknownNameError("function", name, TABLE, where=where)
     entry = TABLE[name]

@@ -179,12 +179,8 @@ CHUNK = 2048
 
 
 class PythonEngine(Engine):
-    """Runs a function without a compiler.
-
-    Args:
-        scalar: takes a list of numbers for each input, and returns all outputs in one flat sequence.
-        vector: the same for lists of arrays, which hold a number of each state.
-    """
+    """Runs a function without a compiler: ``scalar`` takes a list of numbers for each input, ``vector`` lists of arrays
+    that hold a number of each state; both return all outputs in one flat sequence."""
 
     def __init__(self, backend: str, scalar: Flat, vector: Flat) -> None:
         super().__init__(backend)

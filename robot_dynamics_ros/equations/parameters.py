@@ -34,21 +34,13 @@ Symbols = Mapping[str, str] | str | None
 
 @dataclass(frozen=True)
 class Definition:
-    """Meaning of one symbol.
-
-    Attributes:
-        symbol: its name.
-        meaning: in words.
-        unit: SI unit, ``""`` for none.
-        value: in this robot, ``None`` for variables.
-        parameter: the number of the robot that it stands for, such as ``"mass:forearm"``; ``""`` for variables.
-    """
+    """Meaning of one symbol."""
 
     symbol: str
     meaning: str
-    unit: str
-    value: float | None = None
-    parameter: str = ""
+    unit: str  # of the SI, ``""`` for none
+    value: float | None = None  # in this robot, ``None`` for variables
+    parameter: str = ""  # the number of the robot that it stands for, such as ``"mass:forearm"``; ``""`` for variables
 
 
 def clean_vector(values: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ class SymbolicQuantities(EquationTerms):
     def joint_wrench(
         self, joint: str, *, expressed_in: FrameLike = "child", reduced_at: PointLike = "joint", external: External = ()
     ) -> Formulas:
-        """The wrench that the parent side of a joint exerts on its child link, (6, 1) [moment; force].
+        """``"joint"``, (6, 1) [moment; force] that the parent side of a joint exerts on its child link.
 
         >>> import robot_dynamics_ros as rd
         >>> arm = rd.limb(1, inertia="point", gravity=(0, -9.81, 0))
@@ -48,9 +48,6 @@ class SymbolicQuantities(EquationTerms):
             reduced_at: ``"joint"``, a link, ``"world"``, (link, offset) or a :class:`Frame`.
             external: links on which the surroundings press with an unknown wrench (symbols Nx … Fz), or link → six
                 names or numbers, [moment; force] about the link's origin in its axes.
-
-        Returns:
-            a matrix named ``"joint"``.
 
         Raises:
             UnknownNameError: no such joint, link or frame.
@@ -118,14 +115,11 @@ class SymbolicQuantities(EquationTerms):
     def jacobian(
         self, link: str, *, offset: Sequence[float] = (0.0, 0.0, 0.0), expressed_in: str = "world"
     ) -> Formulas:
-        """Jacobian of a point of a link, and its rate: J v = [angular velocity; velocity of the point].
+        """``"J"`` and ``"Jdot"``, (6, nv): Jacobian of a point of a link, J v = [angular velocity; velocity], and its rate.
 
         Args:
             offset: (3,) the point in the link's frame; its origin if not given.
             expressed_in: ``"world"`` or ``"link"`` axes.
-
-        Returns:
-            matrices ``"J"`` and ``"Jdot"``, both (6, nv).
         """
         options = {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)}
         n = self.model.nv
@@ -148,15 +142,12 @@ class SymbolicQuantities(EquationTerms):
         expressed_in: str = "world",
         names: Sequence[str | float] = (),
     ) -> Formulas:
-        """Jᵀ F: what a wrench on a point of a link adds to the efforts; τ = M q̈ + D + G − Jᵀ F.
+        """``"efforts"``, (nv, 1): Jᵀ F, added by a wrench on a point of a link; τ = M q̈ + D + G − Jᵀ F.
 
         Args:
             offset: (3,) the point in the link's frame, which the moment is about.
             expressed_in: axes of the wrench, ``"world"`` or ``"link"``.
             names: six names or numbers, [moment; force]; Nx … Fz if not given.
-
-        Returns:
-            a matrix ``"efforts"``, (nv, 1).
         """
         ((_, six),) = names_of_wrench({link: names} if names else link)
         variables = _variables(((link, six),), f"in {expressed_in} axes")
@@ -215,14 +206,11 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def inertia_about(self, link: str, *, point: PointLike = "com", frame: FrameLike | None = None) -> Formulas:
-        """Inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ)) Rᵀ.
+        """``"I"``, (3, 3): inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ)) Rᵀ.
 
         Args:
             point: ``"com"``, or a point as for :meth:`joint_wrench`.
             frame: whose axes; the link's own if not given.
-
-        Returns:
-            a matrix ``"I"``, (3, 3).
         """
         options, inputs, _ = self._axes_and_point(link if frame is None else frame, point, (), own="com")
         options["link"] = self.model.link_index(link)

@@ -24,19 +24,12 @@ Spec = tuple[str, int, int, tuple[float, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One scalar constraint.
+    """One scalar constraint."""
 
-    Attributes:
-        residual: φ, zero where the constraint holds; always zero for rows that bind velocities alone.
-        jacobian: (nv) K, with φ̇ = K v.
-        rate: K̇ v.
-        force, moment: what a reaction λ = 1 exerts on b at its contact point, world axes; ``None`` where joints are bound.
-    """
-
-    residual: Any
-    jacobian: list[Any]
-    rate: Any
-    force: Vec3
+    residual: Any  # φ, zero where the constraint holds; always zero for rows that bind velocities alone
+    jacobian: list[Any]  # (nv) K, with φ̇ = K v
+    rate: Any  # K̇ v
+    force: Vec3  # that a reaction λ = 1 exerts on b at its contact point, world axes; zero where joints are bound
     moment: Vec3
 
     def speed(self, v: Sequence[Scalar]) -> Scalar:

@@ -34,11 +34,7 @@ below about 1e-6 of its mean count as dependent."""
 class ReactionSolver(Generic[S]):
     """Solves for reactions λ and accelerations a = M⁻¹ (f + Kᵀ λ) with K a given; M and K M⁻¹ Kᵀ are factored once.
 
-    Attributes:
-        L, D_inverse: factors of M = Lᵀ D L.
-        rows: numbers of the rows of K that are not zero throughout; the others have no reaction.
-        Y: L⁻ᵀ Kᵀ by rows of K.
-        A: K M⁻¹ Kᵀ = Yᵀ D⁻¹ Y, over ``rows``.
+    ``rows``: numbers of the rows of K that are not zero throughout; the others have no reaction.
     """
 
     def __init__(self, tree: Tree[S], q: Vector[S], constraints: Sequence[Row]) -> None:

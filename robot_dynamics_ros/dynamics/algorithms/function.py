@@ -35,55 +35,32 @@ Options: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Export:
-    """That a function can be exported as source code, and how.
+    """That a function can be exported as source code, and how."""
 
-    Attributes:
-        said: what it computes, in a sentence.
-        outputs: output → what it is; those not named are left out.
-        name: if not the function's own.
-        options: of the function.
-        default: whether it is exported if nothing is named.
-    """
-
-    said: str
-    outputs: Mapping[str, str]
-    name: str = ""
-    options: Options = field(default_factory=dict)
-    default: bool = False
+    said: str  # what it computes, in a sentence
+    outputs: Mapping[str, str]  # output → what it is; those not named are left out
+    name: str = ""  # if not the function's own
+    options: Options = field(default_factory=dict)  # of the function
+    default: bool = False  # whether it is exported if nothing is named
 
 
 @dataclass(frozen=True)
 class Function:
-    """A declared function.
+    """A declared function."""
 
-    Attributes:
-        name: under which it is called.
-        inputs, outputs: (name, shape) with words for sizes.
-        algorithm: as declared.
-        options: names of the options it needs.
-        per_body, per_pair, per_cube: about how many operations it takes for each body, for each pair of a joint and an
-            ancestor, for each of nv³.
-        loops: operations beyond which it is compiled as loops; 0 where it is not stated in whole passes over the tree.
-        joint_space: whether what it returns follows from the efforts of motions alone, so that links' inertias may be
-            regrouped for speed.
-        common: whether it is made ready with every robot that is controlled.
-        exports: as what it can be exported.
-        takes_options: whether the algorithm has a parameter ``options``.
-    """
-
-    name: str
-    inputs: tuple[tuple[str, Shape], ...]
+    name: str  # under which it is called
+    inputs: tuple[tuple[str, Shape], ...]  # (name, shape) with words for sizes
     outputs: tuple[tuple[str, Shape], ...]
-    algorithm: Callable[..., Any]
-    options: tuple[str, ...] = ()
-    per_body: int = 320
-    per_pair: int = 0
-    per_cube: int = 0
-    loops: int = 0
-    joint_space: bool = False
-    common: bool = False
-    exports: tuple[Export, ...] = ()
-    takes_options: bool = False
+    algorithm: Callable[..., Any]  # as declared
+    options: tuple[str, ...] = ()  # names of those it needs
+    per_body: int = 320  # about how many operations it takes for each body
+    per_pair: int = 0  # for each pair of a joint and an ancestor
+    per_cube: int = 0  # for each of nv³
+    loops: int = 0  # operations beyond which it is compiled as loops; 0: it is not stated in whole passes over the tree
+    joint_space: bool = False  # it follows from efforts of motions alone, so inertias may be regrouped for speed
+    common: bool = False  # whether it is made ready with every robot that is controlled
+    exports: tuple[Export, ...] = ()  # as what it can be exported
+    takes_options: bool = False  # whether the algorithm has a parameter ``options``
 
     def call(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> Any:
         """The result of the algorithm on a tree; of the flat inputs by name those left out or empty are not given."""

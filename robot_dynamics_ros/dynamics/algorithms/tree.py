@@ -41,23 +41,18 @@ class Kind(enum.IntEnum):
 
 
 class Body(Protocol[S_contra]):
-    """One elementary body.
-
-    Attributes:
-        parent: the parent body, or the tree's ``root``.
-        kind: of the joint to the parent.
-        inertia: rigid-body inertia in the body's frame.
-        columns: the motion subspace S in the body's frame: pairs (index of the coordinate, column).
-    """
+    """One elementary body."""
 
     @property
-    def parent(self) -> Any: ...
+    def parent(self) -> Any: ...  # the parent body, or the tree's ``root``
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> Kind: ...  # of the joint to the parent
     @property
-    def inertia(self) -> RigidInertia: ...
+    def inertia(self) -> RigidInertia: ...  # in the body's frame
     @property
-    def columns(self) -> Sequence[tuple[int, Motion]]: ...
+    def columns(
+        self,
+    ) -> Sequence[tuple[int, Motion]]: ...  # of S, in the body's frame: (index of the coordinate, column)
 
     def __hash__(self) -> int: ...
 
@@ -104,20 +99,14 @@ class Factors(Protocol[S]):
 
 
 class Tree(Protocol[S]):
-    """The robot on scalars ``S``.
-
-    Attributes:
-        model: the robot as loaded.
-        nv: number of velocity coordinates.
-        root: key of the root body, which does not move, in a :class:`Field`.
-    """
+    """The robot on scalars ``S``."""
 
     @property
-    def model(self) -> RobotModel: ...
+    def model(self) -> RobotModel: ...  # the robot as loaded
     @property
-    def nv(self) -> int: ...
+    def nv(self) -> int: ...  # number of velocity coordinates
     @property
-    def root(self) -> Any: ...
+    def root(self) -> Any: ...  # key of the root body, which does not move, in a :class:`Field`
 
     # -- iteration ---------------------------------------------------------------------------------------------------
 

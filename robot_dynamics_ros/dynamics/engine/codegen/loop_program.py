@@ -72,15 +72,11 @@ class Block:
 
 @dataclass(eq=False)
 class BodyLoop:
-    """Blocks by class of body, bodies in ascending order or descending.
-
-    Attributes:
-        apart: no body needs anything of another in this loop, and all classes with one degree of freedom have the same block.
-    """
+    """Blocks by class of body, bodies in ascending order or descending."""
 
     inward: bool
     blocks: dict[int, Block] = field(default_factory=dict)
-    apart: bool = False
+    apart: bool = False  # no body needs anything of another in this loop, and all single joints have the same block
 
 
 @dataclass(eq=False)
@@ -92,18 +88,12 @@ class DegreeLoop:
 
 @dataclass(frozen=True)
 class Linear:
-    """A step of linear algebra with a symmetric matrix M over the degrees of freedom.
-
-    Attributes:
-        what: ``factorize`` M in place; ``solve`` M x = right − x in place; ``divide`` each of ``right`` by M, with opposite
-            sign, and invert M.
-        arrays: numbers of M, and of x or of the quotients and of the inverse.
-        right: numbers of what is on the right.
-    """
+    """A step of linear algebra with a symmetric matrix M over the degrees of freedom: ``factorize`` M in place; ``solve``
+    M x = right − x in place; ``divide`` each of ``right`` by M, with opposite sign, and invert M."""
 
     what: str
-    arrays: tuple[int, ...]
-    right: tuple[int, ...] = ()
+    arrays: tuple[int, ...]  # numbers of M, and of x or of the quotients and of the inverse
+    right: tuple[int, ...] = ()  # numbers of what is on the right
 
 
 Section: TypeAlias = Block | BodyLoop | PairLoop | DegreeLoop | Linear
@@ -111,31 +101,19 @@ Section: TypeAlias = Block | BodyLoop | PairLoop | DegreeLoop | Linear
 
 @dataclass(eq=False)
 class LoopProgram:
-    """A recorded algorithm.
-
-    Attributes:
-        sections: what runs, in order.
-        cleared: (array, number of doubles) pairs set to zero first.
-        scratch: array beyond the arguments → where in working memory it begins.
-        symmetric: arguments that hold the lower half of a symmetric matrix, to be mirrored at the end.
-        workspace: doubles of working memory: entries of all bodies and the root, further arrays.
-        ints: (n, 7) integers per body, see ``INT_FIELDS``; the root is body ``root``.
-        params: (k, root) constants per body.
-        armature: (nv,).
-        free_classes: numbers of the classes of bodies that have a free joint.
-    """
+    """A recorded algorithm."""
 
     n: int
     nv: int
-    sections: list[Section]
-    cleared: list[tuple[int, int]]
-    scratch: dict[int, int]
-    symmetric: list[int]
-    workspace: int
-    ints: np.ndarray
-    params: np.ndarray
-    armature: np.ndarray
-    free_classes: tuple[int, ...] = ()
+    sections: list[Section]  # what runs, in order
+    cleared: list[tuple[int, int]]  # (array, number of doubles) pairs set to zero first
+    scratch: dict[int, int]  # array beyond the arguments → where in working memory it begins
+    symmetric: list[int]  # arguments that hold the lower half of a symmetric matrix, to be mirrored at the end
+    workspace: int  # doubles of working memory: entries of all bodies and the root, further arrays
+    ints: np.ndarray  # (n, 7) integers per body, see ``INT_FIELDS``; the root is body ``root``
+    params: np.ndarray  # (k, root) constants per body
+    armature: np.ndarray  # (nv,)
+    free_classes: tuple[int, ...] = ()  # numbers of the classes of bodies that have a free joint
 
     @property
     def root(self) -> int:

@@ -50,9 +50,7 @@ class Body(Protocol[S_contra]):
     @property
     def inertia(self) -> RigidInertia: ...  # in the body's frame
     @property
-    def columns(
-        self,
-    ) -> Sequence[tuple[int, Motion]]: ...  # of S, in the body's frame: (index of the coordinate, column)
+    def columns(self) -> Sequence[tuple[int, Motion]]: ...  # of S in the body's frame: (coordinate, column)
 
     def __hash__(self) -> int: ...
 

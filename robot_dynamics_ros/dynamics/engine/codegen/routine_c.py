@@ -10,8 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
-from dataclasses import fields as fields_of
+from dataclasses import dataclass, field
 
 from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_KEYWORDS, c_comment, c_number
@@ -178,22 +177,19 @@ class _Usage:
 def _usage(part: object, usage: _Usage | None = None) -> _Usage:
     """Collected from a statement, an expression, or a sequence of them."""
     usage = usage or _Usage()
-    if isinstance(part, (list, tuple)):
-        for x in part:
-            _usage(x, usage)
-    elif isinstance(part, source.Variable):
+    if isinstance(part, source.Variable):
         usage.read.add(part.name)
     elif isinstance(part, source.Array):
         usage.read.add("" if part.own else part.name)
-    elif is_dataclass(part) and not isinstance(part, source.Routine):
+    elif isinstance(part, (list, tuple)):
         if isinstance(part, (source.Assign, source.For)):
             usage.written.add(part.name)
         elif isinstance(part, source.Store):
             usage.arrays.add(part.target.array.name)
         elif isinstance(part, (source.Call, source.KernelCall)):
             usage.arrays.update(_handed(part))
-        for x in fields_of(part):
-            _usage(getattr(part, x.name), usage)
+        for x in part:
+            _usage(x, usage)
     return usage
 
 
@@ -409,7 +405,7 @@ class _RoutineWriter:
         return next(_name(name) for name, kind in self.routine.parameters.items() if kind == "memory")
 
     def of_Row(self, x: source.Row) -> tuple[str, int]:
-        return f"{self.text_of(x.array)} + {self._product(x.index, x.array.width)}", _PRECEDENCE["+"]
+        return f"{self.text_of(x.array)} + {self._product(x.place, x.array.width)}", _PRECEDENCE["+"]
 
     def _product(self, index: source.Expression, width: int) -> str:
         if isinstance(index, source.Number):
@@ -417,9 +413,9 @@ class _RoutineWriter:
         return f"{width} * {self.text_of(index, _PRECEDENCE['*'] + 1)}"
 
     def of_Element(self, x: source.Element) -> tuple[str, int]:
-        if len(x.index) == 1:
-            return f"{self.text_of(x.array)}[{self.text_of(x.index[0])}]", _ATOM
-        row, column = x.index
+        if len(x.place) == 1:
+            return f"{self.text_of(x.array)}[{self.text_of(x.place[0])}]", _ATOM
+        row, column = x.place
         start = self._product(row, x.array.width)
         index = self.text_of(column) if start == "0" else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
         return f"{self.text_of(x.array)}[{index}]", _ATOM

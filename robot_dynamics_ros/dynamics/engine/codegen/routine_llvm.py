@@ -235,7 +235,7 @@ class _RoutineWriter(Writer):
 
     def of_Row(self, x: source.Row) -> str:
         base = self.value(x.array)
-        start = self.put(f"mul nsw i64 {self.value(x.index)}, {x.array.width}")
+        start = self.put(f"mul nsw i64 {self.value(x.place)}, {x.array.width}")
         return self.put(f"getelementptr inbounds double, ptr {base}, i64 {start}")
 
     def address(self, x: source.Element) -> tuple[str, str]:
@@ -244,9 +244,9 @@ class _RoutineWriter(Writer):
         if x.array.own:
             scope = 10 + 2 * self._scopes[x.array.name]
             aliasing = f", !alias.scope !{scope}, !noalias !{scope + 1}"
-        index = self.value(x.index[0])
-        if len(x.index) == 2:
-            column = self.value(x.index[1])
+        index = self.value(x.place[0])
+        if len(x.place) == 2:
+            column = self.value(x.place[1])
             index = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {index}, {x.array.width}')}, {column}")
         return self.put(f"getelementptr inbounds {_llvm(x.kind)}, ptr {base}, i64 {index}"), aliasing
 

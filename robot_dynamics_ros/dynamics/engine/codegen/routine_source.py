@@ -36,7 +36,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any, NoReturn, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 from robot_dynamics_ros import spatial
 from robot_dynamics_ros.dynamics.engine.codegen import declared, packed
@@ -65,24 +65,21 @@ _BUILT_IN = ("min", "max", "abs", "float", "int")
 # -- expressions: each has a kind, "f", "i", "b", that of an array, or "none" -------------------------------------------
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A constant."""
 
     kind: str
     value: Constant
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """A local name, or a parameter that is a number."""
 
     kind: str
     name: str
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(NamedTuple):
     """An array, the memory's ``own`` or a parameter; ``width`` is the length of a matrix's rows."""
 
     kind: str
@@ -91,26 +88,23 @@ class Array:
     width: int = 0
 
 
-@dataclass(frozen=True)
-class Element:
-    """One entry of an array; ``index`` has one or two parts."""
+class Element(NamedTuple):
+    """One entry of an array; ``place`` has one or two parts."""
 
     kind: str
     array: Array
-    index: tuple[Expression, ...]
+    place: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One row of a matrix."""
 
     kind: str
     array: Array
-    index: Expression
+    place: Expression
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """An operation on numbers, named as in Python, whose operands have the kinds that it works on.
 
     "to_f" and "to_i" convert; "choose" has a condition, and what to take if it holds and if not.
@@ -121,8 +115,7 @@ class Operation:
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A call of another routine, or of a function of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed` where ``routine`` is a name."""
 
     kind: str
@@ -130,8 +123,7 @@ class Call:
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class KernelCall:
+class KernelCall(NamedTuple):
     """A call of a kernel; ``number`` chooses one of several."""
 
     kind: str
@@ -146,31 +138,27 @@ Expression: TypeAlias = Number | Variable | Array | Element | Row | Operation | 
 # -- statements ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Assign:
+class Assign(NamedTuple):
     """Give a variable a value."""
 
     name: str
     value: Expression
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(NamedTuple):
     """Give an entry of an array a value."""
 
     target: Element
     value: Expression
 
 
-@dataclass(frozen=True)
-class Do:
+class Do(NamedTuple):
     """Evaluate something for its effect."""
 
     value: Expression
 
 
-@dataclass(frozen=True)
-class If:
+class If(NamedTuple):
     """One of two blocks."""
 
     test: Expression
@@ -178,16 +166,14 @@ class If:
     otherwise: list[Statement]
 
 
-@dataclass(frozen=True)
-class While:
+class While(NamedTuple):
     """A block while a condition holds."""
 
     test: Expression
     body: list[Statement]
 
 
-@dataclass(frozen=True)
-class For:
+class For(NamedTuple):
     """A block for each integer from ``start`` to before ``stop``, which are evaluated once."""
 
     name: str
@@ -197,15 +183,13 @@ class For:
     body: list[Statement]
 
 
-@dataclass(frozen=True)
-class Jump:
+class Jump(NamedTuple):
     """``break`` or ``continue``."""
 
     word: str
 
 
-@dataclass(frozen=True)
-class Return:
+class Return(NamedTuple):
     """The end of a routine, and its value."""
 
     value: Expression | None

@@ -277,6 +277,7 @@ class _FunctionReader:
         self.reader, self.routine, self.scope = reader, routine, scope
         self.constants = reader.constants
         self.memory = next((name for name, kind in routine.parameters.items() if kind == "memory"), "")
+        self.known = {"__builtins__": {}, self.memory: SimpleNamespace(**reader.constants)}
         self.variables = {name: kind for name, kind in routine.parameters.items() if kind in ("f", "i", "b")}
         routine.body.extend(self.block(node.body))
         routine.variables.update((k, v) for k, v in self.variables.items() if k not in routine.parameters)
@@ -381,9 +382,8 @@ class _FunctionReader:
 
     def folded(self, node: ast.expr) -> Constant | None:
         """The value of an expression of the memory's constants, or ``None`` if it depends on anything else."""
-        known = {"__builtins__": {}, self.memory: SimpleNamespace(**self.constants)}
         try:
-            value = eval(compile(ast.Expression(node), self.routine.name, "eval"), known)
+            value = eval(compile(ast.Expression(node), self.routine.name, "eval"), self.known)
         except (NameError, AttributeError, TypeError, ArithmeticError):
             return None
         return value if isinstance(value, (bool, int, float)) else None

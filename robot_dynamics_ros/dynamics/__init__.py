@@ -1,7 +1,7 @@
 """Rigid-body dynamics.
 
 Three layers: the functions people call are the files here; :mod:`~robot_dynamics_ros.dynamics.engine` compiles them for
-a robot; :mod:`~robot_dynamics_ros.dynamics.algorithms` states them, one algorithm a file.
+a robot; :mod:`~robot_dynamics_ros.dynamics.algorithms` states them.
 
 Every function takes a model first, then coordinates.  ``q`` is (..., nq); ``v``, ``a`` and ``tau`` are (..., nv);
 leading dimensions are a batch and follow NumPy's broadcasting.  ``external`` maps link names to (..., 6) wrenches

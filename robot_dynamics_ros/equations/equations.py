@@ -27,7 +27,7 @@ from robot_dynamics_ros.equations.simplify import Writer
 from robot_dynamics_ros.equations.symbol_tree import Recursions, trace_recursions
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
-from robot_dynamics_ros.errors import ArgumentError, BackendError, ModelError
+from robot_dynamics_ros.errors import ArgumentError, ModelError, optional_package
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import check_motors, without_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -173,14 +173,9 @@ def symbolic(
 
     Source: Euler-Lagrange derivation as in Siciliano et al., *Robotics* (2009), section 7.1.
     """
-    try:
-        import sympy
-    except ImportError:
-        raise BackendError(
-            "equations in symbols need SymPy, which is not installed",
-            where="sympy",
-            remedy="pip install 'robot_dynamics_ros[symbolic]', or pip install sympy.",
-        ) from None
+    sympy = optional_package(
+        "sympy", "equations in symbols need", "sympy", "'robot_dynamics_ros[symbolic]', or pip install sympy"
+    )
     _check_joints(model)
     if motors:
         model = without_rotors(model, check_motors(model, motors))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import CodeType, ModuleType
 from typing import Any, TypeAlias
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.frameworks.traced import Request, required, traced
+from robot_dynamics_ros.frameworks.traced import Request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 Tensor: TypeAlias = Any
@@ -54,7 +55,7 @@ def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
     libraries: list[ModuleType] = []
     for x in arguments:
         if type(x).__module__.split(".")[0] == "torch":
-            xp = required("torch", "torch")
+            xp = import_module("torch")
         elif hasattr(x, "__array_namespace__"):
             xp = x.__array_namespace__()
         else:

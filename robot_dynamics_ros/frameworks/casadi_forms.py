@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import evaluate
-from robot_dynamics_ros.frameworks.traced import make_request, required, traced
+from robot_dynamics_ros.errors import optional_package
+from robot_dynamics_ros.frameworks.traced import make_request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def casadi_function(
         UnknownNameError: no such function, link or frame.
         ArgumentError: an option is missing, or not one of this function; the robot is too large for it.
     """
-    ca = required("casadi", "casadi")
+    ca = optional_package("casadi", "functions in CasADi need", "casadi", "'robot_dynamics_ros[casadi]'")
     present = [word for word, is_input in (("external", external), ("base", base)) if is_input]
     request = make_request(model, name, options, present, where="casadi")
     trace = traced(model, request, where="casadi")

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
 from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
 from robot_dynamics_ros.frameworks import array_forms
-from robot_dynamics_ros.frameworks.traced import Request, make_request, required
+from robot_dynamics_ros.frameworks.traced import Request, make_request
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 DEFAULTS = {"point": (0.0, 0.0, 0.0)}
@@ -134,7 +134,7 @@ def jax_functions(model: RobotModel) -> FrameworkFunctions:
     Raises:
         BackendError: JAX is not installed.
     """
-    required("jax", "jax")
+    optional_package("jax", "functions in JAX need", "jax", "'robot_dynamics_ros[jax]'")
     from robot_dynamics_ros.frameworks.jax_forms import make_function
 
     return FrameworkFunctions(model, "jax", make_function)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
-from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 LARGEST = 400_000
@@ -20,19 +18,6 @@ LARGEST = 400_000
 SWITCHES = {"external": "external", "link_external": "external", "base": "moving_base"}
 """Inputs that may be left out, and the option that says they are there."""
 FRAMES = ("world", "link")
-
-
-def required(package: str, extra: str) -> ModuleType:
-    """An optional package."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise BackendError(
-            f"the package {package!r} is not installed",
-            where=extra,
-            got=str(error),
-            remedy=f"pip install 'robot_dynamics_ros[{extra}]'",
-        ) from None
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class Emitter:
         self.type = "double" if width == 1 else f"<{width} x double>"
         self.integer = "i32" if width == 1 else f"<{width} x i32>"
         self.bits = "i64" if width == 1 else f"<{width} x i64>"
+        self.flag = "i1" if width == 1 else f"<{width} x i1>"
         self.suffix = "f64" if width == 1 else f"v{width}f64"
         self._prefix = prefix
         self._count = 0
@@ -95,12 +96,10 @@ class Emitter:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
-    def splat(self, value: float) -> str:
-        text = double(value)
-        return text if self.width == 1 else "<" + ", ".join([f"double {text}"] * self.width) + ">"
-
-    def _integer_splat(self, value: int, kind: str) -> str:
-        return str(value) if self.width == 1 else "<" + ", ".join([f"{kind} {value}"] * self.width) + ">"
+    def splat(self, value: float, kind: str = "double") -> str:
+        """A constant in all lanes."""
+        text = double(value) if kind == "double" else str(value)
+        return text if self.width == 1 else "<" + ", ".join([f"{kind} {text}"] * self.width) + ">"
 
     def binary(self, op: str, a: str, b: str) -> str:
         return self.put(f"{_BINARY[op]} {self.type} {a}, {b}")
@@ -109,10 +108,11 @@ class Emitter:
         """The operand a node stands for."""
         return self.splat(node.a) if node.op == "const" else self.names[node.id]
 
-    def repeated(self, value: str) -> str:
-        """A double in all lanes."""
-        first = self.put(f"insertelement {self.type} undef, double {value}, i32 0")
-        return self.put(f"shufflevector {self.type} {first}, {self.type} undef, <{self.width} x i32> zeroinitializer")
+    def repeated(self, value: str, kind: str = "double") -> str:
+        """A double, or another number, in all lanes."""
+        vector = f"<{self.width} x {kind}>"
+        first = self.put(f"insertelement {vector} undef, {kind} {value}, i32 0")
+        return self.put(f"shufflevector {vector} {first}, {vector} undef, <{self.width} x i32> zeroinitializer")
 
     def iota(self, step: int = 1) -> str:
         """The lanes' numbers times ``step``, a constant."""
@@ -124,9 +124,7 @@ class Emitter:
 
     def mask(self, count: str) -> str:
         """Which lanes are among the first ``count``."""
-        first = self.put(f"insertelement {self.bits} undef, i64 {count}, i32 0")
-        all_ = self.put(f"shufflevector {self.bits} {first}, {self.bits} undef, <{self.width} x i32> zeroinitializer")
-        return self.put(f"icmp slt {self.bits} {self.iota()}, {all_}")
+        return self.put(f"icmp slt {self.bits} {self.iota()}, {self.repeated(count, 'i64')}")
 
     def masked_store(self, value: str, address: str, lanes: str, *, scattered: bool = False) -> None:
         """Store the lanes of ``lanes``, from one address on, or to an address each."""
@@ -159,8 +157,7 @@ class Emitter:
     def extremum(self, op: str, a: str, b: str) -> str:
         """The smaller or larger; a NaN in ``a`` stays."""
         flag = self.put(f"fcmp {'ogt' if op == 'min' else 'olt'} {self.type} {a}, {b}")
-        kind = "i1" if self.width == 1 else f"<{self.width} x i1>"
-        return self.put(f"select {kind} {flag}, {self.type} {b}, {self.type} {a}")
+        return self.put(f"select {self.flag} {flag}, {self.type} {b}, {self.type} {a}")
 
     def _library(self, function: str, x: str) -> str:
         if self.width == 1:
@@ -174,12 +171,11 @@ class Emitter:
 
     def within_limit(self, angles: Sequence[str]) -> str:
         """An i1: all angles (of all lanes) are small enough for :meth:`sine_cosine`; false for NaN."""
-        flag = "i1" if self.width == 1 else f"<{self.width} x i1>"
         total = ""
         for x in angles:
             size = self.put(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} {x})")
             good = self.put(f"fcmp ole {self.type} {size}, {self.splat(TRIG_LIMIT)}")
-            total = good if not total else self.put(f"and {flag} {total}, {good}")
+            total = good if not total else self.put(f"and {self.flag} {total}, {good}")
         return self.all_true(total)
 
     def all_true(self, flags: str) -> str:
@@ -211,10 +207,9 @@ class Emitter:
         c = self.binary("add", self.binary("mul", zz, horner(_COSINE)), near_one)
 
         k = self.put(f"fptosi {self.type} {n} to {self.integer}")
-        flag = "i1" if self.width == 1 else f"<{self.width} x i1>"
-        odd = self.put(f"trunc {self.integer} {k} to {flag}")
-        sine = self.put(f"select {flag} {odd}, {self.type} {c}, {self.type} {s}")
-        cosine = self.put(f"select {flag} {odd}, {self.type} {s}, {self.type} {c}")
+        odd = self.put(f"trunc {self.integer} {k} to {self.flag}")
+        sine = self.put(f"select {self.flag} {odd}, {self.type} {c}, {self.type} {s}")
+        cosine = self.put(f"select {self.flag} {odd}, {self.type} {s}, {self.type} {c}")
         return self._signed(sine, k, 0), self._signed(cosine, k, 1)
 
     def trigonometry(
@@ -263,10 +258,10 @@ class Emitter:
     def _signed(self, value: str, k: str, shift: int) -> str:
         """``value`` negated in the quadrants where bit 1 of k + shift is set."""
         if shift:
-            k = self.put(f"add {self.integer} {k}, {self._integer_splat(shift, 'i32')}")
+            k = self.put(f"add {self.integer} {k}, {self.splat(shift, 'i32')}")
         wide = self.put(f"zext {self.integer} {k} to {self.bits}")
-        wide = self.put(f"lshr {self.bits} {wide}, {self._integer_splat(1, 'i64')}")
-        sign = self.put(f"shl {self.bits} {wide}, {self._integer_splat(63, 'i64')}")
+        wide = self.put(f"lshr {self.bits} {wide}, {self.splat(1, 'i64')}")
+        sign = self.put(f"shl {self.bits} {wide}, {self.splat(63, 'i64')}")
         raw = self.put(f"bitcast {self.type} {value} to {self.bits}")
         raw = self.put(f"xor {self.bits} {raw}, {sign}")
         return self.put(f"bitcast {self.bits} {raw} to {self.type}")

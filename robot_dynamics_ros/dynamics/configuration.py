@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions, common_batch
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Vector
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import cos, maximum, minimum, sin, sqrt
@@ -69,7 +68,7 @@ def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | 
         if out is None:
             return q + dv
         return np.add(q, dv, out=as_output(out, np.broadcast_shapes(q.shape, dv.shape), "out"))
-    lead = _lead(q, dv)
+    lead = common_batch({"q": q.shape[:-1], "dv": dv.shape[:-1]}, "integrate")
     result = np.empty((*lead, model.nq))
     for qs, vs, kind in _blocks(model):
         if kind is JointType.FLOATING:
@@ -93,7 +92,7 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         return q1 - q0
     for q in (q0, q1):
         check_quaternions(q, quaternion_starts(model))
-    lead = _lead(q0, q1)
+    lead = common_batch({"q0": q0.shape[:-1], "q1": q1.shape[:-1]}, "difference")
     result = np.empty((*lead, model.nv))
     for qs, vs, kind in _blocks(model):
         if kind is JointType.FLOATING:
@@ -101,18 +100,6 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         else:
             result[..., vs] = q1[..., qs] - q0[..., qs]
     return result
-
-
-def _lead(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    except ValueError:
-        raise ArgumentError(
-            f"the batch dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit together",
-            where="configurations",
-            got=(a.shape, b.shape),
-            remedy="Leading dimensions follow numpy's broadcasting.",
-        ) from None
 
 
 def _blocks(model: RobotModel) -> list[tuple[slice, slice, JointType]]:

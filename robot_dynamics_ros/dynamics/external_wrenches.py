@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, common_batch
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
@@ -130,16 +130,7 @@ def link_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLik
 
 
 def _lead(values: Mapping[str, Array]) -> tuple[int, ...]:
-    shapes = {f"external[{link!r}]": wrench.shape[:-1] for link, wrench in values.items()}
-    try:
-        return np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        raise ArgumentError(
-            "the batch dimensions do not fit together: " + ", ".join(f"{k} {s}" for k, s in shapes.items()),
-            where="external",
-            got=shapes,
-            remedy="Leading dimensions follow numpy's broadcasting.",
-        ) from None
+    return common_batch({f"external[{link!r}]": wrench.shape[:-1] for link, wrench in values.items()}, "external")
 
 
 def _checked(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> dict[str, Array]:

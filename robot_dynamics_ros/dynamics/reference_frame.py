@@ -52,17 +52,9 @@ class Frame:
 
     def rows(self) -> Array:
         """(..., 8, 3): rotation, position, ω, v, α, a, as the compiled functions take them."""
-        zero = np.zeros(6)
-        velocity = zero if self.velocity is None else self.velocity
-        acceleration = zero if self.acceleration is None else self.acceleration
-        lead = np.broadcast_shapes(
-            self.rotation.shape[:-2], self.position.shape[:-1], velocity.shape[:-1], acceleration.shape[:-1]
-        )
-        parts = (
-            self.rotation,
-            self.position[..., None, :],
-            *(x.reshape(*x.shape[:-1], 2, 3) for x in (velocity, acceleration)),
-        )
+        motions = [np.zeros(6) if x is None else x for x in (self.velocity, self.acceleration)]
+        parts = (self.rotation, self.position[..., None, :], *(x.reshape(*x.shape[:-1], 2, 3) for x in motions))
+        lead = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
         return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in parts], axis=-2)
 
     @property

@@ -88,30 +88,9 @@ def joint_wrenches(
             run = _joint_wrenches.run
             return run(model, q, v, a)
         return call(model, "own_joint_wrenches", (q, v, a), external, None, base)
-    return _wrenches_of_joints(model, (q, v, a), external, base, joints, expressed_in, reduced_at)
-
-
-def _wrenches_of_joints(
-    model: RobotModel,
-    state: tuple[ArrayLike, ...],
-    external: Wrenches,
-    base: MovingBase | None,
-    joints: str | Sequence[str] | None,
-    expressed_in: FrameLike,
-    reduced_at: PointLike,
-) -> np.ndarray:
-    """:func:`joint_wrenches` in other frames than the joints' own."""
     options, more = axes_and_point(model, expressed_in, reduced_at)
-    return call(
-        model,
-        "joint_wrenches",
-        state,
-        external,
-        None,
-        base,
-        (*options, ("joints_of", chosen_links(model, joints))),
-        more,
-    )
+    options = (*options, ("joints_of", chosen_links(model, joints)))
+    return call(model, "joint_wrenches", (q, v, a), external, None, base, options, more)
 
 
 def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
@@ -171,7 +150,7 @@ def joint_wrench(
         UnknownNameError: no such joint or frame.
     """
     (link,) = chosen_links(model, (joint,))
-    rows = _wrenches_of_joints(model, (q, v, a), external, base, (joint,), expressed_in, "joint")
+    rows = joint_wrenches(model, q, v, a, external=external, base=base, joints=(joint,), expressed_in=expressed_in)
     if rows.ndim != 2:
         raise ArgumentError(
             f"expected one state, got a batch of shape {rows.shape[:-2]}",

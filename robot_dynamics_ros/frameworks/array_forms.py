@@ -8,8 +8,7 @@ from importlib import import_module
 from types import CodeType, ModuleType
 from typing import Any, TypeAlias
 
-import numpy as np
-
+from robot_dynamics_ros.dynamics.engine.arguments import common_batch
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.frameworks.traced import Request, traced
@@ -22,8 +21,8 @@ Tensor: TypeAlias = Any
 def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor | tuple[Tensor, ...]]:
     """A function of arrays of one library, with batch dimensions in front."""
     trace = traced(model, request, where="array")
-    words = [f"x{k}" for k in range(len(request.inputs))]
-    source = python_source("evaluate", words, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    names = [f"x{k}" for k in range(len(request.inputs))]
+    source = python_source("evaluate", names, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
     code = compile(source, f"<{request.name} of {model.name}>", "exec")
     bound: dict[ModuleType, Callable[..., tuple[Tensor, ...]]] = {}
 
@@ -35,7 +34,8 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor |
         arrays: list[Tensor] = [x if _is_array(x) else _full(xp, x, like) for x in arguments]
         shapes = [shape for _, shape in request.inputs]
         leads = [tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)]
-        batch = _broadcast(leads, request.name)
+        words = (word for word, _ in request.inputs)
+        batch = common_batch(dict(zip(words, leads, strict=True)), f"array: {request.name}")
         columns = []
         for x, lead, shape in zip(arrays, leads, shapes, strict=True):
             flat = xp.broadcast_to(xp.reshape(x, (*lead, math.prod(shape))), (*batch, math.prod(shape)))
@@ -109,15 +109,3 @@ def _wide(xp: ModuleType, x: Tensor | float, batch: tuple[int, ...], like: Tenso
 
 def _stack(xp: ModuleType, parts: list[Tensor]) -> Tensor:
     return xp.stack(parts, -1) if xp.__name__ == "torch" else xp.stack(parts, axis=-1)
-
-
-def _broadcast(leads: Sequence[tuple[int, ...]], name: str) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*leads)
-    except ValueError:
-        raise ArgumentError(
-            f"the batch dimensions do not fit together: {', '.join(map(str, leads))}",
-            where=f"array: {name}",
-            got=tuple(leads),
-            remedy="Leading dimensions follow NumPy's broadcasting.",
-        ) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,19 @@ def as_output(out: object, shape: tuple[int, ...], name: str) -> np.ndarray:
     else:
         return out
     raise ArgumentError(problem, where=name, got=out, remedy=f"Use numpy.empty({shape}).")
+
+
+def common_batch(leads: Mapping[str, tuple[int, ...]], where: str) -> tuple[int, ...]:
+    """The batch dimensions of arguments, by name, together."""
+    try:
+        return np.broadcast_shapes(*leads.values())
+    except ValueError:
+        raise ArgumentError(
+            "the batch dimensions do not fit together: " + ", ".join(f"{name} {lead}" for name, lead in leads.items()),
+            where=where,
+            got=leads,
+            remedy="Leading dimensions follow NumPy's broadcasting.",
+        ) from None
 
 
 def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:

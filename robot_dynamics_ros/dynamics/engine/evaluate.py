@@ -18,7 +18,13 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_finite, check_quaternions
+from robot_dynamics_ros.dynamics.engine.arguments import (
+    as_input,
+    as_output,
+    check_finite,
+    check_quaternions,
+    common_batch,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
@@ -67,8 +73,6 @@ class Evaluator:
         self.signature: Signature = signature(model, name, options)
         self.engine = engine
         self.backend = engine.backend
-        self._n_in = len(self.signature.inputs)
-        self._n_out = len(self.signature.outputs)
         self._sizes_in = [math.prod(shape) for _, shape in self.signature.inputs]
         self._sizes_out = [math.prod(shape) for _, shape in self.signature.outputs]
         self._quaternions = quaternion_starts(model)
@@ -99,7 +103,7 @@ class Evaluator:
             arguments: the inputs, then nothing or all the outputs.
             finite: refuse inputs that are not finite; else they pass through.
         """
-        n, m = self._n_in, self._n_out
+        n, m = len(self._sizes_in), len(self._sizes_out)
         if len(arguments) == n + m == n + 1 and arguments[n] is None:
             arguments = arguments[:n]
         if len(arguments) not in (n, n + m):
@@ -115,7 +119,10 @@ class Evaluator:
             for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
         leads = [x.shape[: x.ndim - len(s)] for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)]
-        batch = leads[0] if all(lead == leads[0] for lead in leads) else _broadcast(leads, self.signature)
+        batch = leads[0]
+        if any(lead != batch for lead in leads):
+            words = (word for word, _ in self.signature.inputs)
+            batch = common_batch(dict(zip(words, leads, strict=True)), self.signature.name)
         out = arguments[n:]
         outputs = [
             as_output(out[k], batch + shape, "out" if m == 1 else f"output {word}") if out else np.empty(batch + shape)
@@ -159,19 +166,6 @@ def _rows(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: i
 def quaternion_starts(model: RobotModel) -> list[int]:
     """Where in q the quaternions begin."""
     return [int(model.q_index[i]) + 3 for i in np.flatnonzero(model.joint_type == JointType.FLOATING)]
-
-
-def _broadcast(leads: list[tuple[int, ...]], shapes: Signature) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*leads)
-    except ValueError:
-        shapes_text = ", ".join(f"{word} {lead}" for (word, _), lead in zip(shapes.inputs, leads, strict=True))
-        raise ArgumentError(
-            f"the batch dimensions do not fit together: {shapes_text}",
-            where=shapes.name,
-            got=leads,
-            remedy="Leading dimensions follow numpy's broadcasting.",
-        ) from None
 
 
 CHUNK = 2048

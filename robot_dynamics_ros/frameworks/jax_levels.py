@@ -14,15 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Key, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
-    Block,
-    BodyLoop,
-    DegreeLoop,
-    Location,
-    LoopProgram,
-    Store,
-)
 from robot_dynamics_ros.dynamics.engine.loops import record_loops
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.frameworks.jax_scalars import join, run_on_arrays
@@ -75,11 +68,11 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
     def function(*inputs: Array) -> list[Array]:
         run = _Run(program, levels, inputs, sizes)
         for section in program.sections:
-            if isinstance(section, BodyLoop):
+            if isinstance(section, ir.BodyLoop):
                 run.bodies(section)
-            elif isinstance(section, DegreeLoop):
+            elif isinstance(section, ir.DegreeLoop):
                 run.degrees(section)
-            elif isinstance(section, Block):
+            elif isinstance(section, ir.Block):
                 run.straight(section)
             else:
                 raise NotImplementedError("linear algebra")
@@ -95,7 +88,7 @@ class _Run:
     some; ``bank_of`` tells where the newest value of an entry is.
     """
 
-    def __init__(self, program: LoopProgram, levels: _Levels, inputs: Sequence[Array], sizes: Sequence[int]) -> None:
+    def __init__(self, program: ir.LoopProgram, levels: _Levels, inputs: Sequence[Array], sizes: Sequence[int]) -> None:
         self.program, self.levels = program, levels
         self.inputs = list(inputs)
         self.dtype = self.inputs[0].dtype
@@ -111,7 +104,7 @@ class _Run:
 
     # -- sections ----------------------------------------------------------------------------------------------------
 
-    def straight(self, block: Block) -> None:
+    def straight(self, block: ir.Block) -> None:
         values = run_on_arrays([s.value for s in block.stores], lambda key: self.root[key[0][1]], self.dtype)
         for store, value in zip(block.stores, values, strict=True):
             kind, k, owner = store.location
@@ -119,7 +112,7 @@ class _Run:
                 raise NotImplementedError(store.location)
             self.root[k] = jnp.broadcast_to(jnp.asarray(value, self.dtype), self.batch)
 
-    def degrees(self, section: DegreeLoop) -> None:
+    def degrees(self, section: ir.DegreeLoop) -> None:
         def leaf(key: Key) -> Array:
             location = key[0]
             return (
@@ -132,7 +125,7 @@ class _Run:
         for store, value in zip(stores, run_on_arrays([s.value for s in stores], leaf, self.dtype), strict=True):
             self.arguments[store.location[1]] = value
 
-    def bodies(self, section: BodyLoop) -> None:
+    def bodies(self, section: ir.BodyLoop) -> None:
         """One pass over the bodies: a scan for each stretch of levels with free joints, and for each without."""
         loop = _Loop(self, section)
         stretches = loop.stretches()
@@ -164,12 +157,12 @@ class _Loop:
         written: locations of the body at hand that get values, in the order of a step's result.
     """
 
-    def __init__(self, run: _Run, section: BodyLoop) -> None:
+    def __init__(self, run: _Run, section: ir.BodyLoop) -> None:
         self.run, self.inward = run, section.inward
         self.blocks = section.blocks
-        self.stores: dict[int, list[Store]] = {}
-        written: dict[Location, None] = {}
-        loaded: dict[Location, None] = {}
+        self.stores: dict[int, list[ir.Store]] = {}
+        written: dict[ir.Location, None] = {}
+        loaded: dict[ir.Location, None] = {}
         summed: dict[int, None] = {}
         for c, block in section.blocks.items():
             if block.loops:
@@ -232,12 +225,12 @@ class _Loop:
             read["hands_on"] = jnp.asarray(levels.gathers[level_numbers], run.dtype)
         else:
             read["slot"] = levels.slot_of_parent[level_numbers]
-        self.places: dict[Location, tuple[str, int]] = {}
+        self.places: dict[ir.Location, tuple[str, int]] = {}
 
         def take(source: Array, index: np.ndarray) -> Array:
             return jnp.moveaxis(source[..., index], -2, 0)  # (levels, *batch, width)
 
-        memory: dict[tuple[int, str], list[tuple[Location, int]]] = {}
+        memory: dict[tuple[int, str], list[tuple[ir.Location, int]]] = {}
         own = {("record", k, "i") for k in self.carried} if self.inward else set()
         for location in [*self.loaded, *own]:
             kind = location[0]
@@ -276,7 +269,7 @@ class _Loop:
             carry = carry[..., here["slot"], :] if run.levels.width > 1 else carry
         number = {k: c for c, k in enumerate(self.carried)}
 
-        def in_memory(location: Location) -> Array:
+        def in_memory(location: ir.Location) -> Array:
             place = self.places.get(location)
             return np.zeros((), run.dtype) if place is None else here[place[0]][..., place[1]]
 
@@ -293,7 +286,7 @@ class _Loop:
                 return in_memory(location) + carry[..., number[k]]
             return in_memory(location)
 
-        results: dict[Location, Array] = {}
+        results: dict[ir.Location, Array] = {}
         for c in kinds:
             stores = self.stores[c]
             values = run_on_arrays([s.value for s in stores], leaf, run.dtype)
@@ -307,7 +300,7 @@ class _Loop:
                 results.setdefault(location, leaf((location, None)))
         zero = np.zeros((), run.dtype)
 
-        def all_of(locations: list[Location]) -> Array:
+        def all_of(locations: list[ir.Location]) -> Array:
             values = [jnp.broadcast_to(results.get(x, zero), wide) for x in locations]
             return join(values, wide, run.dtype)
 

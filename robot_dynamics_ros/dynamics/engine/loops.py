@@ -16,20 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
+from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Operand, form_of, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
-    INT_FIELDS,
-    AncestorLoop,
-    Block,
-    BodyLoop,
-    DegreeLoop,
-    Linear,
-    LoopProgram,
-    PairLoop,
-    Section,
-    Store,
-    round_up,
-)
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.loop_memory import (
     Degree,
@@ -152,17 +140,17 @@ class _Factors:
     def __init__(self, tree: LoopTree, M: LoopMatrix) -> None:
         self.tree, self.numbers = tree, (M.number, tree.vector().number)
         tree.symmetric.remove(M.number)
-        tree.sections.append(Linear("factorize", self.numbers))
+        tree.sections.append(ir.Linear("factorize", self.numbers))
 
     def solve(self, right: LoopVector, minus: LoopVector) -> LoopVector:
-        self.tree.sections.append(Linear("solve", (*self.numbers, minus.number), (right.number,)))
+        self.tree.sections.append(ir.Linear("solve", (*self.numbers, minus.number), (right.number,)))
         return minus
 
     def divide(self, matrices: Sequence[LoopSquare]) -> list[LoopSquare]:
         right = [*matrices, self.tree.square()]
         results = [self.tree.square(clear=False) for _ in right]
         numbers = (*self.numbers, *(x.number for x in results))
-        self.tree.sections.append(Linear("divide", numbers, tuple(x.number for x in right)))
+        self.tree.sections.append(ir.Linear("divide", numbers, tuple(x.number for x in right)))
         return results
 
 
@@ -201,13 +189,13 @@ class LoopTree(LoopRecord):
 
     def _close(self) -> None:
         self.current = -1
-        self.open_block(block := Block(), block)
+        self.open_block(block := ir.Block(), block)
 
     def _bodies(self, inward: bool) -> Iterator[LoopBody]:
-        loop = BodyLoop(inward)
+        loop = ir.BodyLoop(inward)
         self.sections.append(loop)
         for c, cls in enumerate(self.classes):
-            loop.blocks[c] = block = Block()
+            loop.blocks[c] = block = ir.Block()
             self.open_block(None, block)
             self.current = c
             yield LoopBody(self, cls)
@@ -221,7 +209,7 @@ class LoopTree(LoopRecord):
 
     def ancestors(self, body: LoopBody) -> Iterator[_Ancestor]:
         for degrees in (1, 6) if self.free else (1,):
-            self.inner = AncestorLoop(degrees)
+            self.inner = ir.AncestorLoop(degrees)
             self.block.loops.append(self.inner)
             kept, self.values = self.values, dict(self.values)
             yield _Ancestor(degrees)
@@ -229,11 +217,11 @@ class LoopTree(LoopRecord):
             self.inner = None
 
     def each(self, kind: type[T] | list[type[T]], value: Callable[[LoopBody], T]) -> LoopField[T]:
-        field, loop = self.field(kind), BodyLoop(False, apart=True)
+        field, loop = self.field(kind), ir.BodyLoop(False, apart=True)
         self.sections.append(loop)
         single = [c for c, cls in enumerate(self.classes) if cls.kind is not Kind.FREE]
         for group in filter(None, [single, [c for c in range(len(self.classes)) if c not in single]]):
-            block = Block()
+            block = ir.Block()
             loop.blocks |= dict.fromkeys(group, block)
             self.open_block(None, block)
             self.current = APART - self.classes[group[0]].kind
@@ -249,7 +237,7 @@ class LoopTree(LoopRecord):
     def degrees(self) -> Iterator[Degree]:
         if not self.layout.armature.any():
             return
-        loop = DegreeLoop()
+        loop = ir.DegreeLoop()
         self.open_block(loop, loop.block)
         yield Degree("dof", 0)
         self._close()
@@ -265,7 +253,7 @@ class LoopTree(LoopRecord):
         number = self.outputs.get(self.made, self.arguments + self.made)
         length = self.layout.nv
         if number > self.arguments:
-            length = round_up(length)
+            length = ir.round_up(length)
             self.scratch[number] = rows * length
         if clear:
             self.cleared.append((number, rows * length))
@@ -324,7 +312,7 @@ def supported(model: RobotModel, name: str, options: Options) -> bool:
 
 def record_loops(
     model: RobotModel, name: str, options: Options = (), alike: bool = False
-) -> tuple[Signature, LoopProgram]:
+) -> tuple[Signature, ir.LoopProgram]:
     """Record a function of the table as loops; ``alike`` for machines that run all classes of bodies on every body.
 
     Recorded twice: the first time tells which arrays are results, and which fields gather from children and so cannot keep
@@ -345,12 +333,12 @@ def record_loops(
     return shapes, _program(tree)
 
 
-def _program(tree: LoopTree) -> LoopProgram:
+def _program(tree: LoopTree) -> ir.LoopProgram:
     lay = tree.layout
-    sections = [s for s in tree.sections if not (isinstance(s, Block) and not s.stores)]
+    sections = [s for s in tree.sections if not (isinstance(s, ir.Block) and not s.stores)]
     _drop_unread(sections)
-    root = round_up(lay.n)
-    ints = np.zeros((lay.n, len(INT_FIELDS)), dtype=np.int64)
+    root = ir.round_up(lay.n)
+    ints = np.zeros((lay.n, len(ir.INT_FIELDS)), dtype=np.int64)
     for k, b in enumerate(lay.bodies):
         parent = b.parent
         joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
@@ -365,27 +353,27 @@ def _program(tree: LoopTree) -> LoopProgram:
     _unite_blocks(sections)
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
-    program = LoopProgram(
+    program = ir.LoopProgram(
         lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, tuple(free)
     )
     program.workspace = tree.entries * program.stride
     for number, doubles in tree.scratch.items():
         program.scratch[number] = program.workspace
-        program.workspace += round_up(doubles)
+        program.workspace += ir.round_up(doubles)
     return program
 
 
-def _along_rows(sections: list[Section], free: set[int], ints: np.ndarray) -> list[Section]:
+def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) -> list[ir.Section]:
     """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of the two bodies, become loops
     along its rows; not where coordinates of the bodies beyond a joint are no run of numbers."""
     singles = [k for k in range(len(ints)) if ints[k, 3] not in free]
     inner_free = any(ints[k, 3] in free and ints[k, 0] < len(ints) for k in range(len(ints)))
     if inner_free or any(ints[k, 2] != ints[singles[0], 2] + k - singles[0] for k in singles):
         return sections
-    result: list[Section] = []
+    result: list[ir.Section] = []
     for section in sections:
         result.append(section)
-        if not isinstance(section, BodyLoop):
+        if not isinstance(section, ir.BodyLoop):
             continue
         of_single = [block for c, block in section.blocks.items() if c not in free]
         loops = [loop for block in of_single for loop in block.loops if loop.degrees == 1]
@@ -394,24 +382,24 @@ def _along_rows(sections: list[Section], free: set[int], ints: np.ndarray) -> li
         taken = [[s for s in loop.stores if _down_a_column(s)] for loop in loops]
         forms = {(tuple(s.location for s in stores), form_of([s.value for s in stores])) for stores in taken}
         if taken[0] and len(forms) == 1:
-            result.append(PairLoop(taken[0]))
+            result.append(ir.PairLoop(taken[0]))
             for loop, stores in zip(loops, taken, strict=True):
                 loop.stores = [s for s in loop.stores if s not in stores]
     return result
 
 
-def _down_a_column(store: Store) -> bool:
+def _down_a_column(store: ir.Store) -> bool:
     """Whether a store goes down a column of a matrix, and its value needs but entries of the two bodies."""
     leaves = [node.a[0] for node in reachable([store.value]) if node.op == "leaf"]
     down = store.location[0] == "matrix" and store.location[2][0] == "j"
     return down and all(x[0] == "record" and x[2] in ("i", "j") for x in leaves)
 
 
-def _unite_blocks(sections: list[Section]) -> None:
+def _unite_blocks(sections: list[ir.Section]) -> None:
     """One block for all classes whose blocks do the same."""
     for section in sections:
-        if isinstance(section, BodyLoop):
-            known: dict[tuple[Any, ...], Block] = {}
+        if isinstance(section, ir.BodyLoop):
+            known: dict[tuple[Any, ...], ir.Block] = {}
             for c, block in section.blocks.items():
                 groups = [(0, block.stores), *((loop.degrees, loop.stores) for loop in block.loops)]
                 form = tuple(
@@ -421,7 +409,7 @@ def _unite_blocks(sections: list[Section]) -> None:
                 section.blocks[c] = known.setdefault(form, block)
 
 
-def _drop_unread(sections: list[Section]) -> None:
+def _drop_unread(sections: list[ir.Section]) -> None:
     """Remove stores to records that nothing loads."""
     while True:
         read: set[tuple[str, int]] = set()
@@ -439,11 +427,11 @@ def _drop_unread(sections: list[Section]) -> None:
             return
 
 
-def _blocks(sections: list[Section]) -> Iterator[Block]:
+def _blocks(sections: list[ir.Section]) -> Iterator[ir.Block]:
     for s in sections:
-        if isinstance(s, BodyLoop):
+        if isinstance(s, ir.BodyLoop):
             yield from s.blocks.values()
-        elif isinstance(s, PairLoop):
-            yield Block(s.stores)
-        elif not isinstance(s, Linear):
-            yield s.block if isinstance(s, DegreeLoop) else s
+        elif isinstance(s, ir.PairLoop):
+            yield ir.Block(s.stores)
+        elif not isinstance(s, ir.Linear):
+            yield s.block if isinstance(s, ir.DegreeLoop) else s

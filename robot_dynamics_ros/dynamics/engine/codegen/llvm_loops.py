@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, masked_declarations
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import (
-    INT_FIELDS,
-    AncestorLoop,
-    Block,
-    BodyLoop,
-    DegreeLoop,
-    Linear,
-    Location,
-    LoopProgram,
-    PairLoop,
-    Store,
-)
 
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
 SIDE_BY_SIDE = 4
 """Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
 
 
-def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width: int) -> str:
+def loop_module(arguments: Sequence[ArrayArgument], program: ir.LoopProgram, width: int) -> str:
     """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
     memory by four further pointers: integers, constants, rotor inertias, workspace."""
     writer = LoopWriter(program, width)
@@ -53,7 +42,7 @@ def loop_module(arguments: Sequence[ArrayArgument], program: LoopProgram, width:
 class LoopWriter(Flow):
     """Writes a program, statement by statement."""
 
-    def __init__(self, program: LoopProgram, width: int) -> None:
+    def __init__(self, program: ir.LoopProgram, width: int) -> None:
         super().__init__(program, width)
         self.wide = Emitter(min(SIDE_BY_SIDE, width), "w") if width > 1 else self.e
         self.wide.lines = self.e.lines
@@ -64,13 +53,13 @@ class LoopWriter(Flow):
         for number, size in self.p.cleared:
             self.line(f"call void @llvm.memset.p0.i64(ptr align 8 %p{number}, i8 0, i64 {8 * size}, i1 false)")
         for section in self.p.sections:
-            if isinstance(section, BodyLoop):
+            if isinstance(section, ir.BodyLoop):
                 self.body_loop(section)
-            elif isinstance(section, PairLoop):
+            elif isinstance(section, ir.PairLoop):
                 self.pair_loop(section)
-            elif isinstance(section, DegreeLoop):
+            elif isinstance(section, ir.DegreeLoop):
                 self.degree_loop(section)
-            elif isinstance(section, Linear):
+            elif isinstance(section, ir.Linear):
                 linear_step(self, section)
             else:
                 self.block(section, {})
@@ -78,10 +67,10 @@ class LoopWriter(Flow):
             self.mirror(f"%p{number}", self.p.nv)
         return self.e.lines
 
-    def degree_loop(self, section: DegreeLoop) -> None:
+    def degree_loop(self, section: ir.DegreeLoop) -> None:
         self.loop("0", str(self.p.nv), 1, lambda x: self.block(section.block, {"dof": x}))
 
-    def body_loop(self, section: BodyLoop) -> None:
+    def body_loop(self, section: ir.BodyLoop) -> None:
         blocks = {c: b for c, b in section.blocks.items() if b.stores or b.loops}
         if not blocks:
             return
@@ -118,8 +107,8 @@ class LoopWriter(Flow):
     # -- memory ----------------------------------------------------------------------------------------------------
 
     def integer(self, index: str, name: str) -> str:
-        address = self.put(f"mul nsw i64 {index}, {len(INT_FIELDS)}")
-        address = self.put(f"add nsw i64 {address}, {INT_FIELDS.index(name)}")
+        address = self.put(f"mul nsw i64 {index}, {len(ir.INT_FIELDS)}")
+        address = self.put(f"add nsw i64 {address}, {ir.INT_FIELDS.index(name)}")
         address = self.put(f"getelementptr inbounds i64, ptr %ints, i64 {address}")
         return self.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
 
@@ -133,7 +122,7 @@ class LoopWriter(Flow):
             context[key] = self.integer(context[who], "v_index")
         return context[key], c
 
-    def address(self, location: Location, context: dict[str, str]) -> str:
+    def address(self, location: ir.Location, context: dict[str, str]) -> str:
         what = location[0]
         if what == "record":
             _, k, who = location
@@ -168,7 +157,7 @@ class LoopWriter(Flow):
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
-    def block(self, block: Block, context: dict[str, str]) -> None:
+    def block(self, block: ir.Block, context: dict[str, str]) -> None:
         e = self.e
         e.names = {}
         context = dict(context)
@@ -192,7 +181,7 @@ class LoopWriter(Flow):
         for store in block.stores:
             self.store(store, context)
 
-    def side_by_side(self, block: Block, i: str) -> None:
+    def side_by_side(self, block: ir.Block, i: str) -> None:
         """A block for as many bodies as fit side by side; the last ones may be none."""
         e, context = self.wide, {"i": i}
         e.names = {}
@@ -201,10 +190,10 @@ class LoopWriter(Flow):
         for s in block.stores:
             self.line(f"store {e.type} {e.text(s.value)}, ptr {self.address(s.location, context)}, align 8")
 
-    def store(self, store: Store, context: dict[str, str]) -> None:
+    def store(self, store: ir.Store, context: dict[str, str]) -> None:
         self.line(f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8")
 
-    def ancestor_loop(self, loop: AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
+    def ancestor_loop(self, loop: ir.AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.
 
         Entries are read up to a vector's length beyond their end: what is there is not stored."""
@@ -255,7 +244,7 @@ class LoopWriter(Flow):
         self.jump(head)
         self.start(done)
 
-    def pair_loop(self, section: PairLoop) -> None:
+    def pair_loop(self, section: ir.PairLoop) -> None:
         nodes = reachable([s.value for s in section.stores])
         of_inner = _depending_on("i", nodes)
         inner = [n for n in nodes if n.id in of_inner]
@@ -289,14 +278,14 @@ class LoopWriter(Flow):
     def loaded(self, e: Emitter, leaf: Expr, context: dict[str, str]) -> str:
         return e.put(f"load {e.type}, ptr {self.address(leaf.a[0], context)}, align 8")
 
-    def splats(self, inner: Sequence[Expr], stores: Sequence[Store], dependent: set[int]) -> dict[int, str]:
+    def splats(self, inner: Sequence[Expr], stores: Sequence[ir.Store], dependent: set[int]) -> dict[int, str]:
         """The values that an inner loop takes from outside, in all lanes."""
         used = {x.id: x for n in inner for x in n.operands} | {s.value.id: s.value for s in stores}
         outside = [x for x in used.values() if x.id not in dependent and x.op != "const"]
         return {x.id: self.wide.repeated(self.e.text(x)) for x in outside}
 
     def run(
-        self, stored: Sequence[Store], nodes: Sequence[Expr], context: dict[str, str], who: str, low: str, end: str
+        self, stored: Sequence[ir.Store], nodes: Sequence[Expr], context: dict[str, str], who: str, low: str, end: str
     ) -> None:
         """Stores for a run of bodies ``who``, which have one degree of freedom: whole vectors, then what is left, as stores of some
         lanes take some processors long."""
@@ -316,7 +305,7 @@ class LoopWriter(Flow):
         self.loop(low, rest, e.width, stores)
         self.loop(rest, end, e.width, lambda j: stores(j, e.mask(self.put(f"sub nsw i64 {end}, {j}"))))
 
-    def store_of_run(self, store: Store, context: dict[str, str], who: str, lanes: str) -> None:
+    def store_of_run(self, store: ir.Store, context: dict[str, str], who: str, lanes: str) -> None:
         """Store some lanes of a value in a matrix, or all."""
         e, (_, number, row, _) = self.wide, store.location
         address, value = self.address(store.location, context), e.text(store.value)

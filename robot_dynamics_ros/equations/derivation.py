@@ -39,16 +39,11 @@ Given: TypeAlias = tuple[Entry | str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """How the equations of a robot were asked for, to derive more of the same kind.
-
-    Attributes:
-        geometry: the robot in exact numbers and symbols.
-        letters: (name, meaning) of coordinates, rates and efforts; taken: other names in use → what for.
-    """
+    """How the equations of a robot were asked for, to derive more of the same kind."""
 
     geometry: Geometry
-    letters: tuple[Definition, ...]
-    taken: Mapping[str, str]
+    letters: tuple[Definition, ...]  # coordinates, rates and efforts
+    taken: Mapping[str, str]  # other names in use → what for
     coordinates: str
     expand: bool
     simplify: bool

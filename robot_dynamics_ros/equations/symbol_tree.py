@@ -140,12 +140,8 @@ class SymbolTree(NumericTree):
 
 
 def trace_recursions(geometry: Geometry) -> Recursions:
-    """Run the algorithms once on symbols.
-
-    Returns:
-        energies ``K`` and ``U``; mass matrix ``M``; inverse dynamics ``tau``, the same without acceleration (``bias``) and without
-        any motion (``G``); ``coriolis`` matrix.
-    """
+    """Run the algorithms once on symbols: energies ``K`` and ``U``; mass matrix ``M``; inverse dynamics ``tau``, the same
+    without acceleration (``bias``) and without any motion (``G``); ``coriolis`` matrix."""
     graph = Graph()
     tree = SymbolTree(geometry, exact_leaves(graph))
     n = geometry.model.nv

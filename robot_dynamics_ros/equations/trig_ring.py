@@ -36,9 +36,7 @@ class Angle:
 class TrigRing:
     """The ring that a robot's equations live in.
 
-    Args:
-        geometry: the robot.
-        max_terms: more terms than this in one product are refused.
+    ``max_terms``: more terms than this in one product are refused.
 
     Attributes:
         q, v, a: generators.

@@ -30,12 +30,8 @@ Flat = Callable[..., Sequence[Any]]
 
 
 def form_of(model: RobotModel, request: Request) -> str:
-    """How a function is handed to XLA.
-
-    Returns:
-        ``"straight"``: written out; ``"levels"``: scans over the levels of the tree; ``"derived"``: from another
-        function, by differentiation or a factorization.
-    """
+    """How a function is handed to XLA: ``"straight"``, written out; ``"levels"``, scans over the levels of the tree; or
+    ``"derived"``, from another function, by differentiation or a factorization."""
     size = estimated_operations(model, request.name)
     if request.name in _DERIVED and _can_derive(model, request) and size > DERIVED_FROM.get(request.name, STRAIGHT):
         return "derived"
@@ -48,11 +44,7 @@ def form_of(model: RobotModel, request: Request) -> str:
 def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Array]:
     """A function of arrays, which may have batch dimensions in front; several outputs make a tuple.
 
-    Args:
-        form: of :func:`form_of`; if not given, the one that suits the robot.
-
-    Raises:
-        ArgumentError: it would be too large for XLA.
+    ``form``: if not that of :func:`form_of`.  Raises :class:`ArgumentError` where it would be too large for XLA.
     """
     form = form or form_of(model, request)
     flat: Flat

@@ -116,12 +116,9 @@ def _distance(a: _End, b: _End, length: float) -> Row:
 def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list[Row], Vec3]:
     """A disc or a ball that rolls on a plane: the material points in contact do not move against each other.
 
-    Args:
-        numbers: of the plane, in its link's frame: normal and two tangents; radius; axis of a disc in the wheel's frame
-            (zero for a ball).
-
-    Returns:
-        rows along the two tangents (velocity alone) and the normal (position too), and the point of contact.
+    ``numbers``: of the plane, in its link's frame: normal and two tangents; radius; axis of a disc in the wheel's frame
+    (zero for a ball).  Returns rows along the two tangents (velocity alone) and the normal (position too), and the point
+    of contact.
     """
     normal, first, second = _vectors(numbers[:9])
     radius, axis = float(numbers[9]), Vec3.of([float(x) for x in numbers[10:13]])

@@ -122,8 +122,7 @@ def forward_dynamics_derivatives(
 ) -> Sequence[Square]:
     """∂q̈/∂q = −M⁻¹ ∂τ/∂q, ∂q̈/∂v = −M⁻¹ ∂τ/∂v and ∂q̈/∂τ = M⁻¹ at the resulting acceleration.
 
-    Args:
-        damping: (nv,) viscous friction that ``tau`` must overcome, N m s/rad; none if not given.
+    ``damping``: (nv,) viscous friction that ``tau`` must overcome, N m s/rad; none if not given.
 
     Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
     """

@@ -13,19 +13,14 @@ from robot_dynamics_ros.spatial import Force, Mat3, Scalar, Vec3
 
 
 class Placement(NamedTuple):
-    """Where a frame is and how it moves, in world axes.
+    """Where a frame is and how it moves, in world axes."""
 
-    Attributes:
-        R: rotation to world axes; p: origin; omega, v: angular velocity and velocity of the origin; alpha, a: their
-            derivatives, gravity no part of them.
-    """
-
-    R: Mat3
-    p: Vec3
+    R: Mat3  # rotation to world axes
+    p: Vec3  # origin
     omega: Vec3
-    v: Vec3
+    v: Vec3  # of the origin
     alpha: Vec3
-    a: Vec3
+    a: Vec3  # of the origin, gravity no part of it
 
     def point(self, r: Vec3) -> tuple[Vec3, Vec3, Vec3]:
         """Position, velocity and acceleration of a point fixed to the frame; ``r`` in its coordinates."""

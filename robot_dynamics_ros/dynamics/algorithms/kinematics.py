@@ -59,11 +59,7 @@ def jacobian_and_rate(
     | P | the point P | world |
     | L | the point P | of the link |
 
-    Args:
-        axes: ``"world"`` (columns in frame P) or ``"link"`` (in frame L).
-
-    Returns:
-        two (6, nv) nested lists.
+    Both are (6, nv) nested lists, in the ``axes`` ``"world"`` (columns in frame P) or ``"link"`` (in frame L).
     """
     body, X_link_B = link_placement(tree, link)
     motion = ForwardKinematics(tree, q, v, pose_of_root=tree.base_transform())

@@ -33,16 +33,13 @@ def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
 def applied_efforts(
     tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], friction: Sequence[S], stops: Sequence[S], step: Scalar
 ) -> tuple[list[S], list[S]]:
-    """Efforts that reach the mechanism, and the inertia that makes a step of length ``step`` implicit in them.
+    """(nv,) efforts that reach the mechanism, and (nv,) inertia that makes a step of length ``step`` implicit in them.
 
     Commands saturate at the effort limits; friction takes d v + f v / √(v² + s²) off them; a stop pushes back with
     k x (1 + c ẋ), x the depth beyond the limit, never pulling (Hunt and Crossley 1975).
 
     With e(q, v) the efforts, (M − h ∂e/∂v − h² ∂e/∂q) v̇ = e(q + h v, v) − bias is the linearly implicit Euler step.  All of it acts
     on one joint at a time, so it adds to the rotor inertias: h (d + f/√(v² + s²) + k x c) + h² k.
-
-    Returns:
-        (efforts, inertia), each (nv,).
     """
     model = tree.model
     viscous, coulomb, smooth = friction

@@ -29,18 +29,13 @@ class ForwardKinematics(Generic[S]):
             acceleration as seen.
         pose_of_root: transform from some frame (the world, say) to the root; then ``pose`` is from that frame.
         products: keep the products v_i × S_i v too.
-
-    Attributes:
-        X: transform from the parent to each body.
-        pose: transform from the chosen frame to each body.
-        v, a: spatial velocity and acceleration of each body.
-        c: v_i × S_i v.
     """
 
-    pose: Field[Transform]
+    X: Field[Transform]  # from the parent to each body
+    pose: Field[Transform]  # from the chosen frame to each body
     v: Field[Motion]
     a: Field[Motion]
-    c: Field[Motion]
+    c: Field[Motion]  # v_i × S_i v
 
     def __init__(
         self,

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, TypeVar, cast, final
 
 from robot_dynamics_ros.spatial import Scalar
 
 Key: TypeAlias = tuple[Any, ...]
 """Where the emitter reads an input."""
 Operand: TypeAlias = "Expr | float"
+V = TypeVar("V")
 
 
 @final
@@ -264,12 +265,12 @@ def reachable(outputs: Iterable[Expr]) -> list[Expr]:
 
 def evaluate(
     outputs: Sequence[Expr],
-    leaf: Callable[[Key], Any],
-    xp: Any,
-    const: Callable[[float], Any],
-    kept: Callable[[Expr, Any], Any] | None = None,
-    mul: Callable[[Any, Any], Any] = operator.mul,
-) -> list[Any]:
+    leaf: Callable[[Key], V],
+    xp: object,
+    const: Callable[[float], V],
+    kept: Callable[[Expr, V], V] | None = None,
+    mul: Callable[[V, V], V] = operator.mul,
+) -> list[V]:
     """Run traced expressions on values of any library.
 
     Args:
@@ -286,7 +287,7 @@ def evaluate(
         "div": operator.truediv,
         "neg": operator.neg,
     }
-    values: dict[int, Any] = {}
+    values: dict[int, V] = {}
     for node in reachable(outputs):
         if node.op in ("const", "leaf"):
             value = const(node.a) if node.op == "const" else leaf(node.a)

@@ -18,6 +18,12 @@ _MATH = """
 MATH_NAMES = frozenset(name + suffix for name in _MATH.split() for suffix in ("", "f", "l"))
 """What math.h, and the standard headers used beside it, declare."""
 
+_TAKEN = {
+    C_KEYWORDS: "a keyword or reserved word of C",
+    CPP_KEYWORDS: "a keyword of C++, which headers are read by, too",
+    frozenset((*keyword.kwlist, *keyword.softkwlist)): "a keyword of Python",
+    MATH_NAMES: "a function of the C library",
+}
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
@@ -35,17 +41,9 @@ def check_identifier(name: object, where: str) -> str:
         raise ArgumentError(
             f"{name!r} has a double underscore, which is reserved", where=where, got=name, remedy=remedy
         )
-    kind = ""
-    if name in C_KEYWORDS:
-        kind = "a keyword or reserved word of C"
-    elif name in CPP_KEYWORDS:
-        kind = "a keyword of C++, which headers are read by, too"
-    elif keyword.iskeyword(name) or keyword.issoftkeyword(name):
-        kind = "a keyword of Python"
-    elif name in MATH_NAMES:
-        kind = "a function of the C library"
-    if kind:
-        raise ArgumentError(f"{name!r} is {kind}", where=where, got=name, remedy=remedy)
+    for names, kind in _TAKEN.items():
+        if name in names:
+            raise ArgumentError(f"{name!r} is {kind}", where=where, got=name, remedy=remedy)
     return name
 
 

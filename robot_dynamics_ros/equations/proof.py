@@ -16,13 +16,9 @@ class ProofError(RobotDynamicsError, ArithmeticError):
 
 @dataclass(frozen=True)
 class Proof:
-    """Identities that were shown to hold, exactly and for every configuration, velocity and parameter value.
+    """Identities that were shown to hold, exactly and for every configuration, velocity and parameter value."""
 
-    Attributes:
-        identities: (statement, how many scalar identities it comprises, terms in the polynomials compared).
-    """
-
-    identities: tuple[tuple[str, int, int], ...]
+    identities: tuple[tuple[str, int, int], ...]  # statement, how many scalar ones, terms in the polynomials compared
 
     def __str__(self) -> str:
         return "\n".join(

@@ -60,7 +60,7 @@ class _Levels:
 
 
 def levels_function(model: RobotModel, name: str, options: Options) -> Callable[..., list[Array]]:
-    """A function of arrays (\\*batch, size) with one batch, an input each, that returns a list of such arrays."""
+    """A function of arrays (\\*batch, size), an input each, of one batch, that returns a list of such arrays."""
     shapes, program = record_loops(model, name, options, alike=True)
     levels = _Levels(program.ints[:, PARENT].tolist(), program.root)
     sizes = [int(np.prod(shape)) for _, shape in shapes.outputs]

@@ -61,11 +61,8 @@ class FrictionFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Check the path.") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ArgumentError(
-                f"is no friction file: {error!r}",
-                where=str(path),
-                remedy='It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.',
-            ) from None
+            remedy = 'It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.'
+            raise ArgumentError(f"is no friction file: {error!r}", where=str(path), remedy=remedy) from None
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
         parameters = _parameters()

@@ -195,11 +195,9 @@ def _simulated(
 
     t = reference.t
     if motion.t[0] < t[0] - _OUTSIDE or motion.t[-1] > t[-1] + _OUTSIDE:
-        raise ArgumentError(
-            f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s",
-            where=reference.source,
-            remedy="Record commanded and measured positions by the same clock, from start to end.",
-        )
+        problem = f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s"
+        remedy = "Record commanded and measured positions by the same clock, from start to end."
+        raise ArgumentError(problem, where=reference.source, remedy=remedy)
     grid = np.arange(t[0], t[-1], _STEP)
     spline = make_interp_spline(t, reference.q, k=5)
     q, v, a = spline(grid), spline(grid, 1), spline(grid, 2)

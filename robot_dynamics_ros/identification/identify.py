@@ -124,11 +124,8 @@ class IdentificationSettings:
                 identifiable = ("presliding", *EFFECTS, "auto", "simple")
                 raise UnknownNameError("form of friction", name, identifiable, where="friction")
         if self.known_load is not None and self.currents is None:
-            raise ArgumentError(
-                "a known load shows torque constants, and efforts are no currents",
-                where="known_load",
-                remedy="Give currents, too: {} or --currents.",
-            )
+            problem = "a known load shows torque constants, and efforts are no currents"
+            raise ArgumentError(problem, where="known_load", remedy="Give currents, too: {} or --currents.")
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay")
 

@@ -32,11 +32,9 @@ _ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if 
 
 def _not_efforts(copied: Sequence[str]) -> ArgumentError:
     """For columns named by :func:`~robot_dynamics_ros.recordings.damage.copied_efforts`."""
-    return ArgumentError(
-        f"this is another quantity: the column of {', that of '.join(copied)}",
-        where="effort",
-        remedy="Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT.",
-    )
+    problem = f"this is another quantity: the column of {', that of '.join(copied)}"
+    remedy = "Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT."
+    return ArgumentError(problem, where="effort", remedy=remedy)
 
 
 def _arrays(
@@ -47,11 +45,9 @@ def _arrays(
     velocity = None if v is None else as_input(v, (nv,), "v")
     for where, array in (("q", q), ("effort", effort), ("v", velocity)):
         if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
-            raise ArgumentError(
-                f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}",
-                where=where,
-                remedy="One row a sample, one column a joint, in the order of joint_names.",
-            )
+            problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
+            remedy = "One row a sample, one column a joint, in the order of joint_names."
+            raise ArgumentError(problem, where=where, remedy=remedy)
     if len(t) < 20:
         raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
     return t, q, effort, velocity
@@ -109,20 +105,15 @@ class MotionSamples:
         require_increasing(t)
         step = float(np.median(np.diff(t)))
         if step > _SLOWEST:
-            raise ArgumentError(
-                f"rows are {step:.3g} s apart",
-                where="t",
-                remedy="Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns.",
-            )
+            remedy = "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
+            raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
         if check is not None:
             check(t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
         if constant:
-            raise ArgumentError(
-                f"the effort of {', '.join(constant)} is constant while the joint moves",
-                where="effort",
-                remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
-            )
+            problem = f"the effort of {', '.join(constant)} is constant while the joint moves"
+            remedy = "Record it, or lock the joint if it does not matter: --lock JOINT."
+            raise ArgumentError(problem, where="effort", remedy=remedy)
         others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
@@ -173,11 +164,9 @@ class MotionSamples:
         """
         for recording in recordings:
             if recording.effort is None:
-                raise ArgumentError(
-                    "not every row has the efforts of all joints",
-                    where=recording.source,
-                    remedy="Identification needs measured motor efforts beside the positions.",
-                )
+                problem = "not every row has the efforts of all joints"
+                remedy = "Identification needs measured motor efforts beside the positions."
+                raise ArgumentError(problem, where=recording.source, remedy=remedy)
         if not recordings:
             raise ArgumentError("expected at least one", where="recordings")
         tasks = [(model, recording, window, check) for recording in recordings]

@@ -183,12 +183,9 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
             continue
         (j, _), (k, _) = ends
         if abs(j - k) != 1 or joint.type.nv != 1 or joints[c.joint].type.nv != 1 or rows[:2, [j, k]].any():
-            raise ModelError(
-                f"its motor cannot turn with joint {c.joint!r}, too",
-                where=f"joint {joint.name!r}",
-                got=c,
-                remedy="Couple neighbours of one degree of freedom, and each of them with one other joint only.",
-            )
+            problem = f"its motor cannot turn with joint {c.joint!r}, too"
+            remedy = "Couple neighbours of one degree of freedom, and each of them with one other joint only."
+            raise ModelError(problem, where=f"joint {joint.name!r}", got=c, remedy=remedy)
         for (row, s), (other, t), size in zip(ends, ends[::-1], sizes, strict=True):
             rows[0 if other < row else 1, row] = t / s
             rows[2, row], rows[3:, row] = c.width / abs(s), size
@@ -212,12 +209,9 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
             raise ModelError("its inertia is not finite", where=f"link {link.name!r}", remedy="Give finite numbers.")
         off = np.abs(body.rotational - body.rotational.T).max()
         if off > 1e-9 * np.abs(body.rotational).max():
-            raise ModelError(
-                "its rotational inertia is not symmetric",
-                where=f"link {link.name!r}",
-                got=body.rotational.tolist(),
-                remedy="The products of inertia are the same on both sides of the diagonal.",
-            )
+            problem = "its rotational inertia is not symmetric"
+            remedy = "The products of inertia are the same on both sides of the diagonal."
+            raise ModelError(problem, where=f"link {link.name!r}", got=body.rotational.tolist(), remedy=remedy)
     if description.inertia_check == "repair":
         links, findings = repaired(description.links)
         if findings:
@@ -247,10 +241,7 @@ def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
 def _checked_gravity(gravity: Sequence[float]) -> Array:
     g = real_array_or_nan(gravity)
     if g.shape != (3,) or not np.isfinite(g).all():
-        raise ArgumentError(
-            f"expected three finite numbers in m/s², got {gravity!r}",
-            where="gravity",
-            remedy="Earth, with z up, is (0, 0, -9.81).",
-        )
+        remedy = "Earth, with z up, is (0, 0, -9.81)."
+        raise ArgumentError(f"expected three finite numbers in m/s², got {gravity!r}", where="gravity", remedy=remedy)
     check_numbers(g, "gravity", "acceleration", ArgumentError)
     return frozen_array(g, (3,))

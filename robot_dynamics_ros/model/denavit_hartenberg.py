@@ -217,11 +217,9 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
             continue
         if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC) or joint.mimic is not None:
             kind = "a mimic joint" if joint.mimic is not None else joint.type.name.lower()
-            raise ModelError(
-                f"joint {joint.name!r} is {kind}: a table has no row for it",
-                where=f"link {tip!r}",
-                remedy="Name a link that revolute and prismatic joints alone carry, or lock the joint.",
-            )
+            problem = f"joint {joint.name!r} is {kind}: a table has no row for it"
+            remedy = "Name a link that revolute and prismatic joints alone carry, or lock the joint."
+            raise ModelError(problem, where=f"link {tip!r}", remedy=remedy)
         axes.append(T[:3, :3] @ joint.axis)
         points.append(T[:3, 3].copy())
         path.append(joint.name)

@@ -174,10 +174,6 @@ def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: b
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         kind = "finite and not negative" if zero else "finite and positive"
-        raise ArgumentError(
-            f"entry {first} is {array[first]!r}, but has to be {kind}",
-            where=where,
-            got=values,
-            remedy=f"Correct entry {first}.",
-        )
+        problem = f"entry {first} is {array[first]!r}, but has to be {kind}"
+        raise ArgumentError(problem, where=where, got=values, remedy=f"Correct entry {first}.")
     return array

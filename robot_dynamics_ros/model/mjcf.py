@@ -135,11 +135,9 @@ class _Translator:
     def joint(self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None) -> Joint:
         m, name = self.m, self.name("joint", j)
         if kind == _BALL:
-            raise UrdfError(
-                "it is a ball joint, which no model here has",
-                where=f"{self.label}, joint {name!r}",
-                remedy="Write three hinges with axes x, y and z in its place.",
-            )
+            problem = "it is a ball joint, which no model here has"
+            remedy = "Write three hinges with axes x, y and z in its place."
+            raise UrdfError(problem, where=f"{self.label}, joint {name!r}", remedy=remedy)
         if kind == _FREE:
             return Joint(name, JointType.FLOATING, parent, child, origin)
         axis = np.array(m.jnt_axis[j])

@@ -247,20 +247,14 @@ class _Cleaner:
             return text
         if kind == "joint type":
             if text not in JOINT_TYPES:
-                raise UrdfError(
-                    f"unknown joint type {text!r}",
-                    where=where.removesuffix(" type"),
-                    remedy=f"The types of URDF are {', '.join(JOINT_TYPES)}.",
-                )
+                remedy = f"The types of URDF are {', '.join(JOINT_TYPES)}."
+                raise UrdfError(f"unknown joint type {text!r}", where=where.removesuffix(" type"), remedy=remedy)
             return text
         if kind == "vector":
             parts = text.split()
             if len(parts) != 3:
-                raise UrdfError(
-                    f"expected three numbers, got {text!r}",
-                    where=where,
-                    remedy='Separate them by spaces, as in "0 0 1".',
-                )
+                remedy = 'Separate them by spaces, as in "0 0 1".'
+                raise UrdfError(f"expected three numbers, got {text!r}", where=where, remedy=remedy)
             return " ".join(self.value(part, "number", where) for part in parts)
         number = self.number(text, where)
         if kind == "limit" and not math.isnan(number):
@@ -346,11 +340,8 @@ class _Cleaner:
 
     def skipped(self, ancestors: tuple[Node, ...], tag: str, line: int) -> None:
         if tag.startswith("xacro:"):
-            raise UrdfError(
-                f"<{tag}> is xacro, not URDF",
-                where=f"{self.source}, line {line}",
-                remedy="Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file.",
-            )
+            remedy = "Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file."
+            raise UrdfError(f"<{tag}> is xacro, not URDF", where=f"{self.source}, line {line}", remedy=remedy)
         schema: dict[str, dict[str, Any]] = _SCHEMA
         for node in ancestors:
             if node.tag in ("ros2_control", "transmission"):

@@ -246,21 +246,15 @@ def _usable(
         (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",) if edges else ()
     )
     if not good.any():
-        raise ArgumentError(
-            f"{len(t)} rows are too few for derivatives",
-            where=recording.source,
-            remedy="Three rows without a gap between them are the least.",
-        )
+        remedy = "Three rows without a gap between them are the least."
+        raise ArgumentError(f"{len(t)} rows are too few for derivatives", where=recording.source, remedy=remedy)
     beside = np.ones(len(t), dtype=bool)
     for wrench in recording.external:
         beside &= wrench.there(t)
     bad += tuple(BadRow(int(n), "no external wrench was recorded then") for n in recording.rows[~beside & good])
     if not (good & beside).any():
-        raise ArgumentError(
-            "external wrenches were recorded at other times than joint states",
-            where=recording.source,
-            remedy="Give both by the same clock.",
-        )
+        problem = "external wrenches were recorded at other times than joint states"
+        raise ArgumentError(problem, where=recording.source, remedy="Give both by the same clock.")
     return good & beside, bad, notes
 
 

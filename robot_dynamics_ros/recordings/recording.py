@@ -238,11 +238,9 @@ class RowCollector:
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
-                raise ArgumentError(
-                    f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint",
-                    where=f"robot {self.model.name!r}",
-                    remedy="Lock the joint, or cut out the subtree.",
-                )
+                problem = f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint"
+                remedy = "Lock the joint, or cut out the subtree."
+                raise ArgumentError(problem, where=f"robot {self.model.name!r}", remedy=remedy)
         self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = ([], [], [], [], [])
 
     def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
@@ -305,11 +303,8 @@ class RowCollector:
         if not times:
             seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
             first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}" if self.bad else ""
-            raise ArgumentError(
-                f"there is no usable row ({seen}{first})",
-                where=self.source,
-                remedy=f"It has to hold the joints {', '.join(self.model.joint_names)}.",
-            )
+            remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
+            raise ArgumentError(f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy)
         shape = (len(times), len(self.model.joint_names))
         t, rows = np.array(times), np.array(numbers)
         q, v, effort = (np.array(x).reshape(shape) for x in (positions, velocities, efforts))

@@ -36,11 +36,8 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
     model = run.model
     kinds = joint_kinds(model)
     if not kinds:
-        raise ArgumentError(
-            "has no joint with one coordinate",
-            where=f"robot {model.name!r}",
-            remedy="There is nothing to draw over time; view it instead.",
-        )
+        remedy = "There is nothing to draw over time; view it instead."
+        raise ArgumentError("has no joint with one coordinate", where=f"robot {model.name!r}", remedy=remedy)
     rows_of_reference = None if reference is None else np.asarray(reference, dtype=float)
     if rows_of_reference is not None and rows_of_reference.shape != run.q.shape:
         raise ArgumentError(

@@ -106,12 +106,9 @@ class Sensors:
                 self._position_resolution[block] = 0.0
                 self._position_noise[block] = 0.0
         if self.settings.velocity_from_position and not vector:
-            raise ArgumentError(
-                "a floating joint has no position difference quotient",
-                where="sensor setting 'velocity_from_position'",
-                got=True,
-                remedy="Leave it off for robots with a floating base.",
-            )
+            problem = "a floating joint has no position difference quotient"
+            remedy = "Leave it off for robots with a floating base."
+            raise ArgumentError(problem, where="sensor setting 'velocity_from_position'", got=True, remedy=remedy)
         self.reset()
 
     @staticmethod

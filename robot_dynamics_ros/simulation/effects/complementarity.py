@@ -408,8 +408,6 @@ def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> 
             got=h,
             remedy="Use a smaller dt or more substeps, or lower gains.",
         )
-    return SimulationError(
-        "friction and stop forces cannot be resolved: the mass matrix is not positive definite",
-        where="complementarity problem",
-        remedy="Check masses, inertias and armatures for negative or missing values.",
-    )
+    problem = "friction and stop forces cannot be resolved: the mass matrix is not positive definite"
+    remedy = "Check masses, inertias and armatures for negative or missing values."
+    return SimulationError(problem, where="complementarity problem", remedy=remedy)

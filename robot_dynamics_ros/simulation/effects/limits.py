@@ -74,12 +74,9 @@ class RigidStops:
         """The numbers for one model, by their names in the plant's memory."""
         e = per_joint(self.restitution, model, "restitution")
         if (e > 1.0).any():
-            raise ArgumentError(
-                "a rebound cannot be faster than the impact",
-                where="restitution",
-                got=self.restitution,
-                remedy="Give values between 0 and 1.",
-            )
+            problem = "a rebound cannot be faster than the impact"
+            remedy = "Give values between 0 and 1."
+            raise ArgumentError(problem, where="restitution", got=self.restitution, remedy=remedy)
         if not self.rest_velocity > 0.0:
             raise ArgumentError("must be positive", where="rest_velocity", got=self.rest_velocity)
         size = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]

@@ -137,11 +137,9 @@ class Adaptive:
             rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,)
         )
         if not solution.success:
-            raise SimulationError(
-                f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}",
-                where=f"integrator {self.name!r}",
-                remedy="Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'.",
-            )
+            problem = f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}"
+            remedy = "Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'."
+            raise SimulationError(problem, where=f"integrator {self.name!r}", remedy=remedy)
         y1: Array = np.ascontiguousarray(solution.y[:, -1])
         system.normalize(y1)
         return y1
@@ -204,12 +202,9 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
     """
     if not isinstance(integrator, str):
         if not hasattr(integrator, "step"):
-            raise ArgumentError(
-                "expected an integrator's name or an object with a step method",
-                where="integrator",
-                got=integrator,
-                remedy=f"The names are {', '.join(INTEGRATORS)}.",
-            )
+            problem = "expected an integrator's name or an object with a step method"
+            remedy = f"The names are {', '.join(INTEGRATORS)}."
+            raise ArgumentError(problem, where="integrator", got=integrator, remedy=remedy)
         return integrator
     if integrator not in INTEGRATORS:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
@@ -217,12 +212,9 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
     try:
         return factory(**options)
     except TypeError:
-        raise ArgumentError(
-            f"integrator {integrator!r} does not take {sorted(options)}",
-            where="integrator options",
-            got=options,
-            remedy="Leave them out, or choose an integrator that takes them.",
-        ) from None
+        problem = f"integrator {integrator!r} does not take {sorted(options)}"
+        remedy = "Leave them out, or choose an integrator that takes them."
+        raise ArgumentError(problem, where="integrator options", got=options, remedy=remedy) from None
 
 
 INTEGRATORS: dict[str, Callable[..., Integrator]] = {

@@ -83,12 +83,9 @@ class VariationalMidpoint:
 
     @staticmethod
     def _diverged(t: float, h: float) -> SimulationError:
-        return SimulationError(
-            f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge",
-            where="integrator 'variational'",
-            got=h,
-            remedy="Use a smaller dt or more substeps.",
-        )
+        problem = f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge"
+        remedy = "Use a smaller dt or more substeps."
+        return SimulationError(problem, where="integrator 'variational'", got=h, remedy=remedy)
 
 
 def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple[Array, Array]:

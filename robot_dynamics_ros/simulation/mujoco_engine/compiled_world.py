@@ -91,12 +91,8 @@ def _check_shapes(model: RobotModel, shapes: Sequence[WorldShape]) -> None:
     names = [shape.name for shape in shapes]
     for shape in shapes:
         if names.count(shape.name) > 1:
-            raise ArgumentError(
-                f"two shapes are called {shape.name!r}",
-                where="shapes",
-                got=names,
-                remedy="Give each a name of its own.",
-            )
+            remedy = "Give each a name of its own."
+            raise ArgumentError(f"two shapes are called {shape.name!r}", where="shapes", got=names, remedy=remedy)
         if shape.link and shape.link not in model.link_names:
             raise UnknownNameError("link", shape.link, model.link_names, where=f"shape {shape.name!r}")
 

@@ -70,12 +70,9 @@ def robot_geometry(
     if geometry == "visual":
         return looks.visuals
     if looks.lost_meshes:
-        raise ArgumentError(
-            f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}",
-            where=f"robot {model.name!r}",
-            got=looks.lost_meshes,
-            remedy="Source the workspace that holds them, or take the robot without them: geometry 'none'.",
-        )
+        problem = f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}"
+        remedy = "Source the workspace that holds them, or take the robot without them: geometry 'none'."
+        raise ArgumentError(problem, where=f"robot {model.name!r}", got=looks.lost_meshes, remedy=remedy)
     return looks.collisions
 
 
@@ -243,12 +240,9 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
             hull = part.convex_hull
             vertices, faces = np.asarray(hull.vertices) * shape.size, np.asarray(hull.faces)
         except Exception as error:  # noqa: BLE001 - qhull: a mesh without volume
-            raise ArgumentError(
-                f"it has no convex hull ({type(error).__name__})",
-                where=f"mesh {shape.file}",
-                got=str(shape.file),
-                remedy=f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box.",
-            ) from None
+            problem = f"it has no convex hull ({type(error).__name__})"
+            remedy = f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box."
+            raise ArgumentError(problem, where=f"mesh {shape.file}", got=str(shape.file), remedy=remedy) from None
         if np.prod(shape.size) < 0.0:
             faces = faces[:, ::-1]  # a mirrored mesh is inside out
         mesh = spec.add_mesh(name=name)
@@ -338,12 +332,9 @@ def _add_constraints(
             tied.name1 = loop
             tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
         else:
-            raise ArgumentError(
-                f"MuJoCo has no {kind} constraint",
-                where=f"constraint {c.name!r}",
-                got=kind,
-                remedy="Give the wheel a collision shape instead, or use the engine 'robot_dynamics'.",
-            )
+            problem = f"MuJoCo has no {kind} constraint"
+            remedy = "Give the wheel a collision shape instead, or use the engine 'robot_dynamics'."
+            raise ArgumentError(problem, where=f"constraint {c.name!r}", got=kind, remedy=remedy)
 
 
 class CoordinateMap:

@@ -13,7 +13,7 @@ import numpy as np
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import check_numbers, checked_joint
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose, RobotDescription, frozen_array
 from robot_dynamics_ros.model.inertia_check import check_bodies, check_policy, inertial_place, repaired, small_ball
 from robot_dynamics_ros.model.regularity import (
     digits_may_be_lost,
@@ -89,10 +89,10 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         mimic_master=_ints(master),
         mimic_multiplier=frozen_array(multiplier, (nb,)),
         mimic_offset=frozen_array(offset, (nb,)),
-        lower=_by_coordinate([j.limits.lower if j.type.nq == 1 else -math.inf for j in own], [j.type.nq for j in own]),
-        upper=_by_coordinate([j.limits.upper if j.type.nq == 1 else math.inf for j in own], [j.type.nq for j in own]),
-        velocity_limit=_by_coordinate([j.limits.velocity for j in own], [j.type.nv for j in own]),
-        effort_limit=_by_coordinate([j.limits.effort for j in own], [j.type.nv for j in own]),
+        lower=_floats([j.limits.lower if j.type.nq == 1 else -math.inf for j in own for _ in range(j.type.nq)]),
+        upper=_floats([j.limits.upper if j.type.nq == 1 else math.inf for j in own for _ in range(j.type.nq)]),
+        velocity_limit=_floats([j.limits.velocity for j in own for _ in range(j.type.nv)]),
+        effort_limit=_floats([j.limits.effort for j in own for _ in range(j.type.nv)]),
         **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
         coupling=coupling,
         link_body=_ints([body_of[n] for n in link_order]),
@@ -150,9 +150,8 @@ def _first_coordinates(sizes: list[int], master: Sequence[int]) -> tuple[list[in
     return [first[i] if k < 0 else first[k] for i, k in enumerate(master)], count
 
 
-def _by_coordinate(values: list[float], sizes: list[int]) -> Array:
-    """One value a joint, repeated for each of its coordinates."""
-    return frozen_array(np.repeat(np.array(values, dtype=float), sizes), (sum(sizes),))
+def _floats(values: list[float]) -> Array:
+    return frozen_array(values, (len(values),))
 
 
 def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> Array:
@@ -225,17 +224,10 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
 def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
     """The description with a small ball at a link without which the mass matrix is singular."""
     ball = small_ball(math.fsum(link.inertia.mass for link in description.links))
-    finding = (
-        f"{inertial_place(name)}: a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
-    )
-    return dataclasses.replace(
-        description,
-        links=tuple(
-            dataclasses.replace(link, inertia=link.inertia + ball) if link.name == name else link
-            for link in description.links
-        ),
-        findings=(*description.findings, finding),
-    )
+    finding = f"a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
+    links = [Link(x.name, x.inertia + ball) if x.name == name else x for x in description.links]
+    findings = (*description.findings, f"{inertial_place(name)}: {finding}")
+    return dataclasses.replace(description, links=tuple(links), findings=findings)
 
 
 def _checked_gravity(gravity: Sequence[float]) -> Array:

@@ -44,8 +44,8 @@ def run_plants(
         raise ArgumentError(problem, where="plants", got=sorted(sizes), remedy=remedy)
     rows_of_all = real_array_or_nan(commands)
     if rows_of_all.ndim not in (2, 3) or len(rows_of_all) != len(plants):
-        problem = f"expected ({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps"
-        raise ArgumentError(problem, where="commands", got=np.shape(commands))
+        shapes = f"({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps"
+        raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(commands))
     checked = [plant._commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)]
     count, model = checked[0][1], plants[0].model
     path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None

@@ -275,8 +275,8 @@ class SimulatedRobot(ABC):
         if array.shape == (nv,) and steps is not None:
             return _finite("commands", array[None]), int(steps)
         if array.ndim != 2 or array.shape[1] != nv or steps not in (None, len(array)):
-            problem = f"expected ({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps"
-            raise ArgumentError(problem, where="commands", got=np.shape(values))
+            shapes = f"({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps"
+            raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(values))
         return _finite("commands", array), len(array)
 
     def _checked_wrenches(self, name: str, wrenches: Wrenches) -> dict[str, Array]:

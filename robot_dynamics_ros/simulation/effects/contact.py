@@ -175,12 +175,13 @@ class GroundContact:
             remedy = "Give a vector that is not zero."
             raise ArgumentError("the normal has no direction", where=where, got=self.plane_normal, remedy=remedy)
         object.__setattr__(self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,)))
+        got = self.stiffness, self.exponent, self.slip_velocity
         if not (self.stiffness > 0.0 and self.exponent >= 1.0 and self.slip_velocity > 0.0):
-            problem = "stiffness and slip_velocity must be positive and the exponent at least 1"
-            raise ArgumentError(problem, where=where, got=(self.stiffness, self.exponent, self.slip_velocity))
-        if min(self.radius, self.dissipation, self.friction) < 0.0:
-            problem = "radius, dissipation and friction must not be negative"
-            raise ArgumentError(problem, where=where, got=(self.radius, self.dissipation, self.friction))
+            raise ArgumentError(
+                "stiffness and slip_velocity must be positive and the exponent at least 1", where=where, got=got
+            )
+        if min(got := (self.radius, self.dissipation, self.friction)) < 0.0:
+            raise ArgumentError("radius, dissipation and friction must not be negative", where=where, got=got)
 
     def energy(self, depth: float) -> float:
         """Elastic energy k δ^(e+1) / (e+1) at a penetration, J."""

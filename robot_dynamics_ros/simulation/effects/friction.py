@@ -81,8 +81,8 @@ class JointFriction:
             raise ArgumentError(problem, where="static friction", got=self.static, remedy=remedy)
         velocity = per_joint(self.stribeck_velocity, model, "Stribeck velocity", default=0.01)
         if (velocity <= 0.0).any() or not self.stribeck_exponent > 0.0:
-            problem = "velocity and exponent must be positive"
-            raise ArgumentError(problem, where="Stribeck curve", got=(self.stribeck_velocity, self.stribeck_exponent))
+            got = self.stribeck_velocity, self.stribeck_exponent
+            raise ArgumentError("velocity and exponent must be positive", where="Stribeck curve", got=got)
         rows = model.coupling if self.coupling is None else self.coupling
         later = np.flatnonzero(rows[0] * rows[3:5].any(axis=0))  # a motor is stated at both of its joints
         turns = np.zeros((len(later), model.nv))

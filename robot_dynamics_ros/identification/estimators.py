@@ -137,15 +137,11 @@ def compare_estimators(
     spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
     own = dataclasses.replace(weighted, values=identifiable.base.values(result.full.values), standard_error=spread)
     rows["bodies that can exist"] = own, root_mean_square(bodies)
-    return Estimates(
-        tuple(rows),
-        identifiable.names,
-        np.stack([e.values for e, _ in rows.values()]),
-        np.stack([e.standard_error for e, _ in rows.values()]),
-        np.array([e.condition for e, _ in rows.values()]),
-        np.stack([residual for _, residual in rows.values()]),
-        _without(result, motions, data, weighted, block),
-    )
+    of_parameters, errors = zip(*rows.values(), strict=True)
+    fields = ("values", "standard_error", "condition")
+    values, spread, condition = (np.stack([getattr(e, x) for e in of_parameters]) for x in fields)
+    without = _without(result, motions, data, weighted, block)
+    return Estimates(tuple(rows), identifiable.names, values, spread, condition, np.stack(errors), without)
 
 
 def _blocks(parameters: EffortParameters, motions: Sequence[MotionSamples], block: float) -> Blocks:

@@ -366,15 +366,8 @@ class _Fits:
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
         s, prior = self.settings, identifiable.base.values(identifiable.parameters.values(self.model))
-        return weighted_least_squares(
-            identifiable,
-            data,
-            prior,
-            confidence=s.confidence,
-            tolerance=s.tolerance,
-            unseen=unseen,
-            instruments=instruments,
-        )
+        how = partial(weighted_least_squares, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
+        return how(identifiable, data, prior, instruments=instruments)
 
     def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""
@@ -646,16 +639,9 @@ def _delay_correction(identifiable: Identifiable, data: Blocks, base: BaseEstima
 
 def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
     """Friction as a function of speed."""
-    rise = np.array(
-        [max(values[index], 0.0) if (index := parameters.index(j, "rise")) >= 0 else 0.0 for j in range(model.nv)]
-    )
-    return Friction.of(
-        model,
-        breakaway=(model.friction + rise).tolist(),
-        stribeck_speed=[e.numbers.get("stribeck_speed", 0.1) for e in parameters.effects],
-        smoothing=parameters.smoothing.tolist(),
-        coupling=[
-            {**form.all_numbers, **{n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters}}
-            for j, form in enumerate(parameters.effects)
-        ],
-    )
+    forms, smoothing = parameters.effects, parameters.smoothing.tolist()
+    own = [{n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters} for j, form in enumerate(forms)]
+    breakaway = [c + x.get("rise", 0.0) for c, x in zip(model.friction, own, strict=True)]
+    speeds = [form.numbers.get("stribeck_speed", 0.1) for form in forms]
+    coupling = [{**form.all_numbers, **x} for form, x in zip(forms, own, strict=True)]
+    return Friction.of(model, breakaway=breakaway, stribeck_speed=speeds, smoothing=smoothing, coupling=coupling)

@@ -151,20 +151,11 @@ def _friction_forms(result: Identification) -> list[str]:
         rest = ", ".join(f"{word} {result.value(j, word):.4g}" for word in form.parameters)
         texts = [EFFECTS[effect].text.format(**form.all_numbers) for effect in form.effects]
         rest += "".join(f" ({text})" for text in texts if text)
-        rows.append(
-            [
-                name,
-                f"{result.value(j, 'viscous'):.4g}",
-                f"{result.value(j, 'coulomb'):.4g}",
-                " and ".join(f"{way:.3g}" for way in form.ways) if form.presliding else "-",
-                f"{form.smoothing:.3g}",
-                f"{result.offset[j]:.4g}",
-                f"{result.model.armature[j]:.4g}",
-                rest or "-",
-                f"{result.prediction_rms[j]:.4g}",
-                f"{result.simple_rms[j]:.4g}",
-            ]
-        )
+        numbers = result.value(j, "viscous"), result.value(j, "coulomb"), result.offset[j], result.model.armature[j]
+        viscous, coulomb, offset, rotor = (f"{x:.4g}" for x in numbers)
+        ways = " and ".join(f"{way:.3g}" for way in form.ways) if form.presliding else "-"
+        errors = [f"{x[j]:.4g}" for x in (result.prediction_rms, result.simple_rms)]
+        rows.append([name, viscous, coulomb, ways, f"{form.smoothing:.3g}", offset, rotor, rest or "-", *errors])
     return _section(
         "Friction",
         'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square of the '
@@ -400,25 +391,18 @@ def _as_html(text: str) -> list[str]:
 
 def friction_file(result: Identification) -> FrictionFile:
     """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the URDF."""
-    f = result.friction
-    return FrictionFile(
-        {
-            name: {
-                "viscous": float(f.viscous[j]),
-                "coulomb": float(f.coulomb[j]),
-                "breakaway": float(f.breakaway[j]),
-                "stribeck_speed": float(f.stribeck_speed[j]),
-                "smoothing": float(f.smoothing[j]),
-                "presliding": result.effects[j].presliding,
-                "presliding_ratio": result.effects[j].presliding_ratio,
-                "offset": float(result.offset[j]),
-                "rotor_inertia": float(result.model.armature[j]),
-                **result.effects[j].all_numbers,
-                "effects": {word: result.value(j, word) for word in result.effects[j].parameters},
-            }
-            for j, name in enumerate(result.prior.joint_names)
+    of_speeds, joints = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing"), {}
+    for j, (name, form) in enumerate(zip(result.prior.joint_names, result.effects, strict=True)):
+        joints[name] = {
+            **{word: float(getattr(result.friction, word)[j]) for word in of_speeds},
+            "presliding": form.presliding,
+            "presliding_ratio": form.presliding_ratio,
+            "offset": float(result.offset[j]),
+            "rotor_inertia": float(result.model.armature[j]),
+            **form.all_numbers,
+            "effects": {word: result.value(j, word) for word in form.parameters},
         }
-    )
+    return FrictionFile(joints)
 
 
 def _t_value(x: float, error: float) -> str:

@@ -131,17 +131,8 @@ class MotionSamples:
         notes = [*damaged, *smooth.notes]
         notes += [f"short gaps bridged: {smooth.bridged}"] if smooth.bridged else []
         notes += [f"longer gaps left open: {len(smooth.parts) - 1}"] if len(smooth.parts) > 1 else []
-        return cls(
-            t[rows],
-            smooth.q[rows],
-            smooth.v[rows],
-            smooth.a[rows],
-            effort[rows],
-            parts,
-            smooth.window,
-            tuple(notes),
-            unusable[rows],
-        )
+        states = t[rows], smooth.q[rows], smooth.v[rows], smooth.a[rows], effort[rows]
+        return cls(*states, parts, smooth.window, tuple(notes), unusable[rows])
 
     @classmethod
     def of_recordings(
@@ -174,21 +165,11 @@ class MotionSamples:
         if len(motions) == 1:
             return motions[0]
         starts = np.cumsum([0, *(len(m.t) for m in motions)])
-        many = [f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes]
-        t, q, v, a, effort, unusable = (
-            np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")
-        )
-        return cls(
-            t,
-            q,
-            v,
-            a,
-            effort,
-            tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts),
-            max(motions, key=lambda m: len(m.t)).window,
-            tuple(many),
-            unusable,
-        )
+        notes = tuple(f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes)
+        parts = tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts)
+        window = max(motions, key=lambda m: len(m.t)).window
+        rows = {x: np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")}
+        return cls(**rows, parts=parts, window=window, notes=notes)
 
     @property
     def duration(self) -> float:
@@ -304,12 +285,8 @@ def blocks(parameters: EffortParameters, motion: MotionSamples, *, length: float
         slow: (nv,) rad/s or m/s; a joint's block is left out if it is slower than this half of the time.
     """
     bodies = motion.mean_regressor(parameters.model, length)
-    joints = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a, motion.parts), length)
+    effort = motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length)
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)
-    return Blocks(
-        np.concatenate([bodies, joints], axis=-1),
-        motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length),
-        (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0),
-        motion.mean(motion.v, length),
-        motion.block_parts(length),
-    )
+    use = (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0)
+    of_bodies = Blocks(bodies, effort, use, motion.mean(motion.v, length), motion.block_parts(length))
+    return of_bodies.with_parameters(parameters, motion, length)

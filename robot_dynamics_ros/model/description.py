@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -325,13 +326,6 @@ class RobotDescription(Rebuilt):
     ) -> RobotDescription:
         """The description with other rotors (kg m² or kg), friction (N m or N) and damping (N m s/rad or N s/m) of the joints with
         these names."""
-        joints = tuple(
-            replace(
-                joint,
-                armature=armature.get(joint.name, joint.armature),
-                friction=friction.get(joint.name, joint.friction),
-                damping=damping.get(joint.name, joint.damping),
-            )
-            for joint in self.joints
-        )
-        return replace(self, joints=joints, source="")
+        given: dict[str, Mapping[str, Any]] = {"armature": armature, "friction": friction, "damping": damping}
+        joints = [replace(j, **{w: x[j.name] for w, x in given.items() if j.name in x}) for j in self.joints]
+        return replace(self, joints=tuple(joints), source="")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from robot_dynamics_ros.model.description import (
     Joint,
     JointType,
     Link,
-    Mimic,
     Pose,
     RobotDescription,
 )
@@ -29,18 +29,11 @@ from robot_dynamics_ros.model.tree import walk
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
     """The robot with some joints fixed, mimic joints included, each at its (nq of the joint,) position."""
-    fixed = {
-        joint.name: Joint(
-            joint.name,
-            JointType.FIXED,
-            joint.parent,
-            joint.child,
-            joint.origin @ joint_pose(joint, positions[joint.name]),
-            coupling=joint.coupling,
-        )
-        for joint in description.joints
-        if joint.name in positions
-    }
+    fixed = {}
+    for j in description.joints:
+        if j.name in positions:
+            origin = j.origin @ joint_pose(j, positions[j.name])
+            fixed[j.name] = Joint(j.name, JointType.FIXED, j.parent, j.child, origin, coupling=j.coupling)
     return dataclasses.replace(
         description,
         joints=tuple(fixed.get(joint.name, joint) for joint in description.joints),
@@ -150,14 +143,11 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         return description
 
     def renamed(joint: Joint) -> Joint:
-        mimic = joint.mimic
-        if mimic is not None:
-            mimic = Mimic(prefix + mimic.joint, mimic.multiplier, mimic.offset)
-        coupling = joint.coupling
-        if coupling is not None:
-            coupling = dataclasses.replace(coupling, joint=prefix + coupling.joint)
-        names = {word: prefix + getattr(joint, word) for word in ("name", "parent", "child")}
-        return dataclasses.replace(joint, **names, mimic=mimic, coupling=coupling)
+        changes: dict[str, Any] = {word: prefix + getattr(joint, word) for word in ("name", "parent", "child")}
+        for word in ("mimic", "coupling"):
+            if (other := getattr(joint, word)) is not None:
+                changes[word] = dataclasses.replace(other, joint=prefix + other.joint)
+        return dataclasses.replace(joint, **changes)
 
     return dataclasses.replace(
         description,

@@ -191,16 +191,9 @@ class Recording:
         bad = [BadRow(n, _not_after(*times)) for n, *times in zip(numbers, repaired.t[early], last[early], strict=True)]
         keep[np.flatnonzero(keep)[early]] = False
         bad = sorted([*self.bad, *bad], key=lambda row: row.number)
-        return dataclasses.replace(
-            self,
-            t=t[keep],
-            q=self.q[keep],
-            v=None if self.v is None else self.v[keep],
-            effort=None if self.effort is None else self.effort[keep],
-            rows=self.rows[keep],
-            bad=tuple(bad),
-            notes=tuple(notes),
-        )
+        v, effort = (None if x is None else x[keep] for x in (self.v, self.effort))
+        kept = dataclasses.replace(self, t=t[keep], q=self.q[keep], v=v, effort=effort, rows=self.rows[keep])
+        return dataclasses.replace(kept, bad=tuple(bad), notes=tuple(notes))
 
 
 def _not_after(t: float, last: float) -> str:
@@ -327,18 +320,10 @@ class RowCollector:
                 if t[-1] > t[0]
                 else "All stamps are alike: seconds since 1970 need double precision.",
             )
-        recording = Recording(
-            self.source,
-            self.model.joint_names,
-            t[good],
-            q[good],
-            v[good] if "velocity" in recorded else None,
-            effort[good] if "effort" in recorded else None,
-            rows[good],
-            tuple(self.bad),
-            self.other,
-            (f"times taken as {unit}",) if unit else (),
-        )
+        velocity, measured = (x[good] if w in recorded else None for w, x in (("velocity", v), ("effort", effort)))
+        states = t[good], q[good], velocity, measured, rows[good]
+        notes = (f"times taken as {unit}",) if unit else ()
+        recording = Recording(self.source, self.model.joint_names, *states, tuple(self.bad), self.other, notes)
         if self.times == "repair":
             before = len(recording.bad)
             recording = recording.repaired()

@@ -109,15 +109,11 @@ def _values(run: SimulationResult, quantity: str, number: int, reference: Array 
     """(N,) what is drawn of a joint."""
     name = run.model.joint_names[number]
     q, v = run.model.q_slice(name).start, run.model.v_slice(name).start
-    if quantity == "position":
-        return run.q[:, q]
+    if quantity in ("force", "moment"):
+        assert run.wrenches is not None
+        half = slice(3, 6) if quantity == "force" else slice(0, 3)
+        return np.asarray(np.linalg.norm(run.wrenches[:, number, half], axis=1))
     if quantity == "error":
         assert reference is not None
         return reference[:, q] - run.q[:, q]
-    if quantity == "velocity":
-        return run.v[:, v]
-    if quantity == "effort":
-        return run.tau[:, v]
-    assert run.wrenches is not None
-    half = slice(3, 6) if quantity == "force" else slice(0, 3)
-    return np.asarray(np.linalg.norm(run.wrenches[:, number, half], axis=1))
+    return {"position": run.q[:, q], "velocity": run.v[:, v], "effort": run.tau[:, v]}[quantity]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -371,30 +371,24 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
     return 0
 
 
-class Complementarity(Generic[M]):
-    """The problem on its own, in the memory of a robot; ``solve`` runs :func:`solve_complementarity` on it."""
+def solve_apart(
+    memory: Memory[M], solve: Callable[[Memory[M]], int], **problem: Array | float
+) -> tuple[Array, Array, np.ndarray]:
+    """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity stays as it is.
 
-    def __init__(self, memory: Memory[M], solve: Callable[[Memory[M]], int]) -> None:
-        self.memory, self._solve = memory, solve
-
-    def solve(
-        self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Array
-    ) -> tuple[Array, Array, np.ndarray]:
-        """u, x and sides, (nv,) each, of M u = f + x as above; the memory's velocity stays as it is.
-
-        ``side`` is the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
-        """
-        memory = self.memory
-        kept = memory["v"].copy()
-        problem = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
-        for name, value in problem.items():
-            memory[name][...] = value
-        memory["whole"][0] = memory["unsettled"][0] = 0
-        solved = self._solve(memory)
-        memory["v"][:] = kept
-        if not solved:
-            raise unresolved(memory)
-        return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
+    Args:
+        solve: runs :func:`solve_complementarity`.
+        problem: M, f, v, target, lo and hi as above; side, the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
+    """
+    kept = memory["v"].copy()
+    for name, value in problem.items():
+        memory[name][...] = value
+    memory["whole"][0] = memory["unsettled"][0] = 0
+    solved = solve(memory)
+    memory["v"][:] = kept
+    if not solved:
+        raise unresolved(memory)
+    return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 
 
 def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> SimulationError:

@@ -61,9 +61,8 @@ _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
 _EXPLAINS, _TURNS_EXPLAIN = 1.5, 2.0  # times less must remain of some joint's efforts; in revolutions
 _LOAD_CLEAR = 10.0 * _CLEAR
-_UNCLEAR = (
-    0.25  # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
-)
+# share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
+_UNCLEAR = 0.25
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _UNITS = (
     "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the URDF's masses "
@@ -395,9 +394,8 @@ def _sign_changes(rows: _Rows, j: int) -> bool:
 def _absolute(rows: _Rows) -> bool:
     """Whether no joint's efforts change their sign, and all have the same."""
     signs = np.sign(np.where(rows.use, rows.effort, 0.0).sum(axis=0))
-    return (
-        len(signs) > 1 and not any(_sign_changes(rows, j) for j in range(len(signs))) and abs(signs.sum()) == len(signs)
-    )
+    n = len(signs)
+    return n > 1 and abs(signs.sum()) == n and not any(_sign_changes(rows, j) for j in range(n))
 
 
 def _with_others(best: Cause, causes: Sequence[Cause]) -> Cause:

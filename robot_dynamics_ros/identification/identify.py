@@ -456,29 +456,15 @@ def _identify(
         check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
         if _scarcity(base, data) < 0.3:
             check_prediction(model.joint_names, error, before, data.rms(data.effort))
-    return Identification(
-        model,
-        identified,
-        _friction(parameters, identified, full.values),
-        full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv),
-        base,
-        full,
-        parameters,
-        fit.identifiable,
-        float(fit.delay),
-        motion.window,
-        unexplained,
-        before,
-        data.rms(data.effort),
-        error,
-        selection.simple_error,
-        data.use.mean(axis=0),
-        motion.duration,
-        share,
-        values,
-        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes),
-        constants,
+    offset = full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv)
+    notes = (
+        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes)
     )
+    return Identification(
+        model, identified, _friction(parameters, identified, full.values), offset, base, full, parameters, fit.identifiable,
+        float(fit.delay), motion.window, unexplained, before, data.rms(data.effort), error, selection.simple_error,
+        data.use.mean(axis=0), motion.duration, share, values, notes, constants,
+    )  # fmt: skip
 
 
 def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -> tuple[_Fit, Selection]:

@@ -167,17 +167,11 @@ def _friction_forms(result: Identification) -> list[str]:
 
 def _base_parameters(result: Identification) -> list[str]:
     base, prior = result.base, result.identifiable.base.values(result.parameters.values())
-    rows = [
-        [
-            base.names[k],
-            f"{prior[k]:.5g}",
-            f"{base.values[k]:.5g}",
-            f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen",
-            _t_value(base.values[k], base.standard_error[k]),
-            result.identifiable.meaning(k, 3),
-        ]
-        for k in range(len(base.names))
-    ]
+    rows = []
+    for k, name in enumerate(base.names):
+        width = f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen"
+        t_value, meaning = _t_value(base.values[k], base.standard_error[k]), result.identifiable.meaning(k, 3)
+        rows.append([name, f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width, t_value, meaning])
     unseen = [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""] if base.unseen else []
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
@@ -228,18 +222,12 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
 def _bodies(result: Identification) -> list[str]:
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (result.prior, result.model))
     quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
-    rows = [
-        [
-            result.prior.joint(joint).child,
-            f"{before[b, 0]:.4g}",
-            f"{after[b, 0]:.4g}",
-            f"{quantile * result.full.standard_error[10 * b]:.2g}",
-            _vector(before[b]),
-            _vector(after[b]),
-            f"{result.full.distance[b]:.2f}",
-        ]
-        for b, joint in enumerate(result.prior.moving_joint_names)
-    ]
+    errors, rows = quantile * result.full.standard_error[: 10 * len(before) : 10], []
+    for joint, p, x, error, moved in zip(
+        result.prior.moving_joint_names, before, after, errors, result.full.distance, strict=True
+    ):
+        masses = f"{p[0]:.4g}", f"{x[0]:.4g}", f"{error:.2g}"
+        rows.append([result.prior.joint(joint).child, *masses, _vector(p), _vector(x), f"{moved:.2f}"])
     text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
     return [
         *_section("Bodies", text, "link,mass before,mass,±,centre before,centre,moved", rows),
@@ -269,7 +257,7 @@ def report_json(
     Args:
         recordings, checks, estimates: see :func:`report_text`.
     """
-    base, names, constants = result.base, result.prior.joint_names, result.torque_constants
+    base, names, c = result.base, result.prior.joint_names, result.torque_constants
     by_joint = {
         "effort_rms": result.effort_rms,
         "prior_residual_rms": result.prior_rms,
@@ -310,13 +298,8 @@ def report_json(
         "estimators": None,
         "without": None,
     }
-    if constants is not None:
-        figures = {
-            "value": constants.values,
-            "relative_error": constants.error,
-            "given": constants.given,
-            "known": constants.known,
-        }
+    if c is not None:
+        figures = {"value": c.values, "relative_error": c.error, "given": c.given, "known": c.known}
         document["torque_constants"] = dict(zip(names, _objects(figures), strict=True))
     if estimates is not None:
         e = estimates

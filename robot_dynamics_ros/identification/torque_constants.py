@@ -221,11 +221,8 @@ class _Experiment:
         v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
         use = motion.mean(motion.unusable.astype(np.float64), block) == 0.0
         width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
-        efforts, columns, gravity = (
-            Y @ start,
-            np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1),
-            Y_gravity @ start,
-        )
+        efforts, gravity = Y @ start, Y_gravity @ start
+        columns = np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1)
         if body >= 0:
             own = slice(10 * body, 10 * body + 10)
             efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]

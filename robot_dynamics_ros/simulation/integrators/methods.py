@@ -88,21 +88,16 @@ class ExplicitRungeKutta:
         return y1
 
 
-class SemiImplicitEuler:
-    """v₁ = v + h a(q, v),  q₁ = q ⊕ h v₁:  first order, one evaluation, energy bounded where Euler's grows."""
+class TimeStepping:
+    """A method of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`, which a plant runs by itself."""
 
-    name = "semi_implicit_euler"
-    order = 1
     stability_limit = 2.0
 
+    def __init__(self, name: str, order: int) -> None:
+        self.name, self.order = name, order
+
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        nq, nv = system.nq, system.nv
-        rate = np.empty_like(y)
-        system.derivative(t, y, rate)
-        y1 = np.empty_like(y)
-        y1[nq:] = y[nq:] + h * rate[nq:]
-        system.integrate(y[:nq], h * y1[nq : nq + nv], y1[:nq])
-        return y1
+        return system.advance(t, y, h)
 
 
 class Adaptive:
@@ -218,8 +213,8 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
 
 
 INTEGRATORS: dict[str, Callable[..., Integrator]] = {
-    "semi_implicit_euler": SemiImplicitEuler,
-    "moreau": partial(VariationalMidpoint, "moreau"),
+    "semi_implicit_euler": partial(TimeStepping, "semi_implicit_euler", 1),
+    "moreau": partial(TimeStepping, "moreau", 2),
     **{name: partial(ExplicitRungeKutta, name) for name in TABLEAUS},
     "dopri5": partial(Adaptive, "RK45"),
     "dop853": partial(Adaptive, "DOP853"),

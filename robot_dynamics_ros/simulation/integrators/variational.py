@@ -27,17 +27,16 @@ class VariationalMidpoint:
     """Variational midpoint rule; second order, implicit.
 
     Args:
-        name: by which a plant knows it.
         tolerance: relative residual of the momentum equation at which the iteration ends.
         max_iterations: after so many, the step is too large.
     """
 
+    name = "variational"
     order = 2
     # the iteration contracts only below about this, although the method itself is stable beyond
     stability_limit = 2.0
 
-    def __init__(self, name: str = "variational", tolerance: float = 1e-14, max_iterations: int = 60) -> None:
-        self.name = name
+    def __init__(self, tolerance: float = 1e-14, max_iterations: int = 60) -> None:
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:

@@ -72,12 +72,10 @@ class FrictionFile:
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where=str(path))
             effects = row.get("effects", {})
-            for key in row:
-                if key not in entries:
-                    raise UnknownNameError("entry", key, tuple(entries), where=where)
-            for key in effects:
-                if key not in parameters:
-                    raise UnknownNameError("effect", key, parameters, where=where)
+            for kind, keys, known in (("entry", row, entries), ("effect", effects, parameters)):
+                for key in keys:
+                    if key not in known:
+                        raise UnknownNameError(kind, key, known, where=where)
             for key, value in [*row.items(), *effects.items()]:
                 if key != "effects" and not (
                     isinstance(value, int | float)

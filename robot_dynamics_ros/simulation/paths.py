@@ -42,8 +42,8 @@ class CenterOfMassPaths:
             BackendError: matplotlib is not installed.
             ArgumentError: the file cannot be written.
         """
-        tables = (dict(zip(self.links, x, strict=True)) for x in (self.position, self.speed))
-        return draw_points(*tables, path)
+        paths, speeds = (dict(zip(self.links, x, strict=True)) for x in (self.position, self.speed))
+        return draw_points(paths, speeds, path)
 
 
 def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: str | Path | None = None) -> Figure:

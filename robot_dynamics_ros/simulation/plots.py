@@ -45,7 +45,6 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
         )
     plt = pyplot()
     k = thinned(len(run.t))
-    t = run.t[k]
     rows = ["position", *(["error"] if rows_of_reference is not None else []), "velocity", "effort", "energy"]
     if run.wrenches is not None:
         rows += ["force", "moment"]
@@ -63,7 +62,7 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
                     else:
                         _energy(axis, run, k)
                     continue
-                _joints(axis, run, kind, joints, quantity, rows_of_reference, k, t)
+                _joints(axis, run, kind, joints, quantity, rows_of_reference, k)
             axes[-1, column].set_xlabel("time [s]")
         legend(figure, axes.ravel())
         return save(figure, path)
@@ -80,16 +79,9 @@ def _energy(axis: Axes, run: SimulationResult, k: slice) -> None:
 
 
 def _joints(
-    axis: Axes,
-    run: SimulationResult,
-    kind: str,
-    joints: list[int],
-    quantity: str,
-    reference: Array | None,
-    k: slice,
-    t: ArrayLike,
+    axis: Axes, run: SimulationResult, kind: str, joints: list[int], quantity: str, reference: Array | None, k: slice
 ) -> None:
-    model = run.model
+    model, t = run.model, run.t[k]
     unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
     if not unit:
         unit, factor = unit_of("position" if quantity == "error" else quantity, kind)

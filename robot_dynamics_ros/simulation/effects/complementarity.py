@@ -39,7 +39,8 @@ from robot_dynamics_ros.model.description import Array
 
 # sides of a row
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
-_ROWS = "rows + nv + couples if rows + couples else 0"  # of constraints, then of joints and coupled motors
+_UNLESS_PLAIN = "{} if rows + couples else 0"  # nothing where no row of loops or coupled motors is
+_ROWS = _UNLESS_PLAIN.format("rows + nv + couples")  # of constraints, then of joints and coupled motors
 
 
 class ComplementarityMemory(Declared):
@@ -72,14 +73,10 @@ class ComplementarityMemory(Declared):
     loop_K: Matrix = numbers(_ROWS, "nv", meaning="constraint rows, those of stops after them")
     loop_Y: Matrix = numbers(_ROWS, "nv", meaning="inverse mass matrix times the rows, transposed")
     loop_A: Matrix = numbers(_ROWS, _ROWS, meaning="its product with the rows")
-    loop_W: Matrix = numbers(
-        "nv + couples if rows + couples else 0", "nv", meaning="velocities per impulse of each row"
-    )
+    loop_W: Matrix = numbers(_UNLESS_PLAIN.format("nv + couples"), "nv", meaning="velocities per impulse of each row")
     loop_x: Vector = numbers(_ROWS, meaning="right-hand side of the rows")
-    loop_row: Vector = numbers("nv if rows + couples else 0", meaning="one row")
-    loop_free: Vector = numbers(
-        "nv if rows + couples else 0", unit="rad/s or m/s", meaning="change of velocity where no row acts"
-    )
+    loop_row: Vector = numbers(_UNLESS_PLAIN.format("nv"), meaning="one row")
+    loop_free: Vector = numbers(_UNLESS_PLAIN.format("nv"), unit="rad/s or m/s", meaning="change where no row acts")
     loop_order: Integers = integers(_ROWS, meaning="order of the pivots")
     loop_rank: Integers = integers(1, meaning="rank of the rows")
     loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")

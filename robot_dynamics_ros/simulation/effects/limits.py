@@ -24,9 +24,7 @@ class LimitMemory(Declared):
 
     nv: int
     effort_limit: Vector = numbers("nv", unit="N m or N", meaning="largest effort of the drive")
-    velocity_limit: Vector = numbers(
-        "nv", unit="rad/s or m/s", meaning="speed above which the drive does not accelerate"
-    )
+    velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed above which drives do not accelerate")
     limit_lower: Vector = numbers("nv", unit="rad or m", meaning="position below which the drive does not push further")
     limit_upper: Vector = numbers("nv", unit="rad or m", meaning="position above which the drive does not push further")
     stop_lower: Vector = numbers("nv", unit="rad or m", meaning="compliant stop below")

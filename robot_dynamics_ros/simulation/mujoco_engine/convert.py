@@ -37,7 +37,6 @@ from robot_dynamics_ros.simulation.effects.friction import FrictionTable, fricti
 from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     GeomOptions,
-    WorldShape,
     add_primitive,
     friction,
     geom_size,
@@ -77,19 +76,13 @@ def robot_geometry(
 
 
 def robot_spec(
-    model: RobotModel,
-    h: float,
-    o: MujocoOptions,
-    *,
-    shapes: Sequence[Shape] = (),
-    own: Sequence[WorldShape] = (),
-    contact: GeomOptions | None = None,
+    model: RobotModel, h: float, o: MujocoOptions, *, shapes: Sequence[Shape] = (), contact: GeomOptions | None = None
 ) -> mujoco.MjSpec:
     """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
 
     Args:
         h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
-        shapes: geometry of its links; own: further shapes fixed to links; contact: further attributes of geoms.
+        shapes: geometry of its links; contact: further attributes of geoms.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()
@@ -120,7 +113,7 @@ def robot_spec(
     for k, link in enumerate(model.link_names):
         body, pose = _body_of(model, bodies, k)
         body.add_site(name=link, **placed(pose))
-    _add_geometry(spec, model, bodies, shapes, own, o, contact or {})
+    _add_geometry(spec, model, bodies, shapes, o, contact or {})
     _add_mimics(spec, model, h)
     _add_coupled(spec, model, friction_table(model, o.friction), h)
     if o.constraints is not None:
@@ -203,7 +196,6 @@ def _add_geometry(
     model: RobotModel,
     bodies: Sequence[mujoco.MjsBody],
     shapes: Sequence[Shape],
-    own: Sequence[WorldShape],
     o: MujocoOptions,
     contact: GeomOptions,
 ) -> None:
@@ -224,7 +216,7 @@ def _add_geometry(
                 **contact,
                 **geom,
             )
-    for piece in own:
+    for piece in (piece for piece in o.shapes if piece.link):
         body, pose = _body_of(model, bodies, model.link_index(piece.link))
         add_primitive(body, piece, pose @ piece.pose, {**contact, **sides, "mass": 0.0})
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_package
 from robot_dynamics_ros.model.description import Pose
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ def mujoco_or_error() -> ModuleType:
 
     A handler that the program has set itself stays.
     """
-    try:
-        import mujoco
-    except ImportError:
-        raise BackendError(
-            "MuJoCo is not installed", where="engine 'mujoco'", remedy="pip install 'robot_dynamics_ros[mujoco]'."
-        ) from None
+    mujoco = optional_package("mujoco", "it needs", "engine 'mujoco'", "'robot_dynamics_ros[mujoco]'")
     if int(mujoco.__version__.split(".")[0]) < OLDEST:
         remedy = "pip install -U 'robot_dynamics_ros[mujoco]'."
         raise BackendError(f"MuJoCo {mujoco.__version__} is too old", where="engine 'mujoco'", remedy=remedy)

@@ -213,19 +213,11 @@ class StepReport:
 
     def to_json(self) -> dict[str, object]:
         """Lists, dictionaries, words and numbers only; what is not finite becomes ``None``."""
-        findings = [
-            {
-                "kind": f.kind,
-                "title": KINDS[f.kind].title,
-                "joints": f.joints,
-                "sentence": f.sentence,
-                "number": f.number,
-                "unit": f.unit,
-                "certainty": f.certainty,
-                "change": None if f.change is None else {"place": f.change.place, "line": str(f.change)},
-            }
-            for f in self.findings
-        ]
+        findings = []
+        for f in self.findings:
+            own = {word: getattr(f, word) for word in ("joints", "sentence", "number", "unit", "certainty")}
+            change = None if f.change is None else {"place": f.change.place, "line": str(f.change)}
+            findings.append({"kind": f.kind, "title": KINDS[f.kind].title, **own, "change": change})
         rest = {"numbers": self.numbers, "enough": self.enough, "next_pose": self.next_pose, "notes": self.notes}
         document: dict[str, object] = plain({"step": self.step, "findings": findings, **rest})
         return document

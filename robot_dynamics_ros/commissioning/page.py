@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
 
 def page(
-    model: RobotModel,
-    reports: Mapping[str, StepReport],
-    records: Mapping[str, Record],
-    parameters: Mapping[str, object],
+    model: RobotModel, reports: Mapping[str, StepReport], records: Mapping[str, Record], settings: Mapping[str, object]
 ) -> str:
-    """The report as a page that needs no other file; reports and motions by step, parameters for the controller."""
+    """The report as a page that needs no other file; reports and motions by step, settings: parameters for the controller."""
     lines = [html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])]
     for step, report in reports.items():
         lines.append(f"<h2>{step}</h2>")
@@ -33,7 +30,7 @@ def page(
         lines += _numbers(model, report)
         if step in records and len(records[step].t) > 1:
             lines.append(as_html(partial(_picture, model, records[step]), f"motion of {step}"))
-    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(parameters))}</pre>")
+    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(settings))}</pre>")
     return html_page(f"Commissioning of {model.name}", lines)
 
 

@@ -262,10 +262,8 @@ class _Probe:
             return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
         light = max(shows, default=math.nan) * FRACTION / least
         if light < UNIT:  # both ways: friction that falls as a joint breaks free makes it look light, too
-            sentence = (
-                f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
-            )
-            return mistake("command_unit", name, sentence, 1.0 / light), shown, state
+            text = f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
+            return mistake("command_unit", name, text, 1.0 / light), shown, state
         self.proven.add(i)
         self.side[i], self.damping[i] = math.copysign(1.0, both[i]), damping_of(model, state.q)[i]
         why = f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N)"

@@ -100,16 +100,10 @@ class Friction:
         if offset is not None and np.any(offset):
             remedy = "Give one value a joint, in model order."
             constant = frozen_array(vector(offset, n, "friction offset", remedy=remedy), (n,))
-        return cls(
-            model.damping if viscous is None else per_joint(viscous, n, "friction viscous"),
-            c,
-            b,
-            per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True),
-            per_joint(smoothing, n, "friction smoothing", positive=True),
-            constant,
-            _coupling(coupling, n),
-            trust,
-        )
+        d = model.damping if viscous is None else per_joint(viscous, n, "friction viscous")
+        speed = per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True)
+        width = per_joint(smoothing, n, "friction smoothing", positive=True)
+        return cls(d, c, b, speed, width, constant, _coupling(coupling, n), trust)
 
     @property
     def is_zero(self) -> bool:

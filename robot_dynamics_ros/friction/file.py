@@ -61,11 +61,8 @@ class FrictionFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Check the path.") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ArgumentError(
-                f"is no friction file: {error!r}",
-                where=str(path),
-                remedy='It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.',
-            ) from None
+            remedy = 'It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.'
+            raise ArgumentError(f"is no friction file: {error!r}", where=str(path), remedy=remedy) from None
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
         parameters = _parameters()
@@ -75,12 +72,10 @@ class FrictionFile:
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, where=str(path))
             effects = row.get("effects", {})
-            for key in row:
-                if key not in entries:
-                    raise UnknownNameError("entry", key, tuple(entries), where=where)
-            for key in effects:
-                if key not in parameters:
-                    raise UnknownNameError("effect", key, parameters, where=where)
+            for kind, keys, known in (("entry", row, entries), ("effect", effects, parameters)):
+                for key in keys:
+                    if key not in known:
+                        raise UnknownNameError(kind, key, known, where=where)
             for key, value in [*row.items(), *effects.items()]:
                 if key != "effects" and not (
                     isinstance(value, int | float)

@@ -61,10 +61,13 @@ _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
 _EXPLAINS, _TURNS_EXPLAIN = 1.5, 2.0  # times less must remain of some joint's efforts; in revolutions
 _LOAD_CLEAR = 10.0 * _CLEAR
-_UNCLEAR = (
-    0.25  # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
-)
+# share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
+_UNCLEAR = 0.25
 _REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
+_UNITS = (
+    "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the URDF's masses "
+    "are meaningless: plausibility='accept'."
+)
 _ABSOLUTE = "the efforts of no joint change their sign: they are absolute values"
 _SIGNED = "Record efforts with their sign."
 _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
@@ -391,9 +394,8 @@ def _sign_changes(rows: _Rows, j: int) -> bool:
 def _absolute(rows: _Rows) -> bool:
     """Whether no joint's efforts change their sign, and all have the same."""
     signs = np.sign(np.where(rows.use, rows.effort, 0.0).sum(axis=0))
-    return (
-        len(signs) > 1 and not any(_sign_changes(rows, j) for j in range(len(signs))) and abs(signs.sum()) == len(signs)
-    )
+    n = len(signs)
+    return n > 1 and abs(signs.sum()) == n and not any(_sign_changes(rows, j) for j in range(n))
 
 
 def _with_others(best: Cause, causes: Sequence[Cause]) -> Cause:
@@ -415,13 +417,10 @@ def _unclear(model: RobotModel, rows: _Rows, best: Cause, j: int) -> Cause:
     """The most likely cause does not explain the efforts of the joints that it concerns, of joint ``j`` least."""
     name = model.joint_names[j]
     hint = "" if _sign_changes(rows, j) else f" Those of {name} do not change their sign: are they absolute values?"
-    return dataclasses.replace(
-        best,
-        text=f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes "
-        f"that were tried, which is not enough: {best.text}",
-        remedy=f"Look at this joint's columns, or record again.{hint}",
-        joints=(name,),
-    )
+    text = f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes "
+    text += f"that were tried, which is not enough: {best.text}"
+    remedy = f"Look at this joint's columns, or record again.{hint}"
+    return dataclasses.replace(best, text=text, remedy=remedy, joints=(name,))
 
 
 def _median(x: Array, use: NDArray[np.bool_]) -> Array:
@@ -511,13 +510,8 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
         whose, joints = ("all joints", names) if j is None else (f"joint {names[j]}", (names[j],))
         own = np.ones(nv, dtype=bool) if j is None else np.arange(nv) == j
         for times in () if currents else _TIMES_ALL if j is None else _TIMES:
-            yield (
-                dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0)),
-                joints,
-                f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's",
-                "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the "
-                "URDF's masses are meaningless: plausibility='accept'.",
-            )
+            text = f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's"
+            yield dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0)), joints, text, _UNITS
 
 
 def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
@@ -526,6 +520,10 @@ def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...
     plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
     gain = plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2
     return Cause(text, remedy, joints, gain, fit.left)
+
+
+def _cause(text: str, remedy: str, joints: tuple[str, ...], plain: _Fit, fit: _Fit, cost: float = 0.0) -> Cause:
+    return Cause(text, remedy, joints, plain.score - fit.score - cost, fit.left)
 
 
 def _explaining(plain: _Fit, cause: Cause | None, times: float) -> Cause | None:
@@ -539,13 +537,9 @@ def _of_compensation(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     joints = tuple(np.array(problem.model.joint_names)[fit.drives])
     if not joints:
         return None
-    return Cause(
-        f"the friction of {', '.join(joints)} drives instead of braking: more friction was compensated for in the efforts than there is",
-        "Record the efforts of the motors, not those that a controller adds to its compensation of friction.",
-        joints,
-        plain.score - fit.score - _UNUSUAL,
-        fit.left,
-    )
+    text = f"the friction of {', '.join(joints)} drives instead of braking: more friction was compensated for in the efforts than there is"
+    remedy = "Record the efforts of the motors, not those that a controller adds to its compensation of friction."
+    return _cause(text, remedy, joints, plain, fit, _UNUSUAL)
 
 
 def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -567,52 +561,33 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         return None
     zero = 0.0 * rows.q
     own = np.asarray(joint_torque_regressor(model, rows.q, zero, zero))
-    none = problem.fit(Y - own, rows)
-    causes = [
-        Cause(
-            "the efforts do not hold gravity: they are compensated for it, or the robot is weightless",
-            "Record efforts with gravity, or load the URDF with --gravity 0,0,0.",
-            model.joint_names,
-            plain.score - none.score,
-            none.left,
-        )
-    ]
+    text = "the efforts do not hold gravity: they are compensated for it, or the robot is weightless"
+    remedy = "Record efforts with gravity, or load the URDF with --gravity 0,0,0."
+    causes = [_cause(text, remedy, model.joint_names, plain, problem.fit(Y - own, rows))]
     up = model.gravity / g
     across = np.linalg.svd(up[None])[2][1:]
-    G = [
-        own,
-        *(
-            np.asarray(joint_torque_regressor(_briefly(model.replace(gravity=tuple(g * d))), rows.q, zero, zero))
-            for d in across
-        ),
-    ]
+    others = [_briefly(model.replace(gravity=tuple(g * d))) for d in across]
+    G = np.stack([own, *(np.asarray(joint_torque_regressor(m, rows.q, zero, zero)) for m in others)])
     ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
         x, fit = start, plain
         for _ in range(_STEPS):
             bodies = problem.prior if fit is plain else fit.bodies
             columns = np.stack([c @ bodies for c in G], axis=-1)
-            step = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, np.stack(G)), rows, columns, np.ones(3))
+            step = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, G), rows, columns, np.ones(3))
             x = x + step.extra
             x = x / max(float(np.linalg.norm(x)), 1e-9)
-            fit = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, np.stack(G)), rows)
+            fit = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, G), rows)
         ends.append((x, fit))
     x, fit = min(ends, key=lambda end: end[1].score)
     tilt = math.acos(float(np.clip(x[0], -1.0, 1.0)))
     if tilt > _TILT:
         direction = g * (x[0] * up + x[1:] @ across)
-        text = (
+        way = (
             "the other way" if tilt > math.radians(170.0) else f"{math.degrees(tilt):.0f}° from where the model has it"
         )
-        causes.append(
-            Cause(
-                f"gravity points {text}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes",
-                "Check how the robot is mounted: --gravity X,Y,Z.",
-                model.joint_names,
-                plain.score - fit.score,
-                fit.left,
-            )
-        )
+        text = f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes"
+        causes.append(_cause(text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, plain, fit))
     return max(causes, key=lambda cause: cause.gain)
 
 
@@ -629,7 +604,7 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         return problem.regressor(dataclasses.replace(rows, q=rows.q + by))
 
     best: Cause | None = None
-    for j, (name, e) in enumerate(zip(problem.model.joint_names, np.eye(nv), strict=True)):
+    for name, e in zip(problem.model.joint_names, np.eye(nv), strict=True):
         shift, fit, near = 0.0, plain, Y
         for _ in range(_STEPS):
             column = (moved((shift + h) * e) - moved((shift - h) * e)) @ fit.bodies / (2.0 * h)
@@ -639,15 +614,13 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             fit = problem.fit(near, rows)
             if abs(step) < 0.1 * _ZERO:
                 break
-        gain = plain.score - fit.score - 0.5 * (shift / _ZERO_FAR) ** 2
-        if abs(shift) > _ZERO and (best is None or gain > best.gain):
-            best = Cause(
-                f"the zero of joint {problem.model.joint_names[j]} is off by {-shift:+.3f} (rad or m)",
-                f"Calibrate it, or add {shift:+.3f} to its positions.",
-                (name,),
-                gain,
-                fit.left,
-            )
+        text, remedy = (
+            f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)",
+            f"add {shift:+.3f} to its positions.",
+        )
+        cause = _cause(text, f"Calibrate it, or {remedy}", (name,), plain, fit, 0.5 * (shift / _ZERO_FAR) ** 2)
+        if abs(shift) > _ZERO and (best is None or cause.gain > best.gain):
+            best = cause
     return best
 
 
@@ -659,12 +632,9 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         return None
 
     def longer(name: str) -> Array:
-        joints = tuple(
-            dataclasses.replace(j, origin=Pose(j.origin.rotation, (1.0 + _LENGTH) * j.origin.position))
-            if j.name == name
-            else j
-            for j in d.joints
-        )
+        origin = model.joint(name).origin
+        origin = Pose(origin.rotation, (1.0 + _LENGTH) * origin.position)
+        joints = tuple(dataclasses.replace(j, origin=origin) if j.name == name else j for j in d.joints)
         other = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
         return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
 
@@ -673,14 +643,13 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
     if not wrong.any() or not ((fit.extra > _SHORTEST) & (fit.extra < _LONGEST)).all():
         return None
-    text = ", ".join(f"{moving[k]} ({fit.extra[k]:+.0%})" for k in np.flatnonzero(wrong))
-    return Cause(
-        f"the links before these joints have other lengths than the URDF's: {text}; it is of another robot",
-        "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too.",
-        tuple(moving[k] for k in np.flatnonzero(wrong)),
-        plain.score - fit.score,
-        fit.left,
+    joints = tuple(moving[k] for k in np.flatnonzero(wrong))
+    which = ", ".join(f"{name} ({share:+.0%})" for name, share in zip(joints, fit.extra[wrong], strict=True))
+    text = f"the links before these joints have other lengths than the URDF's: {which}; it is of another robot"
+    remedy = (
+        "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too."
     )
+    return _cause(text, remedy, joints, plain, fit)
 
 
 def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -694,14 +663,10 @@ def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             fit = problem.fit(Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
             gain, mass = plain.score - fit.score, float(fit.extra[0])
             if abs(mass) > _LOAD * model.total_mass and gain > (_LOAD_CLEAR if best is None else best.gain):
-                best = Cause(
-                    f"after {share:.0%} of the recording the robot carries about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} "
-                    f"beyond joint {model.moving_joint_names[body]} than before",
-                    "Record with one load, or cut the recording there.",
-                    model.joint_names,
-                    gain,
-                    fit.left,
-                )
+                load = f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint {model.moving_joint_names[body]}"
+                text = f"after {share:.0%} of the recording the robot carries {load} than before"
+                remedy = "Record with one load, or cut the recording there."
+                best = _cause(text, remedy, model.joint_names, plain, fit)
     return best
 
 
@@ -717,10 +682,5 @@ def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     best, fit = _search(at, plain, grid, _PACE)
     if abs(best) < math.log(_PACE_NAMED) or best > grid[-1]:
         return None
-    return Cause(
-        f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot",
-        "Check the rate and the unit of the stamps.",
-        problem.model.joint_names,
-        plain.score - fit.score,
-        fit.left,
-    )
+    text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
+    return _cause(text, "Check the rate and the unit of the stamps.", problem.model.joint_names, plain, fit)

@@ -74,11 +74,9 @@ class EffortParameters:
     ) -> None:
         self.model, self.terms, self.loaded = model, terms or FrictionTerms(), loaded or model
         if not model.nv or any(model.joint(name).type.nv != 1 for name in model.joint_names):
-            raise ArgumentError(
-                "identification needs joints, all of one degree of freedom",
-                where=f"robot {model.name!r}",
-                remedy="Lock floating and planar joints: model.lock(name).",
-            )
+            problem = "identification needs joints, all of one degree of freedom"
+            remedy = "Lock floating and planar joints: model.lock(name)."
+            raise ArgumentError(problem, where=f"robot {model.name!r}", remedy=remedy)
         named = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}
         self.kinds = tuple(kind for kind in KINDS if kind in named)
         limit = model.velocity_limit

@@ -137,15 +137,11 @@ def compare_estimators(
     spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
     own = dataclasses.replace(weighted, values=identifiable.base.values(result.full.values), standard_error=spread)
     rows["bodies that can exist"] = own, root_mean_square(bodies)
-    return Estimates(
-        tuple(rows),
-        identifiable.names,
-        np.stack([e.values for e, _ in rows.values()]),
-        np.stack([e.standard_error for e, _ in rows.values()]),
-        np.array([e.condition for e, _ in rows.values()]),
-        np.stack([residual for _, residual in rows.values()]),
-        _without(result, motions, data, weighted, block),
-    )
+    of_parameters, errors = zip(*rows.values(), strict=True)
+    fields = ("values", "standard_error", "condition")
+    values, spread, condition = (np.stack([getattr(e, x) for e in of_parameters]) for x in fields)
+    without = _without(result, motions, data, weighted, block)
+    return Estimates(tuple(rows), identifiable.names, values, spread, condition, np.stack(errors), without)
 
 
 def _blocks(parameters: EffortParameters, motions: Sequence[MotionSamples], block: float) -> Blocks:
@@ -169,7 +165,7 @@ def _along_commands(
     model, prior = result.model, result.parameters.values()
     for k in range(_ROUNDS):
         pairs = zip(motions, references, strict=True)
-        simulated = [_simulated(model, result.prior, m, r, result.delay, controller) for m, r in pairs]
+        simulated = [_simulated(model, result, m, r, controller) for m, r in pairs]
         other = dataclasses.replace(data, Y=_blocks(result.parameters, simulated, block).Y)
         if k < _ROUNDS - 1:
             full = consistent_parameters(
@@ -180,26 +176,19 @@ def _along_commands(
 
 
 def _simulated(
-    model: RobotModel,
-    prior: RobotModel,
-    motion: MotionSamples,
-    reference: Recording,
-    delay: float,
-    controller: JointPD | None,
+    model: RobotModel, result: Identification, motion: MotionSamples, reference: Recording, controller: JointPD | None
 ) -> MotionSamples:
-    """The motion of ``model`` under a controller that knows ``prior``, at the times of ``motion``."""
+    """The motion of ``model`` under a controller that knows the prior, at the times of ``motion``."""
     from scipy.interpolate import make_interp_spline
 
     from robot_dynamics_ros.simulation import JointPD, Plant
     from robot_dynamics_ros.simulation.coordinates import per_joint
 
-    t = reference.t
+    t, prior = reference.t, result.prior
     if motion.t[0] < t[0] - _OUTSIDE or motion.t[-1] > t[-1] + _OUTSIDE:
-        raise ArgumentError(
-            f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s",
-            where=reference.source,
-            remedy="Record commanded and measured positions by the same clock, from start to end.",
-        )
+        problem = f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s"
+        remedy = "Record commanded and measured positions by the same clock, from start to end."
+        raise ArgumentError(problem, where=reference.source, remedy=remedy)
     grid = np.arange(t[0], t[-1], _STEP)
     spline = make_interp_spline(t, reference.q, k=5)
     q, v, a = spline(grid), spline(grid, 1), spline(grid, 2)
@@ -210,7 +199,7 @@ def _simulated(
     plant = Plant(model, _STEP, springs=JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0])
     path = plant.run(ahead + kp * q + kd * v)
     assert path is not None
-    times, speeds = np.clip(motion.t - delay, grid[0], grid[-1]), np.concatenate([v[:1], path.v[:-1]])
+    times, speeds = np.clip(motion.t - result.delay, grid[0], grid[-1]), np.concatenate([v[:1], path.v[:-1]])
     states = np.concatenate([q[:1], path.q[:-1]]), speeds, np.gradient(speeds, _STEP, axis=0)
     q, v, a = (np.column_stack([np.interp(times, grid, x) for x in state.T]) for state in states)
     return dataclasses.replace(motion, q=q, v=v, a=a)

@@ -124,11 +124,8 @@ class IdentificationSettings:
                 identifiable = ("presliding", *EFFECTS, "auto", "simple")
                 raise UnknownNameError("form of friction", name, identifiable, where="friction")
         if self.known_load is not None and self.currents is None:
-            raise ArgumentError(
-                "a known load shows torque constants, and efforts are no currents",
-                where="known_load",
-                remedy="Give currents, too: {} or --currents.",
-            )
+            problem = "a known load shows torque constants, and efforts are no currents"
+            raise ArgumentError(problem, where="known_load", remedy="Give currents, too: {} or --currents.")
         if self.delay is not None and not abs(self.delay) < 1.0:
             raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay")
 
@@ -369,15 +366,8 @@ class _Fits:
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
         s, prior = self.settings, identifiable.base.values(identifiable.parameters.values(self.model))
-        return weighted_least_squares(
-            identifiable,
-            data,
-            prior,
-            confidence=s.confidence,
-            tolerance=s.tolerance,
-            unseen=unseen,
-            instruments=instruments,
-        )
+        how = partial(weighted_least_squares, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
+        return how(identifiable, data, prior, instruments=instruments)
 
     def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""
@@ -466,29 +456,15 @@ def _identify(
         check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
         if _scarcity(base, data) < 0.3:
             check_prediction(model.joint_names, error, before, data.rms(data.effort))
-    return Identification(
-        model,
-        identified,
-        _friction(parameters, identified, full.values),
-        full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv),
-        base,
-        full,
-        parameters,
-        fit.identifiable,
-        float(fit.delay),
-        motion.window,
-        unexplained,
-        before,
-        data.rms(data.effort),
-        error,
-        selection.simple_error,
-        data.use.mean(axis=0),
-        motion.duration,
-        share,
-        values,
-        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes),
-        constants,
+    offset = full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv)
+    notes = (
+        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes)
     )
+    return Identification(
+        model, identified, _friction(parameters, identified, full.values), offset, base, full, parameters, fit.identifiable,
+        float(fit.delay), motion.window, unexplained, before, data.rms(data.effort), error, selection.simple_error,
+        data.use.mean(axis=0), motion.duration, share, values, notes, constants,
+    )  # fmt: skip
 
 
 def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -> tuple[_Fit, Selection]:
@@ -649,16 +625,9 @@ def _delay_correction(identifiable: Identifiable, data: Blocks, base: BaseEstima
 
 def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
     """Friction as a function of speed."""
-    rise = np.array(
-        [max(values[index], 0.0) if (index := parameters.index(j, "rise")) >= 0 else 0.0 for j in range(model.nv)]
-    )
-    return Friction.of(
-        model,
-        breakaway=(model.friction + rise).tolist(),
-        stribeck_speed=[e.numbers.get("stribeck_speed", 0.1) for e in parameters.effects],
-        smoothing=parameters.smoothing.tolist(),
-        coupling=[
-            {**form.all_numbers, **{n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters}}
-            for j, form in enumerate(parameters.effects)
-        ],
-    )
+    forms, smoothing = parameters.effects, parameters.smoothing.tolist()
+    own = [{n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters} for j, form in enumerate(forms)]
+    breakaway = [c + x.get("rise", 0.0) for c, x in zip(model.friction, own, strict=True)]
+    speeds = [form.numbers.get("stribeck_speed", 0.1) for form in forms]
+    coupling = [{**form.all_numbers, **x} for form, x in zip(forms, own, strict=True)]
+    return Friction.of(model, breakaway=breakaway, stribeck_speed=speeds, smoothing=smoothing, coupling=coupling)

@@ -120,11 +120,8 @@ def weighted_least_squares(
     Yb = identifiable.base.regressor(data.Y)
     use, m, nv = data.use, *data.effort.shape
     if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
-        raise ArgumentError(
-            f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters",
-            where="recording",
-            remedy=f"Record longer. {_REMEDY}",
-        )
+        problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"
+        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_REMEDY}")
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows, target = Yb[use], data.effort[use]
     scaled = rows / identifiable.effort_scale[joint, None]

@@ -326,13 +326,9 @@ def _rows(model: RobotModel, m: MotionSamples, friction: Friction, body: int, di
     v = m.mean(m.v, _BLOCK)
     # while a joint turns back it may stick, and its friction is anything
     slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
-    return _Rows(
-        m.mean(m.effort - arm_effort, _BLOCK),
-        np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1),
-        v,
-        m.mean(np.tanh(m.v / friction.smoothing), _BLOCK),
-        (slow == 0.0) & (np.abs(v) > 0.0),
-    )
+    columns = np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1)
+    effort, direction = m.mean(m.effort - arm_effort, _BLOCK), m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)
+    return _Rows(effort, columns, v, direction, (slow == 0.0) & (np.abs(v) > 0.0))
 
 
 def _corrected(delay: float, m: MotionSamples, rows: _Rows, residual: Array, weight: Array) -> float:
@@ -410,13 +406,6 @@ def _result(
     local = np.concatenate([[mass], np.zeros(3), own[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
     small = (2.0 * inertia_error.diagonal() < np.abs(I.diagonal())).all()
     seen = bool(np.isfinite(errors).all() and is_consistent(local, 1e-9) and small)
-    return PayloadEstimate(
-        Payload(link, mass, R.T @ (com - p), 0.5 * (own + own.T) if seen else np.zeros((3, 3))),
-        error,
-        np.sqrt(np.maximum(com_covariance.diagonal(), 0.0)),
-        inertia_error,
-        seen,
-        rms,
-        delay,
-        arm_error,
-    )
+    payload = Payload(link, mass, R.T @ (com - p), 0.5 * (own + own.T) if seen else np.zeros((3, 3)))
+    com_error = np.sqrt(np.maximum(com_covariance.diagonal(), 0.0))
+    return PayloadEstimate(payload, error, com_error, inertia_error, seen, rms, delay, arm_error)

@@ -76,11 +76,8 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
     fast = np.quantile(speed, 0.9, axis=0) > 5.0 * np.where(limit > 0.0, limit, np.inf)
     if fast.any():
         j = int(np.argmax(fast))
-        raise Implausible(
-            f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit",
-            where="t, q",
-            remedy="Check the units of positions (rad, m) and times (s).",
-        )
+        problem = f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit"
+        raise Implausible(problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s).")
 
 
 def _within(model: RobotModel, j: int, q: Array) -> Array:

@@ -151,20 +151,11 @@ def _friction_forms(result: Identification) -> list[str]:
         rest = ", ".join(f"{word} {result.value(j, word):.4g}" for word in form.parameters)
         texts = [EFFECTS[effect].text.format(**form.all_numbers) for effect in form.effects]
         rest += "".join(f" ({text})" for text in texts if text)
-        rows.append(
-            [
-                name,
-                f"{result.value(j, 'viscous'):.4g}",
-                f"{result.value(j, 'coulomb'):.4g}",
-                " and ".join(f"{way:.3g}" for way in form.ways) if form.presliding else "-",
-                f"{form.smoothing:.3g}",
-                f"{result.offset[j]:.4g}",
-                f"{result.model.armature[j]:.4g}",
-                rest or "-",
-                f"{result.prediction_rms[j]:.4g}",
-                f"{result.simple_rms[j]:.4g}",
-            ]
-        )
+        numbers = result.value(j, "viscous"), result.value(j, "coulomb"), result.offset[j], result.model.armature[j]
+        viscous, coulomb, offset, rotor = (f"{x:.4g}" for x in numbers)
+        ways = " and ".join(f"{way:.3g}" for way in form.ways) if form.presliding else "-"
+        errors = [f"{x[j]:.4g}" for x in (result.prediction_rms, result.simple_rms)]
+        rows.append([name, viscous, coulomb, ways, f"{form.smoothing:.3g}", offset, rotor, rest or "-", *errors])
     return _section(
         "Friction",
         'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square of the '
@@ -176,17 +167,11 @@ def _friction_forms(result: Identification) -> list[str]:
 
 def _base_parameters(result: Identification) -> list[str]:
     base, prior = result.base, result.identifiable.base.values(result.parameters.values())
-    rows = [
-        [
-            base.names[k],
-            f"{prior[k]:.5g}",
-            f"{base.values[k]:.5g}",
-            f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen",
-            _t_value(base.values[k], base.standard_error[k]),
-            result.identifiable.meaning(k, 3),
-        ]
-        for k in range(len(base.names))
-    ]
+    rows = []
+    for k, name in enumerate(base.names):
+        width = f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen"
+        t_value, meaning = _t_value(base.values[k], base.standard_error[k]), result.identifiable.meaning(k, 3)
+        rows.append([name, f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width, t_value, meaning])
     unseen = [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""] if base.unseen else []
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
@@ -237,18 +222,12 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
 def _bodies(result: Identification) -> list[str]:
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (result.prior, result.model))
     quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
-    rows = [
-        [
-            result.prior.joint(joint).child,
-            f"{before[b, 0]:.4g}",
-            f"{after[b, 0]:.4g}",
-            f"{quantile * result.full.standard_error[10 * b]:.2g}",
-            _vector(before[b]),
-            _vector(after[b]),
-            f"{result.full.distance[b]:.2f}",
-        ]
-        for b, joint in enumerate(result.prior.moving_joint_names)
-    ]
+    errors, rows = quantile * result.full.standard_error[: 10 * len(before) : 10], []
+    for joint, p, x, error, moved in zip(
+        result.prior.moving_joint_names, before, after, errors, result.full.distance, strict=True
+    ):
+        masses = f"{p[0]:.4g}", f"{x[0]:.4g}", f"{error:.2g}"
+        rows.append([result.prior.joint(joint).child, *masses, _vector(p), _vector(x), f"{moved:.2f}"])
     text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
     return [
         *_section("Bodies", text, "link,mass before,mass,±,centre before,centre,moved", rows),
@@ -278,7 +257,7 @@ def report_json(
     Args:
         recordings, checks, estimates: see :func:`report_text`.
     """
-    base, names, constants = result.base, result.prior.joint_names, result.torque_constants
+    base, names, c = result.base, result.prior.joint_names, result.torque_constants
     by_joint = {
         "effort_rms": result.effort_rms,
         "prior_residual_rms": result.prior_rms,
@@ -319,13 +298,8 @@ def report_json(
         "estimators": None,
         "without": None,
     }
-    if constants is not None:
-        figures = {
-            "value": constants.values,
-            "relative_error": constants.error,
-            "given": constants.given,
-            "known": constants.known,
-        }
+    if c is not None:
+        figures = {"value": c.values, "relative_error": c.error, "given": c.given, "known": c.known}
         document["torque_constants"] = dict(zip(names, _objects(figures), strict=True))
     if estimates is not None:
         e = estimates
@@ -400,25 +374,18 @@ def _as_html(text: str) -> list[str]:
 
 def friction_file(result: Identification) -> FrictionFile:
     """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the URDF."""
-    f = result.friction
-    return FrictionFile(
-        {
-            name: {
-                "viscous": float(f.viscous[j]),
-                "coulomb": float(f.coulomb[j]),
-                "breakaway": float(f.breakaway[j]),
-                "stribeck_speed": float(f.stribeck_speed[j]),
-                "smoothing": float(f.smoothing[j]),
-                "presliding": result.effects[j].presliding,
-                "presliding_ratio": result.effects[j].presliding_ratio,
-                "offset": float(result.offset[j]),
-                "rotor_inertia": float(result.model.armature[j]),
-                **result.effects[j].all_numbers,
-                "effects": {word: result.value(j, word) for word in result.effects[j].parameters},
-            }
-            for j, name in enumerate(result.prior.joint_names)
+    of_speeds, joints = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing"), {}
+    for j, (name, form) in enumerate(zip(result.prior.joint_names, result.effects, strict=True)):
+        joints[name] = {
+            **{word: float(getattr(result.friction, word)[j]) for word in of_speeds},
+            "presliding": form.presliding,
+            "presliding_ratio": form.presliding_ratio,
+            "offset": float(result.offset[j]),
+            "rotor_inertia": float(result.model.armature[j]),
+            **form.all_numbers,
+            "effects": {word: result.value(j, word) for word in form.parameters},
         }
-    )
+    return FrictionFile(joints)
 
 
 def _t_value(x: float, error: float) -> str:

@@ -32,11 +32,9 @@ _ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if 
 
 def _not_efforts(copied: Sequence[str]) -> ArgumentError:
     """For columns named by :func:`~robot_dynamics_ros.recordings.damage.copied_efforts`."""
-    return ArgumentError(
-        f"this is another quantity: the column of {', that of '.join(copied)}",
-        where="effort",
-        remedy="Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT.",
-    )
+    problem = f"this is another quantity: the column of {', that of '.join(copied)}"
+    remedy = "Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT."
+    return ArgumentError(problem, where="effort", remedy=remedy)
 
 
 def _arrays(
@@ -47,11 +45,9 @@ def _arrays(
     velocity = None if v is None else as_input(v, (nv,), "v")
     for where, array in (("q", q), ("effort", effort), ("v", velocity)):
         if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
-            raise ArgumentError(
-                f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}",
-                where=where,
-                remedy="One row a sample, one column a joint, in the order of joint_names.",
-            )
+            problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
+            remedy = "One row a sample, one column a joint, in the order of joint_names."
+            raise ArgumentError(problem, where=where, remedy=remedy)
     if len(t) < 20:
         raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
     return t, q, effort, velocity
@@ -109,20 +105,15 @@ class MotionSamples:
         require_increasing(t)
         step = float(np.median(np.diff(t)))
         if step > _SLOWEST:
-            raise ArgumentError(
-                f"rows are {step:.3g} s apart",
-                where="t",
-                remedy="Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns.",
-            )
+            remedy = "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
+            raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
         if check is not None:
             check(t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
         if constant:
-            raise ArgumentError(
-                f"the effort of {', '.join(constant)} is constant while the joint moves",
-                where="effort",
-                remedy="Record it, or lock the joint if it does not matter: --lock JOINT.",
-            )
+            problem = f"the effort of {', '.join(constant)} is constant while the joint moves"
+            remedy = "Record it, or lock the joint if it does not matter: --lock JOINT."
+            raise ArgumentError(problem, where="effort", remedy=remedy)
         others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
@@ -140,17 +131,8 @@ class MotionSamples:
         notes = [*damaged, *smooth.notes]
         notes += [f"short gaps bridged: {smooth.bridged}"] if smooth.bridged else []
         notes += [f"longer gaps left open: {len(smooth.parts) - 1}"] if len(smooth.parts) > 1 else []
-        return cls(
-            t[rows],
-            smooth.q[rows],
-            smooth.v[rows],
-            smooth.a[rows],
-            effort[rows],
-            parts,
-            smooth.window,
-            tuple(notes),
-            unusable[rows],
-        )
+        states = t[rows], smooth.q[rows], smooth.v[rows], smooth.a[rows], effort[rows]
+        return cls(*states, parts, smooth.window, tuple(notes), unusable[rows])
 
     @classmethod
     def of_recordings(
@@ -173,11 +155,9 @@ class MotionSamples:
         """
         for recording in recordings:
             if recording.effort is None:
-                raise ArgumentError(
-                    "not every row has the efforts of all joints",
-                    where=recording.source,
-                    remedy="Identification needs measured motor efforts beside the positions.",
-                )
+                problem = "not every row has the efforts of all joints"
+                remedy = "Identification needs measured motor efforts beside the positions."
+                raise ArgumentError(problem, where=recording.source, remedy=remedy)
         if not recordings:
             raise ArgumentError("expected at least one", where="recordings")
         tasks = [(model, recording, window, check) for recording in recordings]
@@ -185,21 +165,11 @@ class MotionSamples:
         if len(motions) == 1:
             return motions[0]
         starts = np.cumsum([0, *(len(m.t) for m in motions)])
-        many = [f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes]
-        t, q, v, a, effort, unusable = (
-            np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")
-        )
-        return cls(
-            t,
-            q,
-            v,
-            a,
-            effort,
-            tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts),
-            max(motions, key=lambda m: len(m.t)).window,
-            tuple(many),
-            unusable,
-        )
+        notes = tuple(f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes)
+        parts = tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts)
+        window = max(motions, key=lambda m: len(m.t)).window
+        rows = {x: np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")}
+        return cls(**rows, parts=parts, window=window, notes=notes)
 
     @property
     def duration(self) -> float:
@@ -315,12 +285,8 @@ def blocks(parameters: EffortParameters, motion: MotionSamples, *, length: float
         slow: (nv,) rad/s or m/s; a joint's block is left out if it is slower than this half of the time.
     """
     bodies = motion.mean_regressor(parameters.model, length)
-    joints = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a, motion.parts), length)
+    effort = motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length)
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)
-    return Blocks(
-        np.concatenate([bodies, joints], axis=-1),
-        motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length),
-        (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0),
-        motion.mean(motion.v, length),
-        motion.block_parts(length),
-    )
+    use = (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0)
+    of_bodies = Blocks(bodies, effort, use, motion.mean(motion.v, length), motion.block_parts(length))
+    return of_bodies.with_parameters(parameters, motion, length)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,11 @@ _METRES = 0.1  # m for a radian
 _PRICE = 0.1  # of what errors of a joint's sensor explain: the most that the other joints may lose
 _RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
 _STANDS = 1e-6  # rad/s or m/s and shares: columns of a joint that stands are no larger
+
+
+_Forms: TypeAlias = list[JointEffects]
+_Columns: TypeAlias = list[list[int]]
+"""Of each joint: numbers of columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,13 +249,7 @@ def _rotary(model: RobotModel) -> Array:
 
 
 def _choose_directions(
-    trials: _Trials,
-    candidates: _Directions,
-    chosen: list[list[int]],
-    forms: list[JointEffects],
-    first: int,
-    may_slide: bool,
-    tell: Tell,
+    trials: _Trials, candidates: _Directions, chosen: _Columns, forms: _Forms, first: int, may_slide: bool, tell: Tell
 ) -> None:
     """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
     base = list(range(first))
@@ -271,11 +271,7 @@ def _choose_directions(
 
 
 def _offered(
-    parameters: EffortParameters,
-    forms: list[JointEffects],
-    motion: MotionSamples,
-    directions: Array,
-    allowed: tuple[str, ...],
+    parameters: EffortParameters, forms: _Forms, motion: MotionSamples, directions: Array, allowed: tuple[str, ...]
 ) -> list[list[tuple[JointEffects, Array]]]:
     """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
@@ -297,13 +293,7 @@ def _offered(
 
 
 def _add_effects(
-    trials: _Trials,
-    chosen: list[list[int]],
-    j: int,
-    form: JointEffects,
-    offers: list[JointEffects],
-    numbers: list[list[int]],
-    least: float,
+    trials: _Trials, chosen: _Columns, j: int, form: JointEffects, offers: _Forms, numbers: _Columns, least: float
 ) -> JointEffects:
     """The form of joint ``j`` with effects added one after the other, each only if it predicts better; ``chosen`` follows."""
     others = trials.others(chosen, j)

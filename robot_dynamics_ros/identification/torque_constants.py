@@ -139,11 +139,8 @@ def find_torque_constants(
     if load is not None:
         body = int(model.link_body[model.link_index(load.link)])
         if body < 0:
-            raise ArgumentError(
-                f"link {load.link!r} does not move",
-                where="known load",
-                remedy="Name the link that carried the load, such as the flange.",
-            )
+            remedy = "Name the link that carried the load, such as the flange."
+            raise ArgumentError(f"link {load.link!r} does not move", where="known load", remedy=remedy)
         loaded = MotionSamples.of_recordings(model, load.recordings)
         experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
     free = np.flatnonzero(fixed == 0.0)
@@ -187,11 +184,8 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
             raise UnknownNameError("joint", name, names, where="currents")
         constant = float(as_input(value, (), f"currents, joint {name!r}"))
         if constant == 0.0:
-            raise ArgumentError(
-                f"{value!r} is no torque constant",
-                where=f"currents, joint {name!r}",
-                remedy="Give a finite number other than 0, N m or N at the joint for one unit of current.",
-            )
+            remedy = "Give a finite number other than 0, N m or N at the joint for one unit of current."
+            raise ArgumentError(f"{value!r} is no torque constant", where=f"currents, joint {name!r}", remedy=remedy)
         fixed[names.index(name)] = 1.0 / constant
     return fixed
 
@@ -227,11 +221,8 @@ class _Experiment:
         v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
         use = motion.mean(motion.unusable.astype(np.float64), block) == 0.0
         width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
-        efforts, columns, gravity = (
-            Y @ start,
-            np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1),
-            Y_gravity @ start,
-        )
+        efforts, gravity = Y @ start, Y_gravity @ start
+        columns = np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1)
         if body >= 0:
             own = slice(10 * body, 10 * body + 10)
             efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]

@@ -23,20 +23,9 @@ WHO = ("robot", "controller")
 ON_SILENCE = ("hold", "zero", "stop")
 STAMPS = ("computer", "robot")
 FACTS = (
-    "gravity",
-    "coriolis",
-    "friction",
-    "measured",
-    "armature",
-    "limits",
-    "rate",
-    "command",
-    "silence",
-    "stamps",
-    "velocity",
-    "brakes",
-    "pendant",
-)
+    "gravity", "coriolis", "friction", "measured", "armature", "limits", "rate", "command", "silence", "stamps", "velocity",
+    "brakes", "pendant",
+)  # fmt: skip
 """What ``sources`` has an entry for."""
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import check_numbers, checked_joint
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, Pose, RobotDescription, frozen_array
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose, RobotDescription, frozen_array
 from robot_dynamics_ros.model.inertia_check import check_bodies, check_policy, inertial_place, repaired, small_ball
 from robot_dynamics_ros.model.regularity import (
     digits_may_be_lost,
@@ -89,10 +89,10 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         mimic_master=_ints(master),
         mimic_multiplier=frozen_array(multiplier, (nb,)),
         mimic_offset=frozen_array(offset, (nb,)),
-        lower=_by_coordinate([j.limits.lower if j.type.nq == 1 else -math.inf for j in own], [j.type.nq for j in own]),
-        upper=_by_coordinate([j.limits.upper if j.type.nq == 1 else math.inf for j in own], [j.type.nq for j in own]),
-        velocity_limit=_by_coordinate([j.limits.velocity for j in own], [j.type.nv for j in own]),
-        effort_limit=_by_coordinate([j.limits.effort for j in own], [j.type.nv for j in own]),
+        lower=_floats([j.limits.lower if j.type.nq == 1 else -math.inf for j in own for _ in range(j.type.nq)]),
+        upper=_floats([j.limits.upper if j.type.nq == 1 else math.inf for j in own for _ in range(j.type.nq)]),
+        velocity_limit=_floats([j.limits.velocity for j in own for _ in range(j.type.nv)]),
+        effort_limit=_floats([j.limits.effort for j in own for _ in range(j.type.nv)]),
         **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
         coupling=coupling,
         link_body=_ints([body_of[n] for n in link_order]),
@@ -150,9 +150,8 @@ def _first_coordinates(sizes: list[int], master: Sequence[int]) -> tuple[list[in
     return [first[i] if k < 0 else first[k] for i, k in enumerate(master)], count
 
 
-def _by_coordinate(values: list[float], sizes: list[int]) -> Array:
-    """One value a joint, repeated for each of its coordinates."""
-    return frozen_array(np.repeat(np.array(values, dtype=float), sizes), (sum(sizes),))
+def _floats(values: list[float]) -> Array:
+    return frozen_array(values, (len(values),))
 
 
 def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> Array:
@@ -183,12 +182,9 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
             continue
         (j, _), (k, _) = ends
         if abs(j - k) != 1 or joint.type.nv != 1 or joints[c.joint].type.nv != 1 or rows[:2, [j, k]].any():
-            raise ModelError(
-                f"its motor cannot turn with joint {c.joint!r}, too",
-                where=f"joint {joint.name!r}",
-                got=c,
-                remedy="Couple neighbours of one degree of freedom, and each of them with one other joint only.",
-            )
+            problem = f"its motor cannot turn with joint {c.joint!r}, too"
+            remedy = "Couple neighbours of one degree of freedom, and each of them with one other joint only."
+            raise ModelError(problem, where=f"joint {joint.name!r}", got=c, remedy=remedy)
         for (row, s), (other, t), size in zip(ends, ends[::-1], sizes, strict=True):
             rows[0 if other < row else 1, row] = t / s
             rows[2, row], rows[3:, row] = c.width / abs(s), size
@@ -212,12 +208,9 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
             raise ModelError("its inertia is not finite", where=f"link {link.name!r}", remedy="Give finite numbers.")
         off = np.abs(body.rotational - body.rotational.T).max()
         if off > 1e-9 * np.abs(body.rotational).max():
-            raise ModelError(
-                "its rotational inertia is not symmetric",
-                where=f"link {link.name!r}",
-                got=body.rotational.tolist(),
-                remedy="The products of inertia are the same on both sides of the diagonal.",
-            )
+            problem = "its rotational inertia is not symmetric"
+            remedy = "The products of inertia are the same on both sides of the diagonal."
+            raise ModelError(problem, where=f"link {link.name!r}", got=body.rotational.tolist(), remedy=remedy)
     if description.inertia_check == "repair":
         links, findings = repaired(description.links)
         if findings:
@@ -231,26 +224,16 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
 def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
     """The description with a small ball at a link without which the mass matrix is singular."""
     ball = small_ball(math.fsum(link.inertia.mass for link in description.links))
-    finding = (
-        f"{inertial_place(name)}: a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
-    )
-    return dataclasses.replace(
-        description,
-        links=tuple(
-            dataclasses.replace(link, inertia=link.inertia + ball) if link.name == name else link
-            for link in description.links
-        ),
-        findings=(*description.findings, finding),
-    )
+    finding = f"a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
+    links = [Link(x.name, x.inertia + ball) if x.name == name else x for x in description.links]
+    findings = (*description.findings, f"{inertial_place(name)}: {finding}")
+    return dataclasses.replace(description, links=tuple(links), findings=findings)
 
 
 def _checked_gravity(gravity: Sequence[float]) -> Array:
     g = real_array_or_nan(gravity)
     if g.shape != (3,) or not np.isfinite(g).all():
-        raise ArgumentError(
-            f"expected three finite numbers in m/s², got {gravity!r}",
-            where="gravity",
-            remedy="Earth, with z up, is (0, 0, -9.81).",
-        )
+        remedy = "Earth, with z up, is (0, 0, -9.81)."
+        raise ArgumentError(f"expected three finite numbers in m/s², got {gravity!r}", where="gravity", remedy=remedy)
     check_numbers(g, "gravity", "acceleration", ArgumentError)
     return frozen_array(g, (3,))

@@ -36,41 +36,28 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
     if length == 0.0:
         raise error("the axis is zero", where=where, got=shown, remedy='Give a unit vector, such as xyz="0 0 1".')
     if abs(length - 1.0) > AXIS_TOLERANCE:
-        raise error(
-            f"the axis {shown} has length {length:.6g}, not 1",
-            where=where,
-            remedy=f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".',
-        )
+        remedy = f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
+        raise error(f"the axis {shown} has length {length:.6g}, not 1", where=where, remedy=remedy)
     return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
 
 
 def check_numbers(numbers: ArrayLike, where: str, what: str, error: AnyError = ModelError) -> None:
     """Refuse numbers beyond :data:`LARGEST`."""
     if not (np.abs(numbers) <= LARGEST).all():
-        raise error(
-            f"its {what} is too large to compute with (beyond {LARGEST:g})",
-            where=where,
-            got=numbers,
-            remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.",
-        )
+        problem = f"its {what} is too large to compute with (beyond {LARGEST:g})"
+        raise error(problem, where=where, got=numbers, remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.")
 
 
 def checked_joint(joint: Joint) -> Joint:
     """The joint with a unit axis, or an error if any of its numbers cannot be used."""
     where = f"joint {joint.name!r}"
     if not isinstance(joint.type, JointType):
-        raise ModelError(
-            f"its type is {joint.type!r}",
-            where=where,
-            remedy=f"Give one of {', '.join(f'JointType.{kind.name}' for kind in JointType)}.",
-        )
+        remedy = f"Give one of {', '.join(f'JointType.{kind.name}' for kind in JointType)}."
+        raise ModelError(f"its type is {joint.type!r}", where=where, remedy=remedy)
     R = joint.origin.rotation
     if not (np.isfinite(joint.origin.position).all() and np.abs(R @ R.T - _EYE).max() < 1e-6):
-        raise ModelError(
-            "its origin is not finite, or the rotation is none",
-            where=where,
-            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
-        )
+        remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one."
+        raise ModelError("its origin is not finite, or the rotation is none", where=where, remedy=remedy)
     check_numbers(joint.origin.position, where, "origin")
     if joint.type is JointType.FIXED:
         return joint
@@ -88,11 +75,8 @@ def checked_joint(joint: Joint) -> Joint:
         sizes = (c.damping, c.friction, c.armature, c.width)
         check_numbers([c.ratio, *sizes], where, "coupling")
         if c.ratio == 0.0 or c.width == 0.0 or min(sizes) < 0.0:
-            raise ModelError(
-                f"its coupling is {c}",
-                where=where,
-                remedy="Ratio and width are not zero, friction and inertia not negative.",
-            )
+            remedy = "Ratio and width are not zero, friction and inertia not negative."
+            raise ModelError(f"its coupling is {c}", where=where, remedy=remedy)
     if joint.type is JointType.FLOATING:
         return joint
     axis = checked_axis(joint.axis, where)
@@ -112,8 +96,5 @@ def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError)
     for name in ("effort", "velocity"):
         value = getattr(limits, name)
         if not value >= 0.0:
-            raise error(
-                f"the {name} limit is {value:g}",
-                where=where,
-                remedy=f"Give the largest {name} as a positive number; it holds in both directions.",
-            )
+            remedy = f"Give the largest {name} as a positive number; it holds in both directions."
+            raise error(f"the {name} limit is {value:g}", where=where, remedy=remedy)

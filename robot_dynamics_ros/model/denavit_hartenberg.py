@@ -144,22 +144,16 @@ def from_denavit_hartenberg(
         behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)  # d and θ commute
         to_frame = behind @ across if convention == "standard" else behind
         links.append(Link(f"link{k + 1}", bodies[k].in_parent(_pose(to_frame))))
-        joints.append(
-            Joint(
-                row.joint or f"joint{k + 1}",
-                JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS,
-                links[k].name,
-                links[k + 1].name,
-                origin=_pose(origin),
-                axis=np.array([0.0, 0.0, 1.0]),
-                limits=bounds[k],
-            )
+        kind, name_of_joint = (
+            JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS,
+            row.joint or f"joint{k + 1}",
         )
+        place = links[k].name, links[k + 1].name, _pose(origin), np.array([0.0, 0.0, 1.0])
+        joints.append(Joint(name_of_joint, kind, *place, bounds[k]))
         before = to_frame
     links.append(Link("tip"))
-    joints.append(
-        Joint("tip_joint", JointType.FIXED, links[n].name, "tip", origin=_pose(before @ (tool or Pose()).matrix()))
-    )
+    end = _pose(before @ (tool or Pose()).matrix())
+    joints.append(Joint("tip_joint", JointType.FIXED, links[n].name, "tip", end))
     return RobotModel.from_description(RobotDescription(name, tuple(links), tuple(joints)), gravity=gravity)
 
 
@@ -217,11 +211,9 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
             continue
         if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC) or joint.mimic is not None:
             kind = "a mimic joint" if joint.mimic is not None else joint.type.name.lower()
-            raise ModelError(
-                f"joint {joint.name!r} is {kind}: a table has no row for it",
-                where=f"link {tip!r}",
-                remedy="Name a link that revolute and prismatic joints alone carry, or lock the joint.",
-            )
+            problem = f"joint {joint.name!r} is {kind}: a table has no row for it"
+            remedy = "Name a link that revolute and prismatic joints alone carry, or lock the joint."
+            raise ModelError(problem, where=f"link {tip!r}", remedy=remedy)
         axes.append(T[:3, :3] @ joint.axis)
         points.append(T[:3, 3].copy())
         path.append(joint.name)

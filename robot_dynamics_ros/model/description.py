@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +33,9 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
     try:
         array = np.array(values, dtype=np.float64).reshape(shape)
     except (TypeError, ValueError):
-        raise ArgumentError(
-            f"expected numbers of shape {shape}, got {values!r}",
-            where="array",
-            remedy="Positions, axes and centres of mass have three entries, rotations and inertias three by three.",
-        ) from None
+        problem = f"expected numbers of shape {shape}, got {values!r}"
+        remedy = "Positions, axes and centres of mass have three entries, rotations and inertias three by three."
+        raise ArgumentError(problem, where="array", remedy=remedy) from None
     array.setflags(write=False)
     return array
 
@@ -118,21 +117,15 @@ class Pose(Rebuilt):
             except (TypeError, ValueError):
                 matrix = np.empty(0)
             if matrix.shape != (4, 4) or not np.array_equal(matrix[3], (0.0, 0.0, 0.0, 1.0)):
-                raise ArgumentError(
-                    "expected a Pose or a (4, 4) homogeneous matrix",
-                    where="pose",
-                    got=value,
-                    remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
-                )
+                problem = "expected a Pose or a (4, 4) homogeneous matrix"
+                remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one."
+                raise ArgumentError(problem, where="pose", got=value, remedy=remedy)
             rotation, position = matrix[:3, :3], matrix[:3, 3]
         off = np.abs(rotation @ rotation.T - np.eye(3)).max()
         if not (np.isfinite(position).all() and off < 1e-6 and np.linalg.det(rotation) > 0.0):
-            raise ArgumentError(
-                "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = +1)",
-                where="pose",
-                got=value,
-                remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
-            )
+            problem = "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = +1)"
+            remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one."
+            raise ArgumentError(problem, where="pose", got=value, remedy=remedy)
         return value if isinstance(value, Pose) else cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
 
     def rpy(self) -> tuple[float, float, float]:
@@ -333,13 +326,6 @@ class RobotDescription(Rebuilt):
     ) -> RobotDescription:
         """The description with other rotors (kg m² or kg), friction (N m or N) and damping (N m s/rad or N s/m) of the joints with
         these names."""
-        joints = tuple(
-            replace(
-                joint,
-                armature=armature.get(joint.name, joint.armature),
-                friction=friction.get(joint.name, joint.friction),
-                damping=damping.get(joint.name, joint.damping),
-            )
-            for joint in self.joints
-        )
-        return replace(self, joints=joints, source="")
+        given: dict[str, Mapping[str, Any]] = {"armature": armature, "friction": friction, "damping": damping}
+        joints = [replace(j, **{w: x[j.name] for w, x in given.items() if j.name in x}) for j in self.joints]
+        return replace(self, joints=tuple(joints), source="")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from robot_dynamics_ros.model.description import (
     Joint,
     JointType,
     Link,
-    Mimic,
     Pose,
     RobotDescription,
 )
@@ -29,18 +29,11 @@ from robot_dynamics_ros.model.tree import walk
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
     """The robot with some joints fixed, mimic joints included, each at its (nq of the joint,) position."""
-    fixed = {
-        joint.name: Joint(
-            joint.name,
-            JointType.FIXED,
-            joint.parent,
-            joint.child,
-            joint.origin @ joint_pose(joint, positions[joint.name]),
-            coupling=joint.coupling,
-        )
-        for joint in description.joints
-        if joint.name in positions
-    }
+    fixed = {}
+    for j in description.joints:
+        if j.name in positions:
+            origin = j.origin @ joint_pose(j, positions[j.name])
+            fixed[j.name] = Joint(j.name, JointType.FIXED, j.parent, j.child, origin, coupling=j.coupling)
     return dataclasses.replace(
         description,
         joints=tuple(fixed.get(joint.name, joint) for joint in description.joints),
@@ -63,11 +56,9 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
             stack.append(joint.child)
     for joint in description.joints:
         if joint.name in kept_joints and joint.mimic is not None and joint.mimic.joint not in kept_joints:
-            raise ModelError(
-                f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree",
-                where=f"subtree of {link!r}",
-                remedy=f"Lock {joint.mimic.joint!r} first, or start the subtree above it.",
-            )
+            problem = f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree"
+            remedy = f"Lock {joint.mimic.joint!r} first, or start the subtree above it."
+            raise ModelError(problem, where=f"subtree of {link!r}", remedy=remedy)
     return dataclasses.replace(
         description,
         name=f"{description.name}/{link}",
@@ -124,20 +115,15 @@ def attach(
 def _payload(body: object) -> Inertia:
     if not isinstance(body, Inertia):
         if isinstance(body, bool) or not isinstance(body, (int, float, np.integer, np.floating)):
-            raise ArgumentError(
-                f"expected an Inertia, a mass or a robot, got {type(body).__name__}",
-                where="attach",
-                remedy="Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg.",
-            )
+            problem = f"expected an Inertia, a mass or a robot, got {type(body).__name__}"
+            remedy = "Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg."
+            raise ArgumentError(problem, where="attach", remedy=remedy)
         body = Inertia(float(body))
     finite = np.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()
     if not finite or not np.array_equal(body.rotational, body.rotational.T):
-        raise ArgumentError(
-            "the inertia is not finite or its matrix not symmetric",
-            where="attach",
-            got=body,
-            remedy="Give finite numbers and a symmetric (3, 3) matrix.",
-        )
+        problem = "the inertia is not finite or its matrix not symmetric"
+        remedy = "Give finite numbers and a symmetric (3, 3) matrix."
+        raise ArgumentError(problem, where="attach", got=body, remedy=remedy)
     fault = inertia_fault(body)
     if fault is not None:
         raise ModelError(fault.problem, where="attach", got=body, remedy=fault.remedy)
@@ -147,11 +133,8 @@ def _payload(body: object) -> Inertia:
 def _check_free(taken: set[str], new: list[str], kind: str) -> None:
     for name in new:
         if name in taken:
-            raise ModelError(
-                f"the robot has a {kind} {name!r} already",
-                where="attach",
-                remedy="Pass another name, or a prefix for all names that are added.",
-            )
+            remedy = "Pass another name, or a prefix for all names that are added."
+            raise ModelError(f"the robot has a {kind} {name!r} already", where="attach", remedy=remedy)
         taken.add(name)
 
 
@@ -160,14 +143,11 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         return description
 
     def renamed(joint: Joint) -> Joint:
-        mimic = joint.mimic
-        if mimic is not None:
-            mimic = Mimic(prefix + mimic.joint, mimic.multiplier, mimic.offset)
-        coupling = joint.coupling
-        if coupling is not None:
-            coupling = dataclasses.replace(coupling, joint=prefix + coupling.joint)
-        names = {word: prefix + getattr(joint, word) for word in ("name", "parent", "child")}
-        return dataclasses.replace(joint, **names, mimic=mimic, coupling=coupling)
+        changes: dict[str, Any] = {word: prefix + getattr(joint, word) for word in ("name", "parent", "child")}
+        for word in ("mimic", "coupling"):
+            if (other := getattr(joint, word)) is not None:
+                changes[word] = dataclasses.replace(other, joint=prefix + other.joint)
+        return dataclasses.replace(joint, **changes)
 
     return dataclasses.replace(
         description,

@@ -22,8 +22,6 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
-_Z = (0.0, 0.0, 1.0)
-
 
 def limb(
     n_segments: int,
@@ -70,25 +68,15 @@ def limb(
     if inertia not in ("rod", "point"):
         raise ArgumentError(f"expected 'rod' or 'point', got {inertia!r}", where="inertia")
     r = float(_per_segment(radius, 1, "radius")[0]) if inertia == "rod" else 0.0
-    links, joints = [Link("base")], []
+    links, joints, z = [Link("base")], [], frozen_array((0.0, 0.0, 1.0), (3,))
     for i in range(n):
         across = m[i] * (3.0 * r * r + length[i] ** 2) / 12.0
         moments = (across, m[i] * r * r / 2.0, across) if inertia == "rod" else (0.0, 0.0, 0.0)
         links.append(Link(f"segment{i + 1}", Inertia(m[i], np.array([0.0, length[i] / 2.0, 0.0]), np.diag(moments))))
-        joints.append(
-            Joint(
-                f"joint{i + 1}",
-                JointType.CONTINUOUS,
-                links[i].name,
-                links[i + 1].name,
-                origin=_shift(0.0, length[i - 1] if i else 0.0, 0.0),
-                axis=frozen_array(_Z, (3,)),
-                damping=float(d[i]),
-                friction=float(f[i]),
-            )
-        )
+        place = links[i].name, links[i + 1].name, _ahead(length[i - 1] if i else 0.0), z
+        joints.append(Joint(f"joint{i + 1}", JointType.CONTINUOUS, *place, damping=float(d[i]), friction=float(f[i])))
     links.append(Link("tip"))
-    joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", origin=_shift(0.0, length[-1], 0.0)))
+    joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", _ahead(length[-1])))
     base = Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0)) if plane == "vertical" else None
     description = RobotDescription(f"limb_{n}", tuple(links), tuple(joints))
     return RobotModel.from_description(description, gravity=gravity, base=base)
@@ -136,22 +124,15 @@ def chain(
         sliding = prismatic_every > 0 and (i + 1) % prismatic_every == 0
         direction = rng.standard_normal(3)
         direction *= step / np.linalg.norm(direction)
-        joints.append(
-            Joint(
-                f"joint{i + 1}",
-                JointType.PRISMATIC if sliding else JointType.REVOLUTE,
-                links[i].name,
-                links[i + 1].name,
-                origin=Pose.from_rpy(direction.tolist() if i else (0.0, 0.0, 0.0), turn.tolist()),
-                axis=axis,
-                limits=JointLimits(-0.5 * step, 0.5 * step) if sliding else JointLimits(-math.pi, math.pi),
-            )
-        )
+        origin = Pose.from_rpy(direction.tolist() if i else (0.0, 0.0, 0.0), turn.tolist())
+        kind, reach = (JointType.PRISMATIC, 0.5 * step) if sliding else (JointType.REVOLUTE, math.pi)
+        limits = JointLimits(-reach, reach)
+        joints.append(Joint(f"joint{i + 1}", kind, links[i].name, links[i + 1].name, origin, axis, limits))
     return RobotModel.from_description(RobotDescription(f"chain_{n}", tuple(links), tuple(joints)), gravity=gravity)
 
 
-def _shift(x: float, y: float, z: float) -> Pose:
-    return Pose(position=frozen_array((x, y, z), (3,)))
+def _ahead(y: float) -> Pose:
+    return Pose(position=frozen_array((0.0, y, 0.0), (3,)))
 
 
 def _count(value: int, where: str) -> int:
@@ -174,10 +155,6 @@ def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: b
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         kind = "finite and not negative" if zero else "finite and positive"
-        raise ArgumentError(
-            f"entry {first} is {array[first]!r}, but has to be {kind}",
-            where=where,
-            got=values,
-            remedy=f"Correct entry {first}.",
-        )
+        problem = f"entry {first} is {array[first]!r}, but has to be {kind}"
+        raise ArgumentError(problem, where=where, got=values, remedy=f"Correct entry {first}.")
     return array

@@ -204,13 +204,9 @@ def check_size(inertia: Inertia, where: str, error: ErrorType = ModelError) -> N
 def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
     """Raise ModelError if the mass is negative: no link may have that, whatever it is fixed to."""
     if inertia.mass < 0.0:
-        raise error(
-            f"the mass {inertia.mass:g} kg is negative",
-            where=where,
-            got=inertia.mass,
-            remedy=f"Give a positive mass. {_REPAIR}",
-            setting=("inertia_check", "repair"),
-        )
+        problem = f"the mass {inertia.mass:g} kg is negative"
+        remedy = f"Give a positive mass. {_REPAIR}"
+        raise error(problem, where=where, got=inertia.mass, remedy=remedy, setting=("inertia_check", "repair"))
 
 
 def _described(body: Inertia) -> str:

@@ -48,20 +48,14 @@ class MeasuredEffort:
             raise UnknownNameError("meaning of measured efforts", self.meaning, MEANINGS)
         if self.factors is None:
             if self.meaning == "current":
-                raise ArgumentError(
-                    "measured efforts are currents, and there are no torque constants",
-                    where="measured effort",
-                    got=self.factors,
-                    remedy="Give N m/A at the joint for each joint; identification finds them in a recording.",
-                )
+                problem = "measured efforts are currents, and there are no torque constants"
+                remedy = "Give N m/A at the joint for each joint; identification finds them in a recording."
+                raise ArgumentError(problem, where="measured effort", got=self.factors, remedy=remedy)
             return
         if not self.measured:
-            raise ArgumentError(
-                f"measured efforts are {self.meaning!r}, which no factor turns into efforts",
-                where="measured effort",
-                got=self.factors,
-                remedy="Leave the factors out, or set the meaning to what the driver publishes.",
-            )
+            problem = f"measured efforts are {self.meaning!r}, which no factor turns into efforts"
+            remedy = "Leave the factors out, or set the meaning to what the driver publishes."
+            raise ArgumentError(problem, where="measured effort", got=self.factors, remedy=remedy)
         k = np.array(self.factors, dtype=np.float64)
         if not np.isfinite(k).all() or (k == 0.0).any():
             raise ArgumentError(
@@ -82,11 +76,9 @@ class MeasuredEffort:
     def need(self, purpose: str) -> None:
         """Refuse a purpose that needs measured efforts."""
         if not self.measured:
-            raise ArgumentError(
-                f"needs measured efforts, and those of this robot are {self.meaning!r}",
-                where=purpose,
-                remedy="Do without it, or set measured_effort to what the driver publishes.",
-            )
+            problem = f"needs measured efforts, and those of this robot are {self.meaning!r}"
+            remedy = "Do without it, or set measured_effort to what the driver publishes."
+            raise ArgumentError(problem, where=purpose, remedy=remedy)
 
 
 def motor_effort(

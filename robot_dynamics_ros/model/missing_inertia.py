@@ -35,12 +35,8 @@ def check_missing_inertia(policy: object, density: object) -> None:
         raise ArgumentError("expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy)
     number = isinstance(density, (int, float)) and not isinstance(density, bool)
     if policy == "from_geometry" and not (number and 0.0 < float(density) < float("inf")):  # type: ignore[arg-type]
-        raise ArgumentError(
-            "expected a positive density in kg/m³",
-            where="density",
-            got=density,
-            remedy="2700 is solid aluminium; arms are hollow: about 1000 often comes close.",
-        )
+        remedy = "2700 is solid aluminium; arms are hollow: about 1000 often comes close."
+        raise ArgumentError("expected a positive density in kg/m³", where="density", got=density, remedy=remedy)
 
 
 def with_inertia_from_geometry(description: RobotDescription, density: float) -> tuple[RobotDescription, list[str]]:

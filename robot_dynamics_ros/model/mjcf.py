@@ -135,11 +135,9 @@ class _Translator:
     def joint(self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None) -> Joint:
         m, name = self.m, self.name("joint", j)
         if kind == _BALL:
-            raise UrdfError(
-                "it is a ball joint, which no model here has",
-                where=f"{self.label}, joint {name!r}",
-                remedy="Write three hinges with axes x, y and z in its place.",
-            )
+            problem = "it is a ball joint, which no model here has"
+            remedy = "Write three hinges with axes x, y and z in its place."
+            raise UrdfError(problem, where=f"{self.label}, joint {name!r}", remedy=remedy)
         if kind == _FREE:
             return Joint(name, JointType.FLOATING, parent, child, origin)
         axis = np.array(m.jnt_axis[j])
@@ -147,19 +145,10 @@ class _Translator:
         types = {_SLIDE: JointType.PRISMATIC, _HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS}
         dof = int(m.jnt_dofadr[j])
         low, high = (float(x) for x in m.jnt_range[j]) if limited else (-np.inf, np.inf)
-        joint = Joint(
-            name,
-            types[kind],
-            parent,
-            child,
-            origin,
-            axis / np.linalg.norm(axis),
-            JointLimits(low, high, np.inf, self.effort_limit(j)),
-            damping=float(np.ravel(m.dof_damping[dof])[0]),
-            friction=float(m.dof_frictionloss[dof]),
-            armature=float(m.dof_armature[dof]),
-            mimic=mimic,
-        )
+        place = parent, child, origin, axis / np.linalg.norm(axis)
+        limits = JointLimits(low, high, np.inf, self.effort_limit(j))
+        losses = float(np.ravel(m.dof_damping[dof])[0]), float(m.dof_frictionloss[dof])
+        joint = Joint(name, types[kind], *place, limits, *losses, float(m.dof_armature[dof]), mimic)
         reference = float(m.qpos0[m.jnt_qposadr[j]])
         if reference == 0.0:
             return joint

@@ -132,19 +132,13 @@ def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
     """The driven joints in joint order."""
     for name in motors:
         if name in model.moving_joint_names and name not in model.joint_names:
-            raise ArgumentError(
-                "a mimic joint follows its master and has no motor of its own",
-                where=f"motor of joint {name!r}",
-                got=name,
-                remedy="Give the motor to the joint that it mimics.",
-            )
+            problem = "a mimic joint follows its master and has no motor of its own"
+            remedy = "Give the motor to the joint that it mimics."
+            raise ArgumentError(problem, where=f"motor of joint {name!r}", got=name, remedy=remedy)
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="motors")
         if model.joint(name).type.nv != 1:
-            raise ArgumentError(
-                "a motor drives a joint of one degree of freedom",
-                where=f"motor of joint {name!r}",
-                got=name,
-                remedy="Name a revolute, continuous or prismatic joint.",
-            )
+            problem = "a motor drives a joint of one degree of freedom"
+            remedy = "Name a revolute, continuous or prismatic joint."
+            raise ArgumentError(problem, where=f"motor of joint {name!r}", got=name, remedy=remedy)
     return [name for name in model.joint_names if name in motors]

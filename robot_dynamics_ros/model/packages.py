@@ -47,11 +47,9 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
     near = None if directory is None or not name else _nearest(name, Path(directory).resolve())
     if near is None:
         around = "" if directory is None else f", and no package.xml around {str(directory)!r} has this name"
-        raise UrdfError(
-            f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}",
-            where=f"package {name!r}",
-            remedy="Source the workspace that holds it, or put a checkout of its repository beside the robot's file.",
-        )
+        problem = f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}"
+        remedy = "Source the workspace that holds it, or put a checkout of its repository beside the robot's file."
+        raise UrdfError(problem, where=f"package {name!r}", remedy=remedy)
     return near
 
 

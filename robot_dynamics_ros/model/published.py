@@ -53,11 +53,8 @@ ARGUMENTS = {
 def check_model(model: object, where: str = "model") -> None:
     """Refuse what is no model."""
     if not isinstance(model, RobotModel):
-        raise ArgumentError(
-            f"expected a RobotModel, got {type(model).__name__}",
-            where=where,
-            remedy="Make one with rd.load_urdf(path) or rd.load_robot(name).",
-        )
+        remedy = "Make one with rd.load_urdf(path) or rd.load_robot(name)."
+        raise ArgumentError(f"expected a RobotModel, got {type(model).__name__}", where=where, remedy=remedy)
 
 
 def publish(package: str) -> None:

@@ -411,11 +411,9 @@ def _configuration(model: RobotModel, value: str | Mapping[str, ArrayLike] | Arr
             part = q[model.q_slice(joint)]
             numbers = real_array_or_nan(position).reshape(-1)
             if numbers.shape != part.shape or not np.isfinite(numbers).all():
-                raise ArgumentError(
-                    f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}",
-                    where=f"{where}[{joint!r}]",
-                    remedy="Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw].",
-                )
+                problem = f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}"
+                remedy = "Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw]."
+                raise ArgumentError(problem, where=f"{where}[{joint!r}]", remedy=remedy)
             part[:] = numbers
         return q
     named = model.description.configurations
@@ -430,12 +428,9 @@ def _configuration(model: RobotModel, value: str | Mapping[str, ArrayLike] | Arr
         raise UnknownNameError("configuration", value, (*named, "initial", "zero"), where=where)
     numbers = real_array_or_nan(value)
     if numbers.shape != (model.nq,) or not np.isfinite(numbers).all():
-        raise ArgumentError(
-            f"expected {model.nq} finite numbers, joint → position, or a name",
-            where=where,
-            got=value,
-            remedy=f"Names are {', '.join((*named, 'initial', 'zero'))}.",
-        )
+        problem = f"expected {model.nq} finite numbers, joint → position, or a name"
+        remedy = f"Names are {', '.join((*named, 'initial', 'zero'))}."
+        raise ArgumentError(problem, where=where, got=value, remedy=remedy)
     return numbers
 
 
@@ -463,11 +458,8 @@ def locked_positions(
         i = model.body_index(name)
         if model.mimic_master[i] >= 0:
             master = model.moving_joint_names[model.mimic_master[i]]
-            raise ArgumentError(
-                f"joint {name!r} mimics {master!r}",
-                where="lock",
-                remedy=f"Lock {master!r}; what follows it is locked with it.",
-            )
+            remedy = f"Lock {master!r}; what follows it is locked with it."
+            raise ArgumentError(f"joint {name!r} mimics {master!r}", where="lock", remedy=remedy)
         locked.add(i)
     q = _locked_configuration(model, names, at)
     positions = {}
@@ -487,21 +479,14 @@ def _locked_configuration(
         for name in (*at, *names):
             model.body_index(name)
             if name not in at:
-                raise ArgumentError(
-                    f"no position for joint {name!r}",
-                    where="lock, at",
-                    got=sorted(at),
-                    remedy="Give one for every joint that is locked.",
-                )
+                remedy = "Give one for every joint that is locked."
+                raise ArgumentError(f"no position for joint {name!r}", where="lock, at", got=sorted(at), remedy=remedy)
         at = {name: at[name] for name in names}
     q = model.neutral() if at is None else model.configuration(at, where="lock, at")
     for name in names:
         values = q[model.q_slice(name)]
         if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:
-            raise ArgumentError(
-                "the quaternion is not of unit length",
-                where=f"lock, joint {name!r}",
-                got=values.tolist(),
-                remedy="The position of a floating joint is [x, y, z, qx, qy, qz, qw].",
-            )
+            problem = "the quaternion is not of unit length"
+            remedy = "The position of a floating joint is [x, y, z, qx, qy, qz, qw]."
+            raise ArgumentError(problem, where=f"lock, joint {name!r}", got=values.tolist(), remedy=remedy)
     return q

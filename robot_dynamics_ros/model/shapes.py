@@ -137,32 +137,21 @@ def inertia_of_mesh(
     if p.ndim != 2 or p.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,) or not np.isfinite(p).all():
         raise ArgumentError("expected (n, 3) finite vertices and (k, 3) triangles", where="mesh", got=vertices)
     if not len(faces) or faces.min() < 0 or faces.max() >= len(p):
-        raise ArgumentError(
-            "a triangle names a vertex that does not exist",
-            where="mesh",
-            got=triangles,
-            remedy="Give numbers of vertices from 0 on.",
-        )
+        remedy = "Give numbers of vertices from 0 on."
+        raise ArgumentError("a triangle names a vertex that does not exist", where="mesh", got=triangles, remedy=remedy)
     _, same = np.unique(p.round(12), axis=0, return_inverse=True)
     edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
     _, count = np.unique(edges, axis=0, return_counts=True)
     if (count % 2).any():
-        raise ArgumentError(
-            f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges belong to one triangle alone",
-            where="mesh",
-            remedy="Repair the mesh, or use its bounding box or convex hull.",
-        )
+        problem = f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges belong to one triangle alone"
+        raise ArgumentError(problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull.")
     middle = p.mean(axis=0)
     a, b, c = (p[faces[:, k]] - middle for k in range(3))
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
     volume = six.sum() / 6
     if not abs(volume) > 1e-15 * max(float(np.ptp(p, axis=0).max()), 1e-300) ** 3:
-        raise ArgumentError(
-            "the surface encloses no volume",
-            where="mesh",
-            got=volume,
-            remedy="Give a closed surface whose triangles turn the same way round.",
-        )
+        remedy = "Give a closed surface whose triangles turn the same way round."
+        raise ArgumentError("the surface encloses no volume", where="mesh", got=volume, remedy=remedy)
     first = (six[:, None] * (a + b + c)).sum(axis=0) / 24
     s = a + b + c
     second = sum(np.einsum("i,ij,ik->jk", six, x, x) for x in (a, b, c, s)) / 120
@@ -189,11 +178,9 @@ def inertia_of_mesh_file(
         mesh: Any = trimesh.load(str(path), force="mesh")
         vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
-        raise ArgumentError(
-            f"cannot be read ({type(error).__name__}: {error})",
-            where=str(path),
-            remedy="Check that the file holds a mesh of a format that trimesh reads.",
-        ) from None
+        problem = f"cannot be read ({type(error).__name__}: {error})"
+        remedy = "Check that the file holds a mesh of a format that trimesh reads."
+        raise ArgumentError(problem, where=str(path), remedy=remedy) from None
     try:
         return inertia_of_mesh(vertices, faces, density=density, mass=mass)
     except ArgumentError as error:
@@ -304,12 +291,8 @@ def inertia_of_density(
     s = moments_of.estimate * float(np.prod(half))
     m = float(s[0])
     if not m > 0.0:
-        raise ArgumentError(
-            "there is no mass in the box",
-            where="density",
-            got=m,
-            remedy="Check the density function and the corners of the box.",
-        )
+        remedy = "Check the density function and the corners of the box."
+        raise ArgumentError("there is no mass in the box", where="density", got=m, remedy=remedy)
     c = s[1:4] / m
     E = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]]) / m - np.outer(c, c)
     E = m * half[:, None] * E * half

@@ -34,12 +34,9 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
             except (KeyError, ValueError):
                 values = ()
             if not values or not all(map(math.isfinite, values)):
-                raise UrdfError(
-                    f"joint {joint!r} has no finite value",
-                    where=where,
-                    got=node.attributes.get("value"),
-                    remedy='Write it like <joint name="NAME" value="0.5"/>, in rad or m.',
-                )
+                problem = f"joint {joint!r} has no finite value"
+                remedy = 'Write it like <joint name="NAME" value="0.5"/>, in rad or m.'
+                raise UrdfError(problem, where=where, got=node.attributes.get("value"), remedy=remedy)
             if joint not in own:
                 if joint not in virtual and joint not in (j.name for j in robot.joints):
                     findings.append(f"{where}: the robot has no joint {joint!r}; it is ignored")

@@ -31,18 +31,14 @@ def walk(
         seen.add(joint.name)
         for role, link_name in (("parent", joint.parent), ("child", joint.child)):
             if link_name not in names:
-                raise ModelError(
-                    f"its {role} link {link_name!r} does not exist",
-                    where=where,
-                    remedy=f"Add <link name={link_name!r}> or correct the name; the links are "
-                    f"{', '.join(sorted(names)[:20])}.",
+                remedy = (
+                    f"Add <link name={link_name!r}> or correct the name; the links are {', '.join(sorted(names)[:20])}."
                 )
+                raise ModelError(f"its {role} link {link_name!r} does not exist", where=where, remedy=remedy)
         if joint.child in parent_joint:
-            raise ModelError(
-                f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}",
-                where=where,
-                remedy="A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint.",
-            )
+            problem = f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}"
+            remedy = "A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint."
+            raise ModelError(problem, where=where, remedy=remedy)
         parent_joint[joint.child] = joint
         children[joint.parent].append(joint)
     root = _root(description, parent_joint)
@@ -67,11 +63,8 @@ def walk(
         stack.extend(joint.child for joint in reversed(children[link_name]))
     if len(link_order) < len(names):
         lost = sorted(names - set(link_order))
-        raise ModelError(
-            f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle",
-            where=f"robot {description.name!r}",
-            remedy="Remove the joint that closes the cycle.",
-        )
+        problem = f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle"
+        raise ModelError(problem, where=f"robot {description.name!r}", remedy="Remove the joint that closes the cycle.")
     return order, fixed, link_order, placement
 
 
@@ -79,17 +72,12 @@ def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> s
     """The only link without a parent joint."""
     roots = [link.name for link in description.links if link.name not in parent_joint]
     if not roots:
-        raise ModelError(
-            "every link is the child of some joint: the joints form a cycle",
-            where=f"robot {description.name!r}",
-            remedy="Remove the joint that closes the cycle.",
-        )
+        problem = "every link is the child of some joint: the joints form a cycle"
+        raise ModelError(problem, where=f"robot {description.name!r}", remedy="Remove the joint that closes the cycle.")
     if len(roots) > 1:
-        raise ModelError(
-            f"there are {len(roots)} root links: {', '.join(roots[:10])}",
-            where=f"robot {description.name!r}",
-            remedy="Join them into one tree with joints (fixed ones will do), or load them as separate robots.",
-        )
+        problem = f"there are {len(roots)} root links: {', '.join(roots[:10])}"
+        remedy = "Join them into one tree with joints (fixed ones will do), or load them as separate robots."
+        raise ModelError(problem, where=f"robot {description.name!r}", remedy=remedy)
     return roots[0]
 
 
@@ -102,28 +90,19 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
         while (mimic := order[last].mimic) is not None:
             where = f"joint {order[last].name!r} <mimic>"
             if mimic.joint not in number:
-                raise ModelError(
-                    f"it mimics {mimic.joint!r}, which is not a moving joint",
-                    where=where,
-                    remedy="Name one of: " + ", ".join(n for n in number if n != order[last].name) + ".",
-                )
+                remedy = "Name one of: " + ", ".join(n for n in number if n != order[last].name) + "."
+                raise ModelError(f"it mimics {mimic.joint!r}, which is not a moving joint", where=where, remedy=remedy)
             d += k * mimic.offset
             k *= mimic.multiplier
             last = number[mimic.joint]
             if last in visited:
-                raise ModelError(
-                    "the mimic joints follow each other in a circle",
-                    where=where,
-                    got=mimic.joint,
-                    remedy="Let one of them stand on its own.",
-                )
+                problem = "the mimic joints follow each other in a circle"
+                raise ModelError(problem, where=where, got=mimic.joint, remedy="Let one of them stand on its own.")
             visited.add(last)
         if last != i and (joint.type.nq != 1 or order[last].type.nq != 1):
-            raise ModelError(
-                f"a {joint.type.name.lower()} joint cannot mimic a {order[last].type.name.lower()} joint",
-                where=f"joint {joint.name!r} <mimic>",
-                remedy="Both joints of a mimic pair must have one degree of freedom.",
-            )
+            problem = f"a {joint.type.name.lower()} joint cannot mimic a {order[last].type.name.lower()} joint"
+            remedy = "Both joints of a mimic pair must have one degree of freedom."
+            raise ModelError(problem, where=f"joint {joint.name!r} <mimic>", remedy=remedy)
         masters.append(-1 if last == i else last)
         multipliers.append(k)
         offsets.append(d)

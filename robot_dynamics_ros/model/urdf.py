@@ -248,11 +248,8 @@ def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling |
     for name in ("damping", "friction"):
         friction[name] = float(getattr(dynamics, name, None) or 0.0)
         if friction[name] < 0.0:
-            raise UrdfError(
-                f"{name} is {friction[name]:g}",
-                where=f"{where} <dynamics>",
-                remedy="Friction takes energy away: give zero or a positive number.",
-            )
+            remedy = "Friction takes energy away: give zero or a positive number."
+            raise UrdfError(f"{name} is {friction[name]:g}", where=f"{where} <dynamics>", remedy=remedy)
     mimic = None
     if joint.mimic is not None:
         k, d = joint.mimic.multiplier, joint.mimic.offset
@@ -358,11 +355,9 @@ def _checked_armatures(
         except (TypeError, ValueError):
             number = math.nan
         if not (math.isfinite(number) and number >= 0.0):
-            raise ArgumentError(
-                f"expected a number that is zero or more, got {value!r}",
-                where=f"armature[{name!r}]",
-                remedy="It is the rotor's inertia times the square of the gear ratio, kg m².",
-            )
+            problem = f"expected a number that is zero or more, got {value!r}"
+            remedy = "It is the rotor's inertia times the square of the gear ratio, kg m²."
+            raise ArgumentError(problem, where=f"armature[{name!r}]", remedy=remedy)
         result[name] = number
     return result
 

@@ -21,6 +21,8 @@ from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_COUPLING = ("ratio", "damping", "friction", "armature", "width")
+_PLACE = {"xyz": ("vector", False), "rpy": ("vector", False)}
 
 # element → attribute → (kind, required); kinds: text, joint type, number, limit (may be infinite), vector
 _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
@@ -28,38 +30,23 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "link": {"name": ("text", True)},
     "joint": {"name": ("text", True), "type": ("joint type", True)},
     "inertial": {},
-    "frame": {
-        "name": ("text", True),
-        "link": ("text", True),
-        "xyz": ("vector", False),
-        "rpy": ("vector", False),
-    },  # as Drake has it
-    "origin": {"xyz": ("vector", False), "rpy": ("vector", False)},  # and quat_xyzw, which is kept as rpy
+    "frame": {"name": ("text", True), "link": ("text", True), **_PLACE},  # as Drake has it
+    "origin": _PLACE,  # and quat_xyzw, which is kept as rpy
     "mass": {"value": ("number", True)},
     "inertia": {name: ("number", True) for name in _INERTIA},
     "parent": {"link": ("text", True)},
     "child": {"link": ("text", True)},
     "axis": {"xyz": ("vector", True)},
-    "limit": {
-        "effort": ("limit", True),
-        "velocity": ("limit", True),
-        "lower": ("limit", False),
-        "upper": ("limit", False),
-    },
+    "limit": {name: ("limit", name in ("effort", "velocity")) for name in ("effort", "velocity", "lower", "upper")},
     "dynamics": {"damping": ("number", False), "friction": ("number", False)},
     "mimic": {"joint": ("text", True), "multiplier": ("number", False), "offset": ("number", False)},
-    "coupling": {
-        "joint": ("text", True),
-        **dict.fromkeys(("ratio", "damping", "friction", "armature", "width"), ("number", False)),
-    },  # our own
+    "coupling": {"joint": ("text", True), **dict.fromkeys(_COUPLING, ("number", False))},  # our own
 }
-_JOINT: dict[str, dict[str, Any]] = {
-    tag: {} for tag in ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
-}
-_SCHEMA = {
+_JOINT = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
+_SCHEMA: dict[str, dict[str, Any]] = {
     "robot": {
         "link": {"inertial": {"origin": {}, "mass": {}, "inertia": {}}},
-        "joint": _JOINT,
+        "joint": {tag: {} for tag in _JOINT},
         "frame": {},
         "ros2_control": {"joint": {"state_interface": {"param": {}}}},
         "transmission": {"joint": {}, "actuator": {"drake:rotor_inertia": {}, "drake:gear_ratio": {}}},
@@ -68,24 +55,10 @@ _SCHEMA = {
 _REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
 # Elements that belong where they are and say nothing about dynamics.
 _HARMLESS = {
-    "robot": {"material", "gazebo", "sensor", "group", "mujoco", "loop_joint", "self_collision_checking"},
-    "link": {
-        "visual",
-        "collision",
-        "contact",
-        "self_collision_checking",
-        "collision_checking",
-        "self_filter",
-        "sensor",
-        "surface",
-        "gravity",
-        "kinematic",
-        "material",
-        "gazebo",
-        "capsule",
-        "audio",
-    },
-    "joint": {"safety_controller", "calibration", "hardwareInterface", "physics", "sensor", "gazebo"},
+    "robot": "material gazebo sensor group mujoco loop_joint self_collision_checking",
+    "link": "visual collision contact self_collision_checking collision_checking self_filter sensor surface gravity kinematic "
+    "material gazebo capsule audio",
+    "joint": "safety_controller calibration hardwareInterface physics sensor gazebo",
 }
 _NO_LIMIT = 1e300
 
@@ -247,20 +220,14 @@ class _Cleaner:
             return text
         if kind == "joint type":
             if text not in JOINT_TYPES:
-                raise UrdfError(
-                    f"unknown joint type {text!r}",
-                    where=where.removesuffix(" type"),
-                    remedy=f"The types of URDF are {', '.join(JOINT_TYPES)}.",
-                )
+                remedy = f"The types of URDF are {', '.join(JOINT_TYPES)}."
+                raise UrdfError(f"unknown joint type {text!r}", where=where.removesuffix(" type"), remedy=remedy)
             return text
         if kind == "vector":
             parts = text.split()
             if len(parts) != 3:
-                raise UrdfError(
-                    f"expected three numbers, got {text!r}",
-                    where=where,
-                    remedy='Separate them by spaces, as in "0 0 1".',
-                )
+                remedy = 'Separate them by spaces, as in "0 0 1".'
+                raise UrdfError(f"expected three numbers, got {text!r}", where=where, remedy=remedy)
             return " ".join(self.value(part, "number", where) for part in parts)
         number = self.number(text, where)
         if kind == "limit" and not math.isnan(number):
@@ -287,19 +254,15 @@ class _Cleaner:
 
     def read_initial_positions(self, control: Node) -> None:
         for joint in control.all("joint"):
-            for interface in joint.all("state_interface"):
-                for param in interface.all("param"):
-                    if (
-                        interface.attributes.get("name") == "position"
-                        and param.attributes.get("name") == "initial_value"
-                    ):
-                        where = self.where(param, f"<ros2_control> joint {joint.attributes.get('name', '')!r}")
-                        position = self.number(param.text.strip(), where)
-                        if not math.isfinite(position):
-                            raise UrdfError(
-                                "it is not finite", where=where, got=position, remedy="Give a finite number."
-                            )
-                        self.out.initial_positions[joint.attributes.get("name", "")] = position
+            name = joint.attributes.get("name", "")
+            interfaces = [x for x in joint.all("state_interface") if x.attributes.get("name") == "position"]
+            for param in (param for interface in interfaces for param in interface.all("param")):
+                if param.attributes.get("name") == "initial_value":
+                    where = self.where(param, f"<ros2_control> joint {name!r}")
+                    position = self.number(param.text.strip(), where)
+                    if not math.isfinite(position):
+                        raise UrdfError("it is not finite", where=where, got=position, remedy="Give a finite number.")
+                    self.out.initial_positions[name] = position
 
     def add_frame(self, node: Node, robot: ElementTree.Element) -> None:
         """A named frame is a link without mass, fixed to another."""
@@ -346,18 +309,15 @@ class _Cleaner:
 
     def skipped(self, ancestors: tuple[Node, ...], tag: str, line: int) -> None:
         if tag.startswith("xacro:"):
-            raise UrdfError(
-                f"<{tag}> is xacro, not URDF",
-                where=f"{self.source}, line {line}",
-                remedy="Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file.",
-            )
-        schema: dict[str, dict[str, Any]] = _SCHEMA
+            remedy = "Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file."
+            raise UrdfError(f"<{tag}> is xacro, not URDF", where=f"{self.source}, line {line}", remedy=remedy)
+        schema = _SCHEMA
         for node in ancestors:
             if node.tag in ("ros2_control", "transmission"):
                 return  # others' business
             schema = schema[node.tag]
         parent = ancestors[-1]
-        if tag in _HARMLESS.get(parent.tag, ()) or ":" in tag:
+        if tag in _HARMLESS.get(parent.tag, "").split() or ":" in tag:
             return
         owner = next((n for n in reversed(ancestors) if n.tag in ("link", "joint")), ancestors[0])
         near = difflib.get_close_matches(tag, schema, n=1, cutoff=0.7)

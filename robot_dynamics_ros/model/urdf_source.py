@@ -39,21 +39,16 @@ def read_source(
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:
-        raise ArgumentError(
-            f"expected URDF text or a path, got {type(source).__name__}",
-            where="load_urdf",
-            remedy="Pass the URDF as a string, or the path of its file as a string or a pathlib.Path.",
-        )
+        problem = f"expected URDF text or a path, got {type(source).__name__}"
+        remedy = "Pass the URDF as a string, or the path of its file as a string or a pathlib.Path."
+        raise ArgumentError(problem, where="load_urdf", remedy=remedy)
     data = _read_file(path, max_bytes)
     if path.name.endswith(".xacro"):
         return expand_xacro(path, xacro_arguments), str(path)
     if xacro_arguments:
-        raise ArgumentError(
-            "only xacro files take arguments",
-            where=f"file {str(path)!r}",
-            got=sorted(xacro_arguments),
-            remedy="Leave out " + " ".join(f"{name}:=…" for name in xacro_arguments) + ", or name the .xacro file.",
-        )
+        problem = "only xacro files take arguments"
+        remedy = "Leave out " + " ".join(f"{name}:=…" for name in xacro_arguments) + ", or name the .xacro file."
+        raise ArgumentError(problem, where=f"file {str(path)!r}", got=sorted(xacro_arguments), remedy=remedy)
     return data, str(path)
 
 
@@ -70,12 +65,8 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
         ) from None
     pairs = [word.partition(":=") for word in words]
     if not all(between for _, between, _ in pairs):
-        raise ArgumentError(
-            "expected NAME:=VALUE after the path",
-            where=repr(text[:80]),
-            got=text,
-            remedy="Quote values that hold blanks: arm.xacro side:='left arm'.",
-        )
+        remedy = "Quote values that hold blanks: arm.xacro side:='left arm'."
+        raise ArgumentError("expected NAME:=VALUE after the path", where=repr(text[:80]), got=text, remedy=remedy)
     return text[: match.start()].rstrip(), {name: value for name, _, value in pairs}
 
 
@@ -92,29 +83,18 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise UrdfError(f"it is {kind}", where=where, got=str(path), remedy="Name the URDF file itself.")
         if status.st_size > max_bytes:
-            raise UrdfError(
-                f"{status.st_size} bytes are more than the {max_bytes} allowed",
-                where=where,
-                remedy="If the file is genuine, pass a larger max_bytes.",
-            )
+            remedy = "If the file is genuine, pass a larger max_bytes."
+            raise UrdfError(f"{status.st_size} bytes are more than the {max_bytes} allowed", where=where, remedy=remedy)
         with path.open("rb") as file:
             return file.read(max_bytes + 1)
     except UrdfError:
         raise
     except FileNotFoundError:
-        raise UrdfError(
-            "it does not exist",
-            where=where,
-            got=str(path),
-            remedy=f"Check the path (the current directory is {os.getcwd()}), or pass the URDF's text.",
-        ) from None
+        remedy = f"Check the path (the current directory is {os.getcwd()}), or pass the URDF's text."
+        raise UrdfError("it does not exist", where=where, got=str(path), remedy=remedy) from None
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
-        raise UrdfError(
-            f"it cannot be read ({getattr(error, 'strerror', None) or error})",
-            where=where,
-            got=str(path),
-            remedy="Check the path and its permissions.",
-        ) from None
+        problem = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise UrdfError(problem, where=where, got=str(path), remedy="Check the path and its permissions.") from None
     except ValueError:
         raise UrdfError(
             "it is neither URDF text nor a path", where=f"{str(path)[:60]!r}", remedy="URDF text starts with '<'."

@@ -52,11 +52,8 @@ def parse_xml(
     """
     size = len(data)
     if size > max_bytes:
-        raise UrdfError(
-            f"{size} bytes are more than the {max_bytes} allowed",
-            where=source,
-            remedy="If the file is genuine, pass a larger max_bytes.",
-        )
+        remedy = "If the file is genuine, pass a larger max_bytes."
+        raise UrdfError(f"{size} bytes are more than the {max_bytes} allowed", where=source, remedy=remedy)
     if not data.strip():
         raise UrdfError("it is empty", where=source, remedy="Give a URDF: an XML document whose root is <robot>.")
     builder = _Builder(schema, source, on_skipped)
@@ -168,13 +165,8 @@ def _not_xml(data: bytes | str, source: str, error: expat.ExpatError) -> UrdfErr
             data.decode("utf-8")
         except UnicodeDecodeError as bad:
             if not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-                return UrdfError(
-                    f"byte 0x{data[bad.start]:02x} at offset {bad.start} is not UTF-8",
-                    where=where,
-                    remedy="Save the file as UTF-8, or declare its encoding in the first line.",
-                )
-    return UrdfError(
-        f"it is not well-formed XML ({expat.ErrorString(error.code)})",
-        where=where,
-        remedy="Give the text of a URDF or the path of one; `xmllint --noout FILE` shows every fault of a file.",
-    )
+                problem = f"byte 0x{data[bad.start]:02x} at offset {bad.start} is not UTF-8"
+                remedy = "Save the file as UTF-8, or declare its encoding in the first line."
+                return UrdfError(problem, where=where, remedy=remedy)
+    remedy = "Give the text of a URDF or the path of one; `xmllint --noout FILE` shows every fault of a file."
+    return UrdfError(f"it is not well-formed XML ({expat.ErrorString(error.code)})", where=where, remedy=remedy)

@@ -187,25 +187,10 @@ def compute(
     else:
         notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
     return WrenchHistory(
-        model,
-        joints,
-        _frames(model, joints, s.expressed_in),
-        *(t, q, v, a),
-        efforts,
-        wrenches,
-        recording.rows[good],
-        tables["parts"],
-        s.balance,
-        frame_name(observer),
-        tables["paths"],
-        tables["speeds"],
-        bad,
-        motion.window,
-        notes,
-        on_links,
-        effort_errors,
+        model, joints, _frames(model, joints, s.expressed_in), t, q, v, a, efforts, wrenches, recording.rows[good], tables["parts"],
+        s.balance, frame_name(observer), tables["paths"], tables["speeds"], bad, motion.window, notes, on_links, effort_errors,
         wrench_errors,
-    )
+    )  # fmt: skip
 
 
 def _frames(model: RobotModel, joints: Sequence[str], axes: FrameLike) -> tuple[str, ...]:
@@ -246,21 +231,15 @@ def _usable(
         (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",) if edges else ()
     )
     if not good.any():
-        raise ArgumentError(
-            f"{len(t)} rows are too few for derivatives",
-            where=recording.source,
-            remedy="Three rows without a gap between them are the least.",
-        )
+        remedy = "Three rows without a gap between them are the least."
+        raise ArgumentError(f"{len(t)} rows are too few for derivatives", where=recording.source, remedy=remedy)
     beside = np.ones(len(t), dtype=bool)
     for wrench in recording.external:
         beside &= wrench.there(t)
     bad += tuple(BadRow(int(n), "no external wrench was recorded then") for n in recording.rows[~beside & good])
     if not (good & beside).any():
-        raise ArgumentError(
-            "external wrenches were recorded at other times than joint states",
-            where=recording.source,
-            remedy="Give both by the same clock.",
-        )
+        problem = "external wrenches were recorded at other times than joint states"
+        raise ArgumentError(problem, where=recording.source, remedy="Give both by the same clock.")
     return good & beside, bad, notes
 
 
@@ -356,16 +335,10 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
         raise ArgumentError(
             "not every row holds efforts", where=recording.source, remedy="Use differentiated velocities."
         )
-    motion = smooth_motion(
-        model,
-        recording.t,
-        q,
-        recording.v,
-        recording.effort,
-        window=s.window,
-        order=s.order,
-        velocity="recorded" if s.acceleration == "model" and recording.v is not None else s.velocity,
-    )
+    velocity, signals = s.velocity, (recording.v, recording.effort)
+    if s.acceleration == "model" and recording.v is not None:
+        velocity = "recorded"
+    motion = smooth_motion(model, recording.t, q, *signals, window=s.window, order=s.order, velocity=velocity)
     if motion.velocity == "recorded" and recording.v is not None:
         motion = dataclasses.replace(motion, v=recording.v)
     if s.acceleration == "model" and recording.effort is not None:  # no row needs its neighbours

@@ -82,11 +82,9 @@ def smooth_motion(
     if not (window > 0.0 and np.isfinite(window)):
         raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window")
     if not 2 <= order <= _HIGHEST_ORDER:
-        raise ArgumentError(
-            f"expected a whole number from 2 to {_HIGHEST_ORDER}, got {order!r}",
-            where="order",
-            remedy="Accelerations need 2; from 6 on the polynomials follow the noise.",
-        )
+        problem = f"expected a whole number from 2 to {_HIGHEST_ORDER}, got {order!r}"
+        remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
+        raise ArgumentError(problem, where="order", remedy=remedy)
     step = float(np.median(np.diff(t))) if n > 1 else 1.0
     samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
     samples = max(3, min(samples, (n - 1) | 1))

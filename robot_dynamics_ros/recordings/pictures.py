@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics_ros.figures import STYLE, XYZ, legend, pyplot, thinned, without_noise
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.compute import WrenchHistory
+from robot_dynamics_ros.simulation.paths import draw_points
 
 _AXES = "xyz"
 _FORCE, _MOMENT = slice(3, 6), slice(0, 3)
@@ -84,53 +85,10 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     _draw_rows(history, rows, path, height=1.5, dpi=110, title=title, sharey="col")
 
 
-def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
-    """Names with the places they end at; those that end close together share a label."""
-    groups: list[tuple[list[str], Array]] = []
-    for name, end in ends.items():
-        near = next((names for names, place in groups if np.linalg.norm(place - end) < 0.1 * size), None)
-        if near is None:
-            groups.append(([name], end))
-        else:
-            near.append(name)
-    return [("\n".join(names), place) for names, place in groups]
-
-
 def draw_paths(history: WrenchHistory, path: str | Path) -> None:
     """Paths of the centres of mass (the robot's and each link's), the joints and the tips in the two planes where they are widest, coloured by speed.
 
     Raises:
         BackendError: matplotlib is not installed.
     """
-    plt = pyplot()
-    k = thinned(len(history.t))
-    everything = np.concatenate([p[k] for p in history.paths.values()])
-    spread = np.ptp(everything, axis=0)
-    planes = sorted([(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]])[:2]
-    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]  # one is enough for what moves in a plane
-    fastest = max(max(float(s[k].max()) for s in history.speeds.values()), 1e-12)
-    with plt.rc_context(STYLE):
-        figure, (axes,) = plt.subplots(
-            1, len(planes), figsize=(1.5 + 5.0 * len(planes), 5.4), squeeze=False, layout="constrained"
-        )
-        shades = plt.cm.ScalarMappable(plt.Normalize(0.0, fastest), "viridis")
-        for axis, (a, b) in zip(axes, planes, strict=True):
-            for name, points in history.paths.items():
-                p, heavy = points[k], name == "centre of mass"
-                axis.scatter(
-                    *p[:, [a, b]].T, c=history.speeds[name][k], s=16.0 if heavy else 3.0, linewidths=0.0,
-                    cmap=shades.cmap, norm=shades.norm,
-                )  # fmt: skip
-                if np.ptp(p, axis=0).max() < 1e-9:
-                    axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
-            joints = [name for name in history.paths if not name.startswith("centre of mass of ")]
-            ends = {name: history.paths[name][k][-1, [a, b]] for name in joints}
-            for text, place in _labels(ends, spread.max()):
-                axis.annotate(text, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
-            axis.set_aspect("equal", adjustable="datalim")
-            axis.set_xlabel(f"{_AXES[a]} [m]")
-            axis.set_ylabel(f"{_AXES[b]} [m]")
-        axes[0].set_title("Paths in the world")
-        figure.colorbar(shades, ax=axes, label="speed [m/s]", shrink=0.85)
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
+    pyplot().close(draw_points(history.paths, history.speeds, path))

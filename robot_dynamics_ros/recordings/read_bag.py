@@ -93,11 +93,8 @@ def read_messages(
     except RobotDynamicsError:
         raise
     except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
-        raise ArgumentError(
-            f"cannot be read as a bag: {error}",
-            where=str(path),
-            remedy="Give an mcap file, a rosbag2 directory, or a ROS 1 bag.",
-        ) from None
+        remedy = "Give an mcap file, a rosbag2 directory, or a ROS 1 bag."
+        raise ArgumentError(f"cannot be read as a bag: {error}", where=str(path), remedy=remedy) from None
 
 
 def stamp_of(message: Any, received: int) -> float:

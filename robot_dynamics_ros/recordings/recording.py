@@ -191,16 +191,9 @@ class Recording:
         bad = [BadRow(n, _not_after(*times)) for n, *times in zip(numbers, repaired.t[early], last[early], strict=True)]
         keep[np.flatnonzero(keep)[early]] = False
         bad = sorted([*self.bad, *bad], key=lambda row: row.number)
-        return dataclasses.replace(
-            self,
-            t=t[keep],
-            q=self.q[keep],
-            v=None if self.v is None else self.v[keep],
-            effort=None if self.effort is None else self.effort[keep],
-            rows=self.rows[keep],
-            bad=tuple(bad),
-            notes=tuple(notes),
-        )
+        v, effort = (None if x is None else x[keep] for x in (self.v, self.effort))
+        kept = dataclasses.replace(self, t=t[keep], q=self.q[keep], v=v, effort=effort, rows=self.rows[keep])
+        return dataclasses.replace(kept, bad=tuple(bad), notes=tuple(notes))
 
 
 def _not_after(t: float, last: float) -> str:
@@ -238,11 +231,9 @@ class RowCollector:
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
-                raise ArgumentError(
-                    f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint",
-                    where=f"robot {self.model.name!r}",
-                    remedy="Lock the joint, or cut out the subtree.",
-                )
+                problem = f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint"
+                remedy = "Lock the joint, or cut out the subtree."
+                raise ArgumentError(problem, where=f"robot {self.model.name!r}", remedy=remedy)
         self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = ([], [], [], [], [])
 
     def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
@@ -305,11 +296,8 @@ class RowCollector:
         if not times:
             seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
             first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}" if self.bad else ""
-            raise ArgumentError(
-                f"there is no usable row ({seen}{first})",
-                where=self.source,
-                remedy=f"It has to hold the joints {', '.join(self.model.joint_names)}.",
-            )
+            remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
+            raise ArgumentError(f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy)
         shape = (len(times), len(self.model.joint_names))
         t, rows = np.array(times), np.array(numbers)
         q, v, effort = (np.array(x).reshape(shape) for x in (positions, velocities, efforts))
@@ -332,18 +320,10 @@ class RowCollector:
                 if t[-1] > t[0]
                 else "All stamps are alike: seconds since 1970 need double precision.",
             )
-        recording = Recording(
-            self.source,
-            self.model.joint_names,
-            t[good],
-            q[good],
-            v[good] if "velocity" in recorded else None,
-            effort[good] if "effort" in recorded else None,
-            rows[good],
-            tuple(self.bad),
-            self.other,
-            (f"times taken as {unit}",) if unit else (),
-        )
+        velocity, measured = (x[good] if w in recorded else None for w, x in (("velocity", v), ("effort", effort)))
+        states = t[good], q[good], velocity, measured, rows[good]
+        notes = (f"times taken as {unit}",) if unit else ()
+        recording = Recording(self.source, self.model.joint_names, *states, tuple(self.bad), self.other, notes)
         if self.times == "repair":
             before = len(recording.bad)
             recording = recording.repaired()

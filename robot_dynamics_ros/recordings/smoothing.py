@@ -30,11 +30,8 @@ def require_increasing(t: Array) -> None:
     bad = np.flatnonzero(~(np.diff(t) > 0.0))
     if bad.size:
         k = int(bad[0])
-        raise ArgumentError(
-            f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}",
-            where="t",
-            remedy="Sort the samples, and leave out repeated ones.",
-        )
+        problem = f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}"
+        raise ArgumentError(problem, where="t", remedy="Sort the samples, and leave out repeated ones.")
 
 
 def segments(t: Array, bridge: float = 0.0) -> list[slice]:
@@ -63,11 +60,8 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
     if window < 3 or window % 2 == 0:
         raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window")
     if not up_to <= order < window:
-        raise ArgumentError(
-            f"expected {up_to} to {window - 1}, got {order}",
-            where="order",
-            remedy="The order is at least that of the derivative, and less than the window.",
-        )
+        remedy = "The order is at least that of the derivative, and less than the window."
+        raise ArgumentError(f"expected {up_to} to {window - 1}, got {order}", where="order", remedy=remedy)
     require_increasing(t)
     out = np.full((up_to + 1, *x.shape), np.nan)
     for part in segments(t, bridge):

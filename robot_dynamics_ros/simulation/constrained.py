@@ -1,12 +1,6 @@
 """A simulated robot with closed loops: time stepping that satisfies the constraints.
 
-    M(q_m) (v₁ − v) = h (τ − b)(q_m, v_m) + Kᵀ Λ + p,    K(q_m) (v + v₁) = 0,    q_m = q ⊕ ½ h v,    q₁ = q_m ⊕ ½ h v₁
-
-with Λ the impulses of the constraints and p those of dry friction and rigid stops, which solve a complementarity problem
-on the constrained robot.  The midpoint multiplier does no work.  The remaining φ(q₁) and K(q₁) v₁ are of second order.
-A projection in the metric of the mass matrix removes them in every step, so that nothing drifts.  Second order where
-nothing sticks or strikes (Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sections IV.4 and VII.1).
-The step itself is :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`'s.
+The step is Moreau's midpoint rule with loops, of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`.
 """
 
 from __future__ import annotations

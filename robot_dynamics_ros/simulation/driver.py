@@ -38,12 +38,8 @@ class Driver:
         effort_rate: ArrayLike = np.inf,
     ) -> None:
         if compensates not in COMPENSATIONS:
-            raise ArgumentError(
-                f"is {compensates!r}",
-                where="compensates",
-                got=compensates,
-                remedy=f"One of {', '.join(COMPENSATIONS)}.",
-            )
+            remedy = f"One of {', '.join(COMPENSATIONS)}."
+            raise ArgumentError(f"is {compensates!r}", where="compensates", got=compensates, remedy=remedy)
         nv = plant.model.nv
         self._plant, self._compensates = plant, compensates
         self._measured = MeasuredEffort() if measured is None else measured

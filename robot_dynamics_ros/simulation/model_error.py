@@ -101,10 +101,7 @@ def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> di
         if name not in names:
             raise UnknownNameError(kind, name, names, where=f"model error of {word}")
         if not (np.isfinite(value) and value >= 0.0):
-            raise ArgumentError(
-                "a factor must be finite and not negative",
-                where=f"model error of {word}",
-                got=value,
-                remedy="1 leaves the figure as it is.",
-            )
+            problem = "a factor must be finite and not negative"
+            remedy = "1 leaves the figure as it is."
+            raise ArgumentError(problem, where=f"model error of {word}", got=value, remedy=remedy)
     return {name: float(factors.get(name, 1.0)) for name in names}

@@ -60,12 +60,8 @@ class RealTimePacer:
         if not (period > 0.0 and period < 1e6):
             raise ArgumentError("must be a positive number of seconds", where="period", got=period)
         if not real_time_factor > 0.0:
-            raise ArgumentError(
-                "must be positive",
-                where="real_time_factor",
-                got=real_time_factor,
-                remedy="1 is real time, inf is as fast as possible.",
-            )
+            remedy = "1 is real time, inf is as fast as possible."
+            raise ArgumentError("must be positive", where="real_time_factor", got=real_time_factor, remedy=remedy)
         if not max_catch_up >= 0.0:
             raise ArgumentError("must not be negative", where="max_catch_up", got=max_catch_up)
         if max_burst < 1:

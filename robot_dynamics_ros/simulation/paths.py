@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import motion
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import STYLE, pyplot, save
+from robot_dynamics_ros.figures import STYLE, pyplot, save, thinned
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.simulate import SimulationResult
@@ -36,35 +36,62 @@ class CenterOfMassPaths:
     speed: Array
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """A figure of the paths, coloured by speed, in the plane in which they move most; written to ``path`` if given.
+        """A figure of the paths, see :func:`draw_points`; written to ``path`` if given.
 
         Raises:
             BackendError: matplotlib is not installed.
             ArgumentError: the file cannot be written.
         """
-        plt = pyplot()
-        from matplotlib.collections import LineCollection
+        paths, speeds = (dict(zip(self.links, x, strict=True)) for x in (self.position, self.speed))
+        return draw_points(paths, speeds, path)
 
-        spread = np.ptp(self.position.reshape(-1, 3), axis=0)
-        i, j = sorted(np.argsort(spread)[1:])
-        with plt.rc_context(STYLE):
-            figure, axis = plt.subplots(figsize=(6.5, 6.0), layout="constrained")
-            drawn = None
-            low, high = float(self.speed.min(initial=0.0)), float(self.speed.max(initial=0.0))
-            for name, p, speed in zip(self.links, self.position, self.speed, strict=True):
-                points = p[:, [i, j]]
-                lines = LineCollection(np.stack([points[:-1], points[1:]], axis=1).tolist(), cmap="viridis", lw=2.0)
-                lines.set_array((speed[:-1] + speed[1:]) / 2)
-                lines.set_clim(low, high or 1.0)
-                drawn = axis.add_collection(lines)
-                axis.annotate(name, points[-1], fontsize=8)
+
+def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: str | Path | None = None) -> Figure:
+    """A figure of paths in the two planes where they are widest, coloured by speed; the robot's centre of mass is drawn larger.
+
+    Args:
+        paths: name → (n, 3) positions in the world, m; those of links' centres of mass are drawn without names.
+        speeds: likewise (n,) m/s.
+        path: file to write.
+    """
+    plt = pyplot()
+    k = thinned(len(next(iter(speeds.values()))))
+    spread = np.ptp(np.concatenate([p[k] for p in paths.values()]), axis=0)
+    planes = sorted([(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]])[:2]
+    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]  # one is enough for what moves in a plane
+    fastest = max(max(float(s[k].max()) for s in speeds.values()), 1e-12)
+    with plt.rc_context(STYLE):
+        size = (1.5 + 5.0 * len(planes), 5.4)
+        figure, (axes,) = plt.subplots(1, len(planes), figsize=size, squeeze=False, layout="constrained")
+        shades = plt.cm.ScalarMappable(plt.Normalize(0.0, fastest), "viridis")
+        colours = {"linewidths": 0.0, "cmap": shades.cmap, "norm": shades.norm}
+        for axis, (a, b) in zip(axes, planes, strict=True):
+            for name, points in paths.items():
+                p, dot = points[k], 16.0 if name == "centre of mass" else 3.0
+                axis.scatter(*p[:, [a, b]].T, c=speeds[name][k], s=dot, **colours)
+                if np.ptp(p, axis=0).max() < 1e-9:
+                    axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
+            ends = {n: p[k][-1, [a, b]] for n, p in paths.items() if not n.startswith("centre of mass of ")}
+            for text, place in _labels(ends, spread.max()):
+                axis.annotate(text, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
             axis.set_aspect("equal", adjustable="datalim")
-            axis.autoscale_view()
-            axis.set_xlabel(f"{'xyz'[i]} [m]")
-            axis.set_ylabel(f"{'xyz'[j]} [m]")
-            if drawn is not None:
-                figure.colorbar(drawn, label="speed [m/s]", shrink=0.8)
+            axis.set_xlabel(f"{'xyz'[a]} [m]")
+            axis.set_ylabel(f"{'xyz'[b]} [m]")
+        axes[0].set_title("Paths in the world")
+        figure.colorbar(shades, ax=axes, label="speed [m/s]", shrink=0.85)
         return save(figure, path)
+
+
+def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
+    """Names with the places they end at; those that end close together share a label."""
+    groups: list[tuple[list[str], Array]] = []
+    for name, end in ends.items():
+        near = next((names for names, place in groups if np.linalg.norm(place - end) < 0.1 * size), None)
+        if near is None:
+            groups.append(([name], end))
+        else:
+            near.append(name)
+    return [("\n".join(names), place) for names, place in groups]
 
 
 def center_of_mass_paths(

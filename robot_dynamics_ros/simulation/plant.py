@@ -63,12 +63,9 @@ class Plant(SimulatedRobot):
         self._friction = friction_table(model, o.friction)
         self._friction_with_brakes = self._friction.with_brakes(per_joint(o.brake_effort, model, "brake_effort"))
         if len(self._friction.couple) and method not in TIME_STEPPING:
-            raise ArgumentError(
-                "motors that turn with two joints are simulated by time stepping",
-                where="integrator",
-                got=o.integrator,
-                remedy=f"One of {', '.join(TIME_STEPPING)}.",
-            )
+            problem = "motors that turn with two joints are simulated by time stepping"
+            remedy = f"One of {', '.join(TIME_STEPPING)}."
+            raise ArgumentError(problem, where="integrator", got=o.integrator, remedy=remedy)
         drives = self._command_limits() if o.limiter else None
         midpoint = method == "moreau"
         self.system = JointSystem(self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint)

@@ -61,29 +61,15 @@ def plant_memory(
     """
     model, floating = coordinates.model, coordinates.floating
     rows = 0 if o.constraints is None else o.constraints.rows
-    nz, nc, couples = 0 if motors is None else len(motors), len(o.contacts), len(friction.couple)
+    couples = len(friction.couple)
     values: dict[str, Any] = dict(stop_parameters(o.stops, model, *bounds))
-    constants = {
-        "nq": model.nq,
-        "nv": model.nv,
-        "motors": nz,
-        "contacts": nc,
-        "floating": len(floating),
-        "midpoint": midpoint,
-        "in_momenta": midpoint and not rows,
-        "limiter": drives is not None,
-        "has_motors": nz > 0,
-        "has_contacts": nc > 0,
-        "has_floating": bool(floating),
-        "has_springs": o.springs is not None,
-        "has_compliant_stops": isinstance(o.stops, CompliantStops),
-        "has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any()),
-        "couples": couples,
-        "by_impulse": rows + couples > 0,
-        "has_loops": rows > 0,
-        "rows": rows,
-        "bodies": model.nb,
-    }
+    constants = {"nq": model.nq, "nv": model.nv, "bodies": model.nb, "rows": rows, "couples": couples}
+    counts = {"motors": 0 if motors is None else len(motors), "contacts": len(o.contacts), "floating": len(floating)}
+    constants |= counts | {f"has_{word}": count > 0 for word, count in counts.items()}
+    constants |= {"midpoint": midpoint, "in_momenta": midpoint and not rows, "limiter": drives is not None}
+    constants |= {"has_springs": o.springs is not None, "has_compliant_stops": isinstance(o.stops, CompliantStops)}
+    constants |= {"has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any())}
+    constants |= {"by_impulse": rows + couples > 0, "has_loops": rows > 0}
     memory = Memory(PlantMemory, constants, kernels, compiled=compiled)
     values |= {"q_of_v": coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
     if floating:

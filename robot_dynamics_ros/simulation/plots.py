@@ -36,11 +36,8 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
     model = run.model
     kinds = joint_kinds(model)
     if not kinds:
-        raise ArgumentError(
-            "has no joint with one coordinate",
-            where=f"robot {model.name!r}",
-            remedy="There is nothing to draw over time; view it instead.",
-        )
+        remedy = "There is nothing to draw over time; view it instead."
+        raise ArgumentError("has no joint with one coordinate", where=f"robot {model.name!r}", remedy=remedy)
     rows_of_reference = None if reference is None else np.asarray(reference, dtype=float)
     if rows_of_reference is not None and rows_of_reference.shape != run.q.shape:
         raise ArgumentError(
@@ -48,7 +45,6 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
         )
     plt = pyplot()
     k = thinned(len(run.t))
-    t = run.t[k]
     rows = ["position", *(["error"] if rows_of_reference is not None else []), "velocity", "effort", "energy"]
     if run.wrenches is not None:
         rows += ["force", "moment"]
@@ -66,7 +62,7 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
                     else:
                         _energy(axis, run, k)
                     continue
-                _joints(axis, run, kind, joints, quantity, rows_of_reference, k, t)
+                _joints(axis, run, kind, joints, quantity, rows_of_reference, k)
             axes[-1, column].set_xlabel("time [s]")
         legend(figure, axes.ravel())
         return save(figure, path)
@@ -83,16 +79,9 @@ def _energy(axis: Axes, run: SimulationResult, k: slice) -> None:
 
 
 def _joints(
-    axis: Axes,
-    run: SimulationResult,
-    kind: str,
-    joints: list[int],
-    quantity: str,
-    reference: Array | None,
-    k: slice,
-    t: ArrayLike,
+    axis: Axes, run: SimulationResult, kind: str, joints: list[int], quantity: str, reference: Array | None, k: slice
 ) -> None:
-    model = run.model
+    model, t = run.model, run.t[k]
     unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
     if not unit:
         unit, factor = unit_of("position" if quantity == "error" else quantity, kind)
@@ -112,15 +101,11 @@ def _values(run: SimulationResult, quantity: str, number: int, reference: Array 
     """(N,) what is drawn of a joint."""
     name = run.model.joint_names[number]
     q, v = run.model.q_slice(name).start, run.model.v_slice(name).start
-    if quantity == "position":
-        return run.q[:, q]
+    if quantity in ("force", "moment"):
+        assert run.wrenches is not None
+        half = slice(3, 6) if quantity == "force" else slice(0, 3)
+        return np.asarray(np.linalg.norm(run.wrenches[:, number, half], axis=1))
     if quantity == "error":
         assert reference is not None
         return reference[:, q] - run.q[:, q]
-    if quantity == "velocity":
-        return run.v[:, v]
-    if quantity == "effort":
-        return run.tau[:, v]
-    assert run.wrenches is not None
-    half = slice(3, 6) if quantity == "force" else slice(0, 3)
-    return np.asarray(np.linalg.norm(run.wrenches[:, number, half], axis=1))
+    return {"position": run.q[:, q], "velocity": run.v[:, v], "effort": run.tau[:, v]}[quantity]

@@ -65,18 +65,13 @@ class SensorSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name in ("seed", "velocity_from_position"):
-                continue
+        for name in (f.name for f in fields(self) if f.name not in ("seed", "velocity_from_position")):
+            value, where = getattr(self, name), f"sensor setting {name!r}"
             array = np.asarray(value, dtype=np.float64)
-            if not np.isfinite(array).all() or (f.name != "effort_bias" and (array < 0.0).any()):
-                raise ArgumentError("must be finite and not negative", where=f"sensor setting {f.name!r}", got=value)
-        for name in ("drop_probability", "duplicate_probability"):
-            if getattr(self, name) > 1.0:
-                raise ArgumentError(
-                    "must be between 0 and 1", where=f"sensor setting {name!r}", got=getattr(self, name)
-                )
+            if not np.isfinite(array).all() or (name != "effort_bias" and (array < 0.0).any()):
+                raise ArgumentError("must be finite and not negative", where=where, got=value)
+            if name.endswith("probability") and value > 1.0:
+                raise ArgumentError("must be between 0 and 1", where=where, got=value)
 
 
 class Sensors:
@@ -106,12 +101,9 @@ class Sensors:
                 self._position_resolution[block] = 0.0
                 self._position_noise[block] = 0.0
         if self.settings.velocity_from_position and not vector:
-            raise ArgumentError(
-                "a floating joint has no position difference quotient",
-                where="sensor setting 'velocity_from_position'",
-                got=True,
-                remedy="Leave it off for robots with a floating base.",
-            )
+            problem = "a floating joint has no position difference quotient"
+            remedy = "Leave it off for robots with a floating base."
+            raise ArgumentError(problem, where="sensor setting 'velocity_from_position'", got=True, remedy=remedy)
         self.reset()
 
     @staticmethod

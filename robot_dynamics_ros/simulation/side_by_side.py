@@ -39,19 +39,13 @@ def run_plants(
         raise ArgumentError("expected one or more different plants", where="plants", got=len(plants))
     sizes = {(plant.model.nq, plant.model.nv) for plant in plants}
     if len(sizes) > 1:
-        raise ArgumentError(
-            "all must have the same number of coordinates",
-            where="plants",
-            got=sorted(sizes),
-            remedy="Run plants of other robots on their own.",
-        )
+        problem = "all must have the same number of coordinates"
+        remedy = "Run plants of other robots on their own."
+        raise ArgumentError(problem, where="plants", got=sorted(sizes), remedy=remedy)
     rows_of_all = real_array_or_nan(commands)
     if rows_of_all.ndim not in (2, 3) or len(rows_of_all) != len(plants):
-        raise ArgumentError(
-            f"expected ({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps",
-            where="commands",
-            got=np.shape(commands),
-        )
+        shapes = f"({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps"
+        raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(commands))
     checked = [plant._commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)]
     count, model = checked[0][1], plants[0].model
     path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None

@@ -169,19 +169,11 @@ def _plant(model: RobotModel, dt: float, o: PlantOptions, options: dict[str, obj
     if constraints is None:
         return Plant(model, dt, **options)
     if not isinstance(constraints, Constraints) or constraints.model is not model:
-        raise ArgumentError(
-            "expected Constraints of this robot",
-            where="constraints",
-            got=constraints,
-            remedy="rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated.",
-        )
+        remedy = "rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated."
+        raise ArgumentError("expected Constraints of this robot", where="constraints", got=constraints, remedy=remedy)
     if options.pop("integrator", DEFAULT_INTEGRATOR) != DEFAULT_INTEGRATOR:
-        raise ArgumentError(
-            "a robot with closed loops is simulated by Moreau's midpoint step",
-            where="integrator",
-            got=o.integrator,
-            remedy="Leave integrator out.",
-        )
+        problem = "a robot with closed loops is simulated by Moreau's midpoint step"
+        raise ArgumentError(problem, where="integrator", got=o.integrator, remedy="Leave integrator out.")
     return ConstrainedPlant(constraints, dt, **options)
 
 

@@ -253,23 +253,17 @@ class SimulatedRobot(ABC):
         q = _vector("q", values, self.model.nq)
         for iq, _ in self._coordinates.floating:
             if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
-                raise ArgumentError(
-                    "the quaternion has no length",
-                    where=f"q[{iq + 3}:{iq + 7}]",
-                    got=values,
-                    remedy="No rotation is (0, 0, 0, 1).",
-                )
+                problem = "the quaternion has no length"
+                remedy = "No rotation is (0, 0, 0, 1)."
+                raise ArgumentError(problem, where=f"q[{iq + 3}:{iq + 7}]", got=values, remedy=remedy)
         self._coordinates.normalize(q)
         if self._has_stops:
             position = self._coordinates.positions(q)
             lower, upper = self._bounds
             for i in np.flatnonzero((position < lower - _SLACK) | (position > upper + _SLACK)):
-                raise ArgumentError(
-                    f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}",
-                    where=f"joint {self._coordinates.names[i]!r}",
-                    got=values,
-                    remedy="Start within the limits, or make the plant with stops=None.",
-                )
+                problem = f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}"
+                remedy = "Start within the limits, or make the plant with stops=None."
+                raise ArgumentError(problem, where=f"joint {self._coordinates.names[i]!r}", got=values, remedy=remedy)
         return self._within_bounds(q)
 
     def _commands(self, values: ArrayLike, steps: int | None) -> tuple[Array, int]:
@@ -281,11 +275,8 @@ class SimulatedRobot(ABC):
         if array.shape == (nv,) and steps is not None:
             return _finite("commands", array[None]), int(steps)
         if array.ndim != 2 or array.shape[1] != nv or steps not in (None, len(array)):
-            raise ArgumentError(
-                f"expected ({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps",
-                where="commands",
-                got=np.shape(values),
-            )
+            shapes = f"({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps"
+            raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(values))
         return _finite("commands", array), len(array)
 
     def _checked_wrenches(self, name: str, wrenches: Wrenches) -> dict[str, Array]:

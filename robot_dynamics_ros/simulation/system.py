@@ -172,12 +172,8 @@ class JointSystem:
             return np.zeros(self.nv)
         tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
         if tau.shape != (self.nv,) or not np.isfinite(tau).all():
-            raise ArgumentError(
-                f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s",
-                where="user_effort",
-                got=tau,
-                remedy="Correct the function user_effort.",
-            )
+            problem = f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s"
+            raise ArgumentError(problem, where="user_effort", got=tau, remedy="Correct the function user_effort.")
         return tau
 
     # -- time stepping -------------------------------------------------------------------------------------------

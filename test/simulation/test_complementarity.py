@@ -1,6 +1,6 @@
 """The boxed complementarity problem: its conditions, and the minimum it stands for."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.simulation.effects.complementarity import (
-    Complementarity,
     ComplementarityMemory,
+    solve_apart,
     solve_complementarity,
 )
 
@@ -28,14 +28,14 @@ def solver(n, compiled):
         compiled=compiled,
     )
     routines = make_routines(memory, (solve_complementarity,), compiled=compiled)
-    return Complementarity(memory, routines["solve_complementarity"])
+    return partial(solve_apart, memory, routines["solve_complementarity"])
 
 
 def boxed(A, b, lo, hi, guess=None, compiled=COMPILED):
     """x, w = A x + b and sides, by way of M = A⁻¹."""
     M = np.linalg.inv(A)
     guess = -np.sign(b) if guess is None else guess
-    u, x, side = solver(len(b), compiled).solve(0.5 * (M + M.T), np.zeros(len(b)), b, 0.0, lo, hi, guess)
+    u, x, side = solver(len(b), compiled)(M=0.5 * (M + M.T), f=0.0, v=b, target=0.0, lo=lo, hi=hi, side=guess)
     return x, np.where(side == 0, 0.0, b + u), side
 
 

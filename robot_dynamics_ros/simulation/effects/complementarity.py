@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -39,7 +39,8 @@ from robot_dynamics_ros.model.description import Array
 
 # sides of a row
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
-_ROWS = "rows + nv + couples if rows + couples else 0"  # of constraints, then of joints and coupled motors
+_UNLESS_PLAIN = "{} if rows + couples else 0"  # nothing where no row of loops or coupled motors is
+_ROWS = _UNLESS_PLAIN.format("rows + nv + couples")  # of constraints, then of joints and coupled motors
 
 
 class ComplementarityMemory(Declared):
@@ -72,14 +73,10 @@ class ComplementarityMemory(Declared):
     loop_K: Matrix = numbers(_ROWS, "nv", meaning="constraint rows, those of stops after them")
     loop_Y: Matrix = numbers(_ROWS, "nv", meaning="inverse mass matrix times the rows, transposed")
     loop_A: Matrix = numbers(_ROWS, _ROWS, meaning="its product with the rows")
-    loop_W: Matrix = numbers(
-        "nv + couples if rows + couples else 0", "nv", meaning="velocities per impulse of each row"
-    )
+    loop_W: Matrix = numbers(_UNLESS_PLAIN.format("nv + couples"), "nv", meaning="velocities per impulse of each row")
     loop_x: Vector = numbers(_ROWS, meaning="right-hand side of the rows")
-    loop_row: Vector = numbers("nv if rows + couples else 0", meaning="one row")
-    loop_free: Vector = numbers(
-        "nv if rows + couples else 0", unit="rad/s or m/s", meaning="change of velocity where no row acts"
-    )
+    loop_row: Vector = numbers(_UNLESS_PLAIN.format("nv"), meaning="one row")
+    loop_free: Vector = numbers(_UNLESS_PLAIN.format("nv"), unit="rad/s or m/s", meaning="change where no row acts")
     loop_order: Integers = integers(_ROWS, meaning="order of the pivots")
     loop_rank: Integers = integers(1, meaning="rank of the rows")
     loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")
@@ -371,30 +368,24 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
     return 0
 
 
-class Complementarity(Generic[M]):
-    """The problem on its own, in the memory of a robot; ``solve`` runs :func:`solve_complementarity` on it."""
+def solve_apart(
+    memory: Memory[M], solve: Callable[[Memory[M]], int], **problem: Array | float
+) -> tuple[Array, Array, np.ndarray]:
+    """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity stays as it is.
 
-    def __init__(self, memory: Memory[M], solve: Callable[[Memory[M]], int]) -> None:
-        self.memory, self._solve = memory, solve
-
-    def solve(
-        self, M: Array, f: Array, v: Array, target: Array | float, lo: Array, hi: Array, side: Array
-    ) -> tuple[Array, Array, np.ndarray]:
-        """u, x and sides, (nv,) each, of M u = f + x as above; the memory's velocity stays as it is.
-
-        ``side`` is the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
-        """
-        memory = self.memory
-        kept = memory["v"].copy()
-        problem = {"M": M, "f": f, "v": v, "target": target, "lo": lo, "hi": hi, "side": side}
-        for name, value in problem.items():
-            memory[name][...] = value
-        memory["whole"][0] = memory["unsettled"][0] = 0
-        solved = self._solve(memory)
-        memory["v"][:] = kept
-        if not solved:
-            raise unresolved(memory)
-        return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
+    Args:
+        solve: runs :func:`solve_complementarity`.
+        problem: M, f, v, target, lo and hi as above; side, the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
+    """
+    kept = memory["v"].copy()
+    for name, value in problem.items():
+        memory[name][...] = value
+    memory["whole"][0] = memory["unsettled"][0] = 0
+    solved = solve(memory)
+    memory["v"][:] = kept
+    if not solved:
+        raise unresolved(memory)
+    return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 
 
 def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> SimulationError:
@@ -408,8 +399,6 @@ def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> 
             got=h,
             remedy="Use a smaller dt or more substeps, or lower gains.",
         )
-    return SimulationError(
-        "friction and stop forces cannot be resolved: the mass matrix is not positive definite",
-        where="complementarity problem",
-        remedy="Check masses, inertias and armatures for negative or missing values.",
-    )
+    problem = "friction and stop forces cannot be resolved: the mass matrix is not positive definite"
+    remedy = "Check masses, inertias and armatures for negative or missing values."
+    return SimulationError(problem, where="complementarity problem", remedy=remedy)

@@ -172,25 +172,16 @@ class GroundContact:
             object.__setattr__(self, name, frozen_array(value, (3,)))
         length = float(np.linalg.norm(self.plane_normal))
         if length < 1e-9:
-            raise ArgumentError(
-                "the normal has no direction",
-                where=where,
-                got=self.plane_normal,
-                remedy="Give a vector that is not zero.",
-            )
+            remedy = "Give a vector that is not zero."
+            raise ArgumentError("the normal has no direction", where=where, got=self.plane_normal, remedy=remedy)
         object.__setattr__(self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,)))
+        got = self.stiffness, self.exponent, self.slip_velocity
         if not (self.stiffness > 0.0 and self.exponent >= 1.0 and self.slip_velocity > 0.0):
             raise ArgumentError(
-                "stiffness and slip_velocity must be positive and the exponent at least 1",
-                where=where,
-                got=(self.stiffness, self.exponent, self.slip_velocity),
+                "stiffness and slip_velocity must be positive and the exponent at least 1", where=where, got=got
             )
-        if min(self.radius, self.dissipation, self.friction) < 0.0:
-            raise ArgumentError(
-                "radius, dissipation and friction must not be negative",
-                where=where,
-                got=(self.radius, self.dissipation, self.friction),
-            )
+        if min(got := (self.radius, self.dissipation, self.friction)) < 0.0:
+            raise ArgumentError("radius, dissipation and friction must not be negative", where=where, got=got)
 
     def energy(self, depth: float) -> float:
         """Elastic energy k δ^(e+1) / (e+1) at a penetration, J."""

@@ -76,19 +76,13 @@ class JointFriction:
             static = per_joint(self.static, model, "static friction", default=coulomb)
         if (static < coulomb).any():
             i = int(np.flatnonzero(static < coulomb)[0])
-            raise ArgumentError(
-                f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}",
-                where="static friction",
-                got=self.static,
-                remedy="Give at least the Coulomb value, or leave it out.",
-            )
+            problem = f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}"
+            remedy = "Give at least the Coulomb value, or leave it out."
+            raise ArgumentError(problem, where="static friction", got=self.static, remedy=remedy)
         velocity = per_joint(self.stribeck_velocity, model, "Stribeck velocity", default=0.01)
         if (velocity <= 0.0).any() or not self.stribeck_exponent > 0.0:
-            raise ArgumentError(
-                "velocity and exponent must be positive",
-                where="Stribeck curve",
-                got=(self.stribeck_velocity, self.stribeck_exponent),
-            )
+            got = self.stribeck_velocity, self.stribeck_exponent
+            raise ArgumentError("velocity and exponent must be positive", where="Stribeck curve", got=got)
         rows = model.coupling if self.coupling is None else self.coupling
         later = np.flatnonzero(rows[0] * rows[3:5].any(axis=0))  # a motor is stated at both of its joints
         turns = np.zeros((len(later), model.nv))

@@ -24,9 +24,7 @@ class LimitMemory(Declared):
 
     nv: int
     effort_limit: Vector = numbers("nv", unit="N m or N", meaning="largest effort of the drive")
-    velocity_limit: Vector = numbers(
-        "nv", unit="rad/s or m/s", meaning="speed above which the drive does not accelerate"
-    )
+    velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed above which drives do not accelerate")
     limit_lower: Vector = numbers("nv", unit="rad or m", meaning="position below which the drive does not push further")
     limit_upper: Vector = numbers("nv", unit="rad or m", meaning="position above which the drive does not push further")
     stop_lower: Vector = numbers("nv", unit="rad or m", meaning="compliant stop below")
@@ -74,12 +72,9 @@ class RigidStops:
         """The numbers for one model, by their names in the plant's memory."""
         e = per_joint(self.restitution, model, "restitution")
         if (e > 1.0).any():
-            raise ArgumentError(
-                "a rebound cannot be faster than the impact",
-                where="restitution",
-                got=self.restitution,
-                remedy="Give values between 0 and 1.",
-            )
+            problem = "a rebound cannot be faster than the impact"
+            remedy = "Give values between 0 and 1."
+            raise ArgumentError(problem, where="restitution", got=self.restitution, remedy=remedy)
         if not self.rest_velocity > 0.0:
             raise ArgumentError("must be positive", where="rest_velocity", got=self.rest_velocity)
         size = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]

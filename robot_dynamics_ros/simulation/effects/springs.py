@@ -56,12 +56,9 @@ class JointPD:
         """
         p, d = per_joint(self.p, model, "spring p"), per_joint(self.d, model, "spring d")
         if (p[~coordinates.has_position] > 0.0).any():
-            raise ArgumentError(
-                "a floating joint has no position coordinate for a spring to act on",
-                where="spring p",
-                got=self.p,
-                remedy="Name the joints that have springs in a mapping.",
-            )
+            problem = "a floating joint has no position coordinate for a spring to act on"
+            remedy = "Name the joints that have springs in a mapping."
+            raise ArgumentError(problem, where="spring p", got=self.p, remedy=remedy)
         words = {"position": "spring_rest", "velocity": "spring_rate", "effort": "spring_constant"}
         others = {n: per_joint(getattr(self, w), model, f"spring {w}", signed=True) for w, n in words.items()}
         return {"spring_p": p, "spring_d": d, **others}

@@ -44,11 +44,9 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     system.set_modes(np.zeros(system.nv), np.empty(0, dtype=np.intp))
     M = system.mass_matrix(np.ascontiguousarray(y[: system.nq]))
     if np.linalg.eigvalsh(M)[0] <= 0.0:
-        raise SimulationError(
-            "the mass matrix is not positive definite",
-            where=f"robot {system.model.name!r}",
-            remedy="Check masses, inertias and armatures for negative or missing values.",
-        )
+        problem = "the mass matrix is not positive definite"
+        remedy = "Check masses, inertias and armatures for negative or missing values."
+        raise SimulationError(problem, where=f"robot {system.model.name!r}", remedy=remedy)
     inverse = np.linalg.inv(M)
     stiffness, damping = _jacobians(system, y, implicit)
     matrices = [(stiffness, damping)]

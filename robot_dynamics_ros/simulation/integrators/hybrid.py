@@ -10,10 +10,12 @@ has run through a stop, the earliest such moment is located, the state is taken 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HIGH, LOW, Complementarity
+from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HIGH, LOW, solve_apart
 from robot_dynamics_ros.simulation.integrators.protocols import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
@@ -33,7 +35,7 @@ class HybridStepper:
         self.events = 0
         self._lower, self._upper, self._tolerance = memory["lower"], memory["upper"], memory["tolerance"]
         self._stops = bool(np.isfinite([self._lower, self._upper]).any())
-        self._problem = Complementarity(system.memory, system.routines["solve_complementarity"])
+        self._solve = partial(solve_apart, memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
         from scipy.optimize import brentq  # takes long to import: here, not in a step
 
@@ -77,7 +79,7 @@ class HybridStepper:
         guess = np.full(system.nv, FREE)
         guess[rows] = HELD
         # accelerations in place of changes of velocity: M a = τ − b + x
-        _, _, sides = self._problem.solve(system.mass_matrix(q), force, np.zeros(system.nv), 0.0, low, high, guess)
+        _, _, sides = self._solve(M=system.mass_matrix(q), f=force, v=0.0, target=0.0, lo=low, hi=high, side=guess)
         side, low, high = sides[rows], low[rows], high[rows]
         slip[rows] = np.where(friction.dry[rows], -side, 0)  # friction at its lower bound: the joint moves forward
         held = side == 0
@@ -100,7 +102,7 @@ class HybridStepper:
         high = np.where(at_low | seized, np.inf, 0.0)
         guess = np.where(at_low | at_high | seized, np.where(hit | seized, HELD, np.where(at_low, LOW, HIGH)), FREE)
         M = system.mass_matrix(q)
-        change, _, side = self._problem.solve(M, np.zeros(system.nv), v, -rebound, low, high, guess)
+        change, _, side = self._solve(M=M, f=0.0, v=v, target=-rebound, lo=low, hi=high, side=guess)
         v += change
         v[side == HELD] = -rebound[side == HELD]
 

@@ -88,21 +88,16 @@ class ExplicitRungeKutta:
         return y1
 
 
-class SemiImplicitEuler:
-    """v₁ = v + h a(q, v),  q₁ = q ⊕ h v₁:  first order, one evaluation, energy bounded where Euler's grows."""
+class TimeStepping:
+    """A method of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`, which a plant runs by itself."""
 
-    name = "semi_implicit_euler"
-    order = 1
     stability_limit = 2.0
 
+    def __init__(self, name: str, order: int) -> None:
+        self.name, self.order = name, order
+
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        nq, nv = system.nq, system.nv
-        rate = np.empty_like(y)
-        system.derivative(t, y, rate)
-        y1 = np.empty_like(y)
-        y1[nq:] = y[nq:] + h * rate[nq:]
-        system.integrate(y[:nq], h * y1[nq : nq + nv], y1[:nq])
-        return y1
+        return system.advance(t, y, h)
 
 
 class Adaptive:
@@ -137,11 +132,9 @@ class Adaptive:
             rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,)
         )
         if not solution.success:
-            raise SimulationError(
-                f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}",
-                where=f"integrator {self.name!r}",
-                remedy="Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'.",
-            )
+            problem = f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}"
+            remedy = "Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'."
+            raise SimulationError(problem, where=f"integrator {self.name!r}", remedy=remedy)
         y1: Array = np.ascontiguousarray(solution.y[:, -1])
         system.normalize(y1)
         return y1
@@ -204,12 +197,9 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
     """
     if not isinstance(integrator, str):
         if not hasattr(integrator, "step"):
-            raise ArgumentError(
-                "expected an integrator's name or an object with a step method",
-                where="integrator",
-                got=integrator,
-                remedy=f"The names are {', '.join(INTEGRATORS)}.",
-            )
+            problem = "expected an integrator's name or an object with a step method"
+            remedy = f"The names are {', '.join(INTEGRATORS)}."
+            raise ArgumentError(problem, where="integrator", got=integrator, remedy=remedy)
         return integrator
     if integrator not in INTEGRATORS:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
@@ -217,17 +207,14 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
     try:
         return factory(**options)
     except TypeError:
-        raise ArgumentError(
-            f"integrator {integrator!r} does not take {sorted(options)}",
-            where="integrator options",
-            got=options,
-            remedy="Leave them out, or choose an integrator that takes them.",
-        ) from None
+        problem = f"integrator {integrator!r} does not take {sorted(options)}"
+        remedy = "Leave them out, or choose an integrator that takes them."
+        raise ArgumentError(problem, where="integrator options", got=options, remedy=remedy) from None
 
 
 INTEGRATORS: dict[str, Callable[..., Integrator]] = {
-    "semi_implicit_euler": SemiImplicitEuler,
-    "moreau": partial(VariationalMidpoint, "moreau"),
+    "semi_implicit_euler": partial(TimeStepping, "semi_implicit_euler", 1),
+    "moreau": partial(TimeStepping, "moreau", 2),
     **{name: partial(ExplicitRungeKutta, name) for name in TABLEAUS},
     "dopri5": partial(Adaptive, "RK45"),
     "dop853": partial(Adaptive, "DOP853"),

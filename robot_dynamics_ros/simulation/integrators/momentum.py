@@ -50,13 +50,9 @@ class MomentumMemory(ComplementarityMemory):
     floating_v: Integers = integers("floating", meaning="where a floating joint's velocity begins in v")
     momentum: Vector = numbers("nv", unit="N m s or N s", meaning="momentum where impulses act, before them")
     total: Vector = numbers("nv", unit="N m s or N s", meaning="the same after them")
-    bias_impulse: Vector = numbers(
-        "nv", unit="N m s or N s", meaning="what the robot's own motion adds to the impulses"
-    )
+    bias_impulse: Vector = numbers("nv", unit="N m s or N s", meaning="what own motion adds to the impulses")
     ahead: Vector = numbers("nv", unit="N m s or N s", meaning="M(q) v, brought to where impulses act")
-    before: Vector = numbers(
-        "nv", unit="N m s or N s", meaning="half of the step's impulse of forces of position, before"
-    )
+    before: Vector = numbers("nv", unit="N m s or N s", meaning="half of the impulse of forces of position, before")
     after: Vector = numbers("nv", unit="N m s or N s", meaning="the other half")
     carried: Vector = numbers("nv", unit="N m s or N s", meaning="momentum for the next step")
     past: Matrix = numbers(4, "nv", unit="N m s or N s", meaning="bias impulses of the last steps")

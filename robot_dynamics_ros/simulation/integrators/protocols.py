@@ -41,6 +41,9 @@ class MechanicalSystem(Protocol):
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """(nv,) right-hand side of M a + b = τ."""
 
+    def advance(self, t: float, y: Array, h: float) -> Array:
+        """The state at ``t + h`` by time stepping; ``y`` is not changed."""
+
 
 class Integrator(Protocol):
     """One method.

@@ -103,9 +103,7 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     middle: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity in the middle of the step")
     effort: Vector = numbers("nv", unit="N m or N", meaning="all smooth efforts less the bias")
     bias: Vector = numbers("nv", unit="N m or N", meaning="Coriolis, centrifugal, gravity and external forces")
-    applied: Vector = numbers(
-        "nv", unit="N m s or N s", meaning="impulse of all but the robot's own motion and friction"
-    )
+    applied: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all but own motion and friction")
     push: Vector = numbers("nv", unit="N m or N", meaning="what external wrenches give at the joints")
     implicit: Vector = numbers("nv", meaning="what is implicit of damping and springs, on the mass matrix's diagonal")
     coupled_implicit: Vector = numbers("couples", meaning="what is implicit of coupled motors' viscous friction")
@@ -239,9 +237,7 @@ def check_progress(p: PlantMemory) -> int:
         size += change * change
     for m in range(p.motors):
         total += p.z1[m]
-    if not abs(total) < inf:
-        return DIVERGED
-    if fastest > p.max_speed[0]:
+    if not abs(total) < inf or fastest > p.max_speed[0]:
         return DIVERGED
     if fastest > 1.0 and fastest > 1.0 + 3.0 * before and p.trusted[0] == 0:
         return LEAPT
@@ -809,21 +805,6 @@ def contact_forces(p: PlantMemory) -> None:
                 contact_force(p, k, p.middle)
 
 
-ROUTINES = (
-    step,
-    run,
-    hold,
-    advance,
-    substep,
-    prepare,
-    predict,
-    finish,
-    check_progress,
-    motor_efforts,
-    applied_efforts,
-    current_rates,
-    motor_currents,
-    contact_forces,
-    solve_complementarity,
-)
+_OF_A_STATE = (motor_efforts, applied_efforts, current_rates, motor_currents, contact_forces, solve_complementarity)
+ROUTINES = (step, run, hold, advance, substep, prepare, predict, finish, check_progress, *_OF_A_STATE)
 """Those that are called from outside."""

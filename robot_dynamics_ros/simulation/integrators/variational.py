@@ -27,17 +27,16 @@ class VariationalMidpoint:
     """Variational midpoint rule; second order, implicit.
 
     Args:
-        name: by which a plant knows it.
         tolerance: relative residual of the momentum equation at which the iteration ends.
         max_iterations: after so many, the step is too large.
     """
 
+    name = "variational"
     order = 2
     # the iteration contracts only below about this, although the method itself is stable beyond
     stability_limit = 2.0
 
-    def __init__(self, name: str = "variational", tolerance: float = 1e-14, max_iterations: int = 60) -> None:
-        self.name = name
+    def __init__(self, tolerance: float = 1e-14, max_iterations: int = 60) -> None:
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
@@ -83,12 +82,9 @@ class VariationalMidpoint:
 
     @staticmethod
     def _diverged(t: float, h: float) -> SimulationError:
-        return SimulationError(
-            f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge",
-            where="integrator 'variational'",
-            got=h,
-            remedy="Use a smaller dt or more substeps.",
-        )
+        problem = f"the implicit equations of a step of {h:g} s at t = {t:g} s do not converge"
+        remedy = "Use a smaller dt or more substeps."
+        return SimulationError(problem, where="integrator 'variational'", got=h, remedy=remedy)
 
 
 def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple[Array, Array]:

@@ -62,10 +62,10 @@ def compile_world(model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Ar
     """
     _check_shapes(model, o.shapes)
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
-    own = [shape for shape in o.shapes if shape.link]
+    owners = {shape.name: shape.link for shape in o.shapes if shape.link}
     excluded: set[tuple[str, str]] = set()
     while True:
-        m = _compile(model, o, h, pieces, own, excluded)
+        m = _compile(model, o, h, pieces, excluded)
         data = mujoco_or_error().MjData(m)
         finish(m, data, model, o.constraints)
         coordinates = CoordinateMap(m, model)
@@ -75,10 +75,9 @@ def compile_world(model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Ar
         if touching <= excluded:
             break
         excluded |= touching
-    if (pieces or own) and excluded:
+    if (pieces or owners) and excluded:
         shown = ", ".join(f"{a} and {b}" for a, b in sorted(excluded)[:5])
         warnings.warn(ModelWarning(f"links that touch at the start never collide: {shown}", [shown]), stacklevel=4)
-    owners = {shape.name: shape.link for shape in own}
     owners |= {f"{p.link}/{k + 1}": p.link for p in pieces for k in range(m.ngeom)}
     free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
     objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
@@ -91,29 +90,20 @@ def _check_shapes(model: RobotModel, shapes: Sequence[WorldShape]) -> None:
     names = [shape.name for shape in shapes]
     for shape in shapes:
         if names.count(shape.name) > 1:
-            raise ArgumentError(
-                f"two shapes are called {shape.name!r}",
-                where="shapes",
-                got=names,
-                remedy="Give each a name of its own.",
-            )
+            remedy = "Give each a name of its own."
+            raise ArgumentError(f"two shapes are called {shape.name!r}", where="shapes", got=names, remedy=remedy)
         if shape.link and shape.link not in model.link_names:
             raise UnknownNameError("link", shape.link, model.link_names, where=f"shape {shape.name!r}")
 
 
 def _compile(
-    model: RobotModel,
-    o: MujocoOptions,
-    h: float,
-    pieces: Sequence[Shape],
-    own: Sequence[WorldShape],
-    excluded: set[tuple[str, str]],
+    model: RobotModel, o: MujocoOptions, h: float, pieces: Sequence[Shape], excluded: set[tuple[str, str]]
 ) -> mujoco.MjModel:
     """The scene with the robot attached; pairs of links that are ``excluded`` never touch each other."""
     mujoco = mujoco_or_error()
     contact: GeomOptions = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT}
     world = read_scene(o.scene)
-    robot = robot_spec(model, h, o, shapes=pieces, own=own, contact=contact)
+    robot = robot_spec(model, h, o, shapes=pieces, contact=contact)
     for one, other in sorted(excluded):
         robot.add_exclude(bodyname1=one, bodyname2=other)
     option = world.option

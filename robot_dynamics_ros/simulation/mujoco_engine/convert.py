@@ -18,7 +18,7 @@ damping, friction, rotor inertia     ``damping``, ``frictionloss`` (stiff, so th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,6 @@ from robot_dynamics_ros.simulation.effects.friction import FrictionTable, fricti
 from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     GeomOptions,
-    WorldShape,
     add_primitive,
     friction,
     geom_size,
@@ -70,29 +69,20 @@ def robot_geometry(
     if geometry == "visual":
         return looks.visuals
     if looks.lost_meshes:
-        raise ArgumentError(
-            f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}",
-            where=f"robot {model.name!r}",
-            got=looks.lost_meshes,
-            remedy="Source the workspace that holds them, or take the robot without them: geometry 'none'.",
-        )
+        problem = f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}"
+        remedy = "Source the workspace that holds them, or take the robot without them: geometry 'none'."
+        raise ArgumentError(problem, where=f"robot {model.name!r}", got=looks.lost_meshes, remedy=remedy)
     return looks.collisions
 
 
 def robot_spec(
-    model: RobotModel,
-    h: float,
-    o: MujocoOptions,
-    *,
-    shapes: Sequence[Shape] = (),
-    own: Sequence[WorldShape] = (),
-    contact: GeomOptions | None = None,
+    model: RobotModel, h: float, o: MujocoOptions, *, shapes: Sequence[Shape] = (), contact: GeomOptions | None = None
 ) -> mujoco.MjSpec:
     """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
 
     Args:
         h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
-        shapes: geometry of its links; own: further shapes fixed to links; contact: further attributes of geoms.
+        shapes: geometry of its links; contact: further attributes of geoms.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()
@@ -121,9 +111,9 @@ def robot_spec(
                 joint.range = [max(float(lower[dof]), -1e10), min(float(upper[dof]), 1e10)]
         bodies.append(body)
     for k, link in enumerate(model.link_names):
-        link_pose = Pose(model.link_rotation[k], model.link_position[k])
-        bodies[int(model.link_body[k]) + 1].add_site(name=link, **placed(link_pose))
-    _add_geometry(spec, model, bodies, shapes, own, o, contact or {})
+        body, pose = _body_of(model, bodies, k)
+        body.add_site(name=link, **placed(pose))
+    _add_geometry(spec, model, bodies, shapes, o, contact or {})
     _add_mimics(spec, model, h)
     _add_coupled(spec, model, friction_table(model, o.friction), h)
     if o.constraints is not None:
@@ -135,6 +125,11 @@ def body_names(model: RobotModel) -> list[str]:
     """(nb + 1,) of MuJoCo's bodies, without prefix: the links that the joints move, the base first."""
     base = "root" if model.root_link == "world" else model.root_link  # MuJoCo has a world of its own
     return [base, *(_link_of(model, i) for i in range(model.nb))]
+
+
+def _body_of(model: RobotModel, bodies: Sequence[mujoco.MjsBody], link: int) -> tuple[mujoco.MjsBody, Pose]:
+    """The body that a link is part of, and the link's pose in it."""
+    return bodies[int(model.link_body[link]) + 1], Pose(model.link_rotation[link], model.link_position[link])
 
 
 def _link_of(model: RobotModel, body: int) -> str:
@@ -201,7 +196,6 @@ def _add_geometry(
     model: RobotModel,
     bodies: Sequence[mujoco.MjsBody],
     shapes: Sequence[Shape],
-    own: Sequence[WorldShape],
     o: MujocoOptions,
     contact: GeomOptions,
 ) -> None:
@@ -209,9 +203,7 @@ def _add_geometry(
     sides = {"contype": 3, "conaffinity": 3} if o.self_collision else {"contype": 2, "conaffinity": 1}
     number = dict.fromkeys(model.link_names, 0)
     for shape in shapes:
-        k = model.link_index(shape.link)
-        body = bodies[int(model.link_body[k]) + 1]
-        pose = Pose(model.link_rotation[k], model.link_position[k]) @ shape.pose
+        body, pose = _body_of(model, bodies, model.link_index(shape.link))
         for geom in _geoms_of(spec, shape):
             number[shape.link] += 1
             body.add_geom(
@@ -219,15 +211,14 @@ def _add_geometry(
                 friction=friction(o.surface_friction),
                 mass=0.0,
                 condim=4,
-                **placed(pose),
+                **placed(pose @ shape.pose),
                 **sides,
                 **contact,
                 **geom,
             )
-    for piece in own:
-        k = model.link_index(piece.link)
-        pose = Pose(model.link_rotation[k], model.link_position[k]) @ piece.pose
-        add_primitive(bodies[int(model.link_body[k]) + 1], piece, pose, {**contact, **sides, "mass": 0.0})
+    for piece in (piece for piece in o.shapes if piece.link):
+        body, pose = _body_of(model, bodies, model.link_index(piece.link))
+        add_primitive(body, piece, pose @ piece.pose, {**contact, **sides, "mass": 0.0})
 
 
 def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
@@ -243,12 +234,9 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
             hull = part.convex_hull
             vertices, faces = np.asarray(hull.vertices) * shape.size, np.asarray(hull.faces)
         except Exception as error:  # noqa: BLE001 - qhull: a mesh without volume
-            raise ArgumentError(
-                f"it has no convex hull ({type(error).__name__})",
-                where=f"mesh {shape.file}",
-                got=str(shape.file),
-                remedy=f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box.",
-            ) from None
+            problem = f"it has no convex hull ({type(error).__name__})"
+            remedy = f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box."
+            raise ArgumentError(problem, where=f"mesh {shape.file}", got=str(shape.file), remedy=remedy) from None
         if np.prod(shape.size) < 0.0:
             faces = faces[:, ::-1]  # a mirrored mesh is inside out
         mesh = spec.add_mesh(name=name)
@@ -260,7 +248,8 @@ def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
     for i in np.flatnonzero(model.mimic_master >= 0):
         master = model.moving_joint_names[int(model.mimic_master[i])]
         ratio, offset = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
-        _couple(spec, model.moving_joint_names[i], master, ratio, offset, h)
+        follower = model.moving_joint_names[i]
+        _couple(spec, f"{follower}={master}", follower, master, ratio, offset, h)
 
 
 def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
@@ -278,72 +267,59 @@ def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable
             tendon.wrap_joint(names[dof], turns[dof])
 
 
-def _couple(
-    spec: mujoco.MjSpec, follower: str, leader: str, ratio: float, offset: float, h: float
-) -> mujoco.MjsEquality:
-    """q_follower = ratio · q_leader + offset."""
+def _tie(
+    spec: mujoco.MjSpec, name: str, kind: str, what: str, one: str, other: str, h: float, data: Mapping[int, float]
+) -> None:
+    """An equality constraint of a kind between two joints, sites or tendons; ``data``: numbers that are not zero."""
     mujoco = mujoco_or_error()
-    joined = spec.add_equality(name=f"{follower}={leader}", type=mujoco.mjtEq.mjEQ_JOINT)
-    joined.name1, joined.name2, joined.objtype = follower, leader, mujoco.mjtObj.mjOBJ_JOINT
-    joined.data = [offset, ratio, *[0.0] * (len(joined.data) - 2)]
-    joined.solref, joined.solimp = [2.0 * h, 1.0], STIFF
-    return joined
+    tied = spec.add_equality(name=name, type=getattr(mujoco.mjtEq, f"mjEQ_{kind}"))
+    tied.name1, tied.name2, tied.objtype = one, other, getattr(mujoco.mjtObj, f"mjOBJ_{what}")
+    tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
+    if data:
+        tied.data = [data.get(k, 0.0) for k in range(len(tied.data))]
+
+
+def _couple(spec: mujoco.MjSpec, name: str, follower: str, leader: str, ratio: float, offset: float, h: float) -> None:
+    """q_follower = ratio · q_leader + offset."""
+    _tie(spec, name, "JOINT", "JOINT", follower, leader, h, {0: offset, 1: ratio})
 
 
 def _add_constraints(
     spec: mujoco.MjSpec, model: RobotModel, bodies: Sequence[mujoco.MjsBody], loops: Constraints, h: float
 ) -> None:
-    mujoco = mujoco_or_error()
 
     def site(name: str, link: int, point: Array, rotation: Array | None = None) -> str:
-        body, pose = spec.worldbody, Pose(np.eye(3) if rotation is None else rotation, point)
-        if link >= 0:
-            body = bodies[int(model.link_body[link]) + 1]
-            pose = Pose(model.link_rotation[link], model.link_position[link]) @ pose
-        body.add_site(name=name, **placed(pose))
+        body, place = _body_of(model, bodies, link) if link >= 0 else (spec.worldbody, Pose())
+        body.add_site(name=name, **placed(place @ Pose(np.eye(3) if rotation is None else rotation, point)))
         return name
-
-    def tie(name: str, kind: object, one: str, other: str) -> None:
-        tied = spec.add_equality(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE)
-        tied.name1, tied.name2 = one, other
-        tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
-        if kind == mujoco.mjtEq.mjEQ_WELD:
-            data = np.zeros(len(tied.data))
-            data[10] = 1.0  # torques weigh as much as forces at 1 m
-            tied.data = data
 
     for c, (kind, a, b, numbers) in zip(loops.constraints, loops.specs, strict=True):
         n = np.array(numbers)
         loop = f"loop/{c.name}"
         if kind == "gear":
             names = [model.moving_joint_names[model.body_index(joint)] for joint in (c.a, c.b)]
-            _couple(spec, names[1], names[0], float(n[0]), float(n[1]), h).name = loop
+            _couple(spec, loop, names[1], names[0], float(n[0]), float(n[1]), h)
         elif kind == "point":
-            tie(loop, mujoco.mjtEq.mjEQ_CONNECT, site(f"{loop}/a", a, n[:3]), site(f"{loop}/b", b, n[3:6]))
+            _tie(spec, loop, "CONNECT", "SITE", site(f"{loop}/a", a, n[:3]), site(f"{loop}/b", b, n[3:6]), h, {})
         elif kind == "hinge":  # two points of the axis
             axis_a, axis_b = np.cross(n[6:9], n[9:12]), n[-3:]
             for k in range(2):
                 one = site(f"{loop}/a{k}", a, n[:3] + 0.1 * k * axis_a)
                 other = site(f"{loop}/b{k}", b, n[3:6] + 0.1 * k * axis_b)
-                tie(f"{loop}/{k}" if k else loop, mujoco.mjtEq.mjEQ_CONNECT, one, other)
+                _tie(spec, f"{loop}/{k}" if k else loop, "CONNECT", "SITE", one, other, h, {})
         elif kind == "weld":
             R_a, R_b = n[6:15].reshape(3, 3).T, n[15:24].reshape(3, 3).T
             one, other = site(f"{loop}/a", a, n[:3], R_a), site(f"{loop}/b", b, n[3:6], R_b)
-            tie(loop, mujoco.mjtEq.mjEQ_WELD, one, other)
+            _tie(spec, loop, "WELD", "SITE", one, other, h, {10: 1.0})  # torques weigh as much as forces at 1 m
         elif kind == "distance":
             tendon = spec.add_tendon(name=loop)
             tendon.wrap_site(site(f"{loop}/a", a, n[:3]))
             tendon.wrap_site(site(f"{loop}/b", b, n[3:6]))
-            tied = spec.add_equality(name=loop, type=mujoco.mjtEq.mjEQ_TENDON, objtype=mujoco.mjtObj.mjOBJ_TENDON)
-            tied.name1 = loop
-            tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
+            _tie(spec, loop, "TENDON", "TENDON", loop, "", h, {})
         else:
-            raise ArgumentError(
-                f"MuJoCo has no {kind} constraint",
-                where=f"constraint {c.name!r}",
-                got=kind,
-                remedy="Give the wheel a collision shape instead, or use the engine 'robot_dynamics'.",
-            )
+            problem = f"MuJoCo has no {kind} constraint"
+            remedy = "Give the wheel a collision shape instead, or use the engine 'robot_dynamics'."
+            raise ArgumentError(problem, where=f"constraint {c.name!r}", got=kind, remedy=remedy)
 
 
 class CoordinateMap:

@@ -154,12 +154,9 @@ class MujocoPlant(SimulatedRobot):
 
     def restore(self, state: PlantState) -> None:
         if len(state["mujoco"]) != len(self._saved):
-            raise ArgumentError(
-                f"expected {len(self._saved)} numbers, got {len(state['mujoco'])}",
-                where="state",
-                got=len(state["mujoco"]),
-                remedy="States fit plants of the same robot and scene.",
-            )
+            problem = f"expected {len(self._saved)} numbers, got {len(state['mujoco'])}"
+            remedy = "States fit plants of the same robot and scene."
+            raise ArgumentError(problem, where="state", got=len(state["mujoco"]), remedy=remedy)
         self._mujoco.mj_setState(self.m, self.data, state["mujoco"], self._kind)
         super().restore(state)
 
@@ -236,11 +233,9 @@ class MujocoPlant(SimulatedRobot):
                 remedy="Take shorter steps (more substeps), softer contacts (contact_time) or a softer control law.",
             )
         if warned[[int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL)]].any():
-            raise SimulationError(
-                "there are more contacts than MuJoCo has memory for, and some are lost",
-                where=where,
-                remedy="Give the scene <size memory='100M'/>, or simpler shapes.",
-            )
+            problem = "there are more contacts than MuJoCo has memory for, and some are lost"
+            remedy = "Give the scene <size memory='100M'/>, or simpler shapes."
+            raise SimulationError(problem, where=where, remedy=remedy)
 
     def _dof_name(self, dof: int) -> str:
         """Of a velocity of MuJoCo, for messages."""
@@ -316,11 +311,8 @@ class MujocoPlant(SimulatedRobot):
             ArgumentError: the plant was made without constraints.
         """
         if self.constraints is None:
-            raise ArgumentError(
-                "the plant was made without constraints",
-                where="constraints",
-                remedy="Pass constraints= when the plant is made.",
-            )
+            remedy = "Pass constraints= when the plant is made."
+            raise ArgumentError("the plant was made without constraints", where="constraints", remedy=remedy)
         ask, q = self._look(), self.q
         kinds, numbers = ask.efc_type[: ask.nefc], ask.efc_id[: ask.nefc]
         equality = kinds == int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_package
 from robot_dynamics_ros.model.description import Pose
 
 if TYPE_CHECKING:
@@ -34,18 +34,10 @@ def mujoco_or_error() -> ModuleType:
 
     A handler that the program has set itself stays.
     """
-    try:
-        import mujoco
-    except ImportError:
-        raise BackendError(
-            "MuJoCo is not installed", where="engine 'mujoco'", remedy="pip install 'robot_dynamics_ros[mujoco]'."
-        ) from None
+    mujoco = optional_package("mujoco", "it needs", "engine 'mujoco'", "'robot_dynamics_ros[mujoco]'")
     if int(mujoco.__version__.split(".")[0]) < OLDEST:
-        raise BackendError(
-            f"MuJoCo {mujoco.__version__} is too old",
-            where="engine 'mujoco'",
-            remedy="pip install -U 'robot_dynamics_ros[mujoco]'.",
-        )
+        remedy = "pip install -U 'robot_dynamics_ros[mujoco]'."
+        raise BackendError(f"MuJoCo {mujoco.__version__} is too old", where="engine 'mujoco'", remedy=remedy)
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_LOG.info)
     return mujoco
@@ -84,12 +76,8 @@ class WorldShape:
         if not isinstance(self.name, str) or not self.name:
             raise ArgumentError("a shape needs a name", where="shape", got=self.name, remedy="Give it a name.")
         if self.kind not in PRIMITIVES:
-            raise ArgumentError(
-                f"there is no kind {self.kind!r}",
-                where=where,
-                got=self.kind,
-                remedy=f"Valid kinds: {', '.join(PRIMITIVES)}; a scene in MJCF may have meshes and more.",
-            )
+            remedy = f"Valid kinds: {', '.join(PRIMITIVES)}; a scene in MJCF may have meshes and more."
+            raise ArgumentError(f"there is no kind {self.kind!r}", where=where, got=self.kind, remedy=remedy)
         for field, length in (("size", PRIMITIVES[self.kind]), ("position", 3), ("rpy", 3)):
             object.__setattr__(self, field, _numbers(getattr(self, field), length, f"{where}, {field}"))
         if any(edge <= 0.0 for edge in self.size):
@@ -132,12 +120,8 @@ def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
     text = scene if isinstance(scene, str) and scene.lstrip().startswith("<") else None
     where = "MJCF text" if text is not None else f"scene {os.fspath(scene)!r}"
     if text is None and not Path(scene).is_file():
-        raise ArgumentError(
-            "it does not exist",
-            where=where,
-            got=scene,
-            remedy=f"Check the path (the current directory is {os.getcwd()}).",
-        )
+        remedy = f"Check the path (the current directory is {os.getcwd()})."
+        raise ArgumentError("it does not exist", where=where, got=scene, remedy=remedy)
     try:
         return mujoco.MjSpec.from_string(text) if text is not None else mujoco.MjSpec.from_file(os.fspath(scene))
     except (ValueError, UnicodeDecodeError) as error:

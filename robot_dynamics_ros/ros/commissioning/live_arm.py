@@ -142,7 +142,7 @@ class SessionStatus:
 
     def __init__(self, node: Node) -> None:
         self.session: Commissioning | None = None
-        self._diagnostics = Diagnostics(node, "")
+        self._diagnostics = Diagnostics(node)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:

@@ -42,7 +42,7 @@ class EffortGateNode(Node):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
         self.gate: EffortGate | None = None
-        self._diagnostics = Diagnostics(self, "")
+        self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
         self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)

@@ -50,7 +50,7 @@ class SimulatorNode(Node):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
-        self._diagnostics = Diagnostics(self, "")
+        self._diagnostics = Diagnostics(self)
         self._diverged = ""
         self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)

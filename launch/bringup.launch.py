@@ -32,6 +32,7 @@ from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.ros.arm_parameters import (
     controller_manager_parameters,
+    parameter_files,
     vendor_description,
     write_parameter_files,
 )
@@ -258,22 +259,11 @@ def _installed(package: str) -> bool:
 
 
 def _files(node: str, path: Path | None, arm: Mapping[str, Path], given: str) -> list[str]:
-    """Parameter files: the node's, the robot's where the package has some, the arm's, the user's; later ones win."""
-    share = share_directory()
-    files = [share / "config" / f"{node}.yaml"]
-    if path is not None and path.parent == share / "urdf":
-        files.append(share / "config" / f"{path.stem}.yaml")
-    if node in arm:
-        files.append(arm[node])
-    if given:
-        if not Path(given).is_file():
-            raise RobotDynamicsError(
-                f"there is no file {given!r}",
-                where=f"launch argument {node}_params",
-                remedy="Give the path of a parameter file.",
-            )
-        files.append(Path(given))
-    return [str(file) for file in files if file.is_file()]
+    """Parameter files; the user's wins over the others."""
+    if given and not Path(given).is_file():
+        where, remedy = f"launch argument {node}_params", "Give the path of a parameter file."
+        raise RobotDynamicsError(f"there is no file {given!r}", where=where, remedy=remedy)
+    return [*map(str, parameter_files(node, path, arm)), *filter(None, [given])]
 
 
 def _joints(files: Sequence[str]) -> list[str]:

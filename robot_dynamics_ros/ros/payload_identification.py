@@ -149,16 +149,9 @@ class PayloadIdentificationNode(Node):
             q, effort = np.mean([row[1] for row in rows], axis=0), np.mean([row[2] for row in rows], axis=0)
             effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
             return estimate_payload_at_rest(moved, values["link"], q, effort, friction=Friction.of(moved))
-        motion = payload_motion(
-            model,
-            values["link"],
-            start,
-            span=values["span"],
-            duration=values["duration"],
-            scale=values["velocity_scale"],
-            lower=values["lower"] or None,
-            upper=values["upper"] or None,
-        )
+        limits: dict[str, Any] = {name: values[name] or None for name in ("lower", "upper")}
+        span, duration, scale = values["span"], values["duration"], values["velocity_scale"]
+        motion = payload_motion(model, values["link"], start, span=span, duration=duration, scale=scale, **limits)
         if not self._trajectories.get_subscription_count():
             raise ArgumentError(
                 f"nobody listens on {self._trajectories.topic_name}",
@@ -167,16 +160,8 @@ class PayloadIdentificationNode(Node):
                 remedy="Name the controller, and activate it.",
             )
         trajectory = motion.trajectory(2, rate=_RATE)
-        self._trajectories.publish(
-            trajectory_message(
-                model.joint_names,
-                trajectory.times / NANOSECONDS,
-                trajectory.positions,
-                trajectory.velocities,
-                trajectory.accelerations,
-                0,
-            )
-        )
+        points = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
+        self._trajectories.publish(trajectory_message(model.joint_names, trajectory.times / NANOSECONDS, *points, 0))
         rows = await self._record(values["duration"] + _SETTLE)
         t = np.array([row[0] - rows[0][0] for row in rows]) * 1e-9
         q, effort = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])

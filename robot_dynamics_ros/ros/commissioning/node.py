@@ -72,23 +72,13 @@ class CommissioningNode(Node):
         report_unknown(self, values, model)
         measured = measured_effort(values, model)
         self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])
-        settings = ArmSettings(
-            delay=values["robot_delay"],
-            gravity_compensated_by=values["gravity_compensated_by"],
-            safe_command=values["safe_command"],
+        names = ("gravity_compensated_by", "safe_command")
+        settings = ArmSettings(delay=values["robot_delay"], **{name: values[name] for name in names})
+        rate, log = values["declared_rate"] or math.nan, self.get_logger().info
+        self.session = self._status.session = Commissioning(
+            model, self._arm, settings, measured, rate, self._stop.is_set, log, self._arm.publishers
         )
-        self.session = Commissioning(
-            model,
-            self._arm,
-            settings,
-            measured,
-            values["declared_rate"] or math.nan,
-            self._stop.is_set,
-            self.get_logger().info,
-            self._arm.publishers,
-        )
-        self._status.session = self.session
-        self.get_logger().info(self.session.sentence)
+        log(self.session.sentence)
 
     async def _on_step(self, step: str, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.session is None or self._step:
@@ -118,13 +108,8 @@ class CommissioningNode(Node):
         except RobotDynamicsError as error:
             outcome[:] = outcome or [error]
         except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
-            outcome[:] = outcome or [
-                RobotDynamicsError(
-                    f"{type(error).__name__}: {error}",
-                    where=f"step {step}",
-                    remedy="The arm has been stopped; please report it.",
-                )
-            ]
+            text, remedy = f"{type(error).__name__}: {error}", "The arm has been stopped; please report it."
+            outcome[:] = outcome or [RobotDynamicsError(text, where=f"step {step}", remedy=remedy)]
 
     def _write(self, session: Commissioning) -> str:
         """Write the report; what went wrong, as the end of an answer."""

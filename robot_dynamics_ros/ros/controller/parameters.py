@@ -161,8 +161,8 @@ def tolerances(values: ParameterValues, model: RobotModel) -> Tolerances:
     """Default tolerances, in model order."""
     return Tolerances.uniform(
         model.nv,
-        path=_of_joints(values, model, "constraints.<joint>.trajectory"),
-        goal=_of_joints(values, model, "constraints.<joint>.goal"),
+        path=_of_joints(values, model, "constraints.<joint>.trajectory").tolist(),
+        goal=_of_joints(values, model, "constraints.<joint>.goal").tolist(),
         stopped_velocity=values["constraints.stopped_velocity_tolerance"],
         goal_time=values["constraints.goal_time"],
     )

@@ -188,9 +188,9 @@ class FollowJointTrajectory:
             else:
                 code = beginning.code if isinstance(beginning, TrajectoryRejected) else ResultCode.INVALID_GOAL
                 goal.finish(GoalStatus.ABORTED, code, str(beginning))
-        transition, code, text = outcome(goal, handle.is_cancel_requested)
+        transition, error_code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()
-        return self._type.Result(error_code=code, error_string=text)
+        return self._type.Result(error_code=error_code, error_string=text)
 
     def poll(self, now: int) -> None:
         """Send results of goals that are done, and feedback.

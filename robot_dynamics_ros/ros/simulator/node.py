@@ -20,7 +20,7 @@ from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_parameters, make_driver, shape_parameters
-from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
+from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
@@ -94,7 +94,7 @@ class SimulatorNode(Node):
             values["command_format"],
             self._outputs.joints,
             self._on_command,
-            self._on_refused,
+            self.rejections.report,
             EVENT if self._lockstep else NEWEST,
         )
         self._pushes = Pushes(self, model, self._elapsed, self.rejections)
@@ -215,9 +215,6 @@ class SimulatorNode(Node):
         self._plant.brakes = False
         if self._lockstep and not self._pacer.paused:
             self._turn(1)
-
-    def _on_refused(self, error: CommandRejected) -> None:
-        self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
 
     def _on_set_state(self, message: JointState) -> None:
         assert self.model is not None

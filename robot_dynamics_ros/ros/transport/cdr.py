@@ -156,31 +156,28 @@ class Template:
         blocks: these marks, one array a block of consecutive numbers.
 
     Attributes:
-        blocks: writable views of the blocks in the serialized message.
-        words: at which four bytes of the message each block begins.
+        buffer: the message itself; it stays where it is.
+        blocks: writable views of the blocks in it.
+        words: at which four bytes of it each block begins.
     """
 
     def __init__(self, message: object, *blocks: array.array[float]) -> None:
-        self._raw = bytearray(serialize_message(message))
-        if bytes(self._raw[:2]) != _NATIVE:
+        self.buffer = bytearray(serialize_message(message))
+        if bytes(self.buffer[:2]) != _NATIVE:
             raise RuntimeError("the middleware serializes in a foreign byte order")
         # looked for, not computed: the buffer may be longer than what the message fills
-        places = [self._raw.index(block.tobytes()) for block in blocks]
+        places = [self.buffer.index(block.tobytes()) for block in blocks]
         self.words = tuple(place // 4 for place in places)
-        self.blocks: tuple[Array, ...] = tuple(
-            np.frombuffer(self._raw, np.float64, len(block), place) for block, place in zip(blocks, places, strict=True)
-        )
-
-    @property
-    def buffer(self) -> bytearray:
-        """The message itself; it stays where it is."""
-        return self._raw
+        places_of = zip(blocks, places, strict=True)
+        self.blocks = tuple(np.frombuffer(self.buffer, np.float64, len(block), at) for block, at in places_of)
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""
         seconds, rest = divmod(nanoseconds, 1_000_000_000)
-        _stamp.pack_into(self._raw, HEADER, seconds % (1 << 32), rest)  # beyond 2038 it wraps, as it does in the cycle
+        _stamp.pack_into(
+            self.buffer, HEADER, seconds % (1 << 32), rest
+        )  # beyond 2038 it wraps, as it does in the cycle
 
     def bytes(self) -> bytes:
         """The message as it stands, ready to publish."""
-        return bytes(self._raw)
+        return bytes(self.buffer)

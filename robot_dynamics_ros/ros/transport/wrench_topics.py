@@ -43,11 +43,7 @@ def spatial_wrench(message: WrenchStamped) -> Array:
 
 
 def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
-    """:func:`topic_token` of each joint.
-
-    Raises:
-        ArgumentError: two joints would share a topic.
-    """
+    """:func:`topic_token` of each joint; an ArgumentError where two would share a topic."""
     taken: dict[str, str] = {}
     for joint in joints:
         token = topic_token(joint)
@@ -83,11 +79,7 @@ class WrenchPublisher(TemplatePublisher):
 
 
 def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: str = "") -> dict[str, WrenchPublisher]:
-    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches.
-
-    Raises:
-        ArgumentError: two names would share a topic.
-    """
+    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches."""
     tokens = distinct_tokens(tuple(frames), prefix)
     return {
         name: WrenchPublisher(node, prefix + token + end, frames[name])
@@ -96,12 +88,8 @@ def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: s
 
 
 class WrenchTopics(Output):
-    """The wrenches of joints, one topic each.
-
-    Args:
-        wrenches: gives (joints, 6) wrenches [moment; force] of the present state.
-        prefix: topic prefix, ended by the joint's name.
-    """
+    """The wrenches of joints, one topic each, ``prefix`` + name; ``wrenches`` gives (joints, 6) [moment; force] of the present
+    state."""
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
@@ -105,20 +105,20 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
     }
 
 
-def controller_manager_parameters(profile: ArmProfile) -> dict[str, object]:
-    """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``."""
-    driver = profile.driver
-    joints: dict[str, object] = {"joints": list(profile.joint_names)}
-    if "forward_command_controller" in driver.controller:
-        joints["interface_name"] = driver.command_interface
+def controller_manager_parameters(profile: ArmProfile | None, joint_names: Sequence[str] = ()) -> dict[str, object]:
+    """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``: of
+    an arm, or of joints without one at 500 Hz."""
+    rate, kind, interface = 500, "forward_command_controller/ForwardCommandController", "effort"
+    if profile is not None:
+        driver, joint_names = profile.driver, profile.joint_names
+        rate, kind, interface = round(driver.rate), driver.controller, driver.command_interface
+    joints: dict[str, object] = {"joints": list(joint_names)}
+    if "forward_command_controller" in kind:
+        joints["interface_name"] = interface
+    broadcaster = "joint_state_broadcaster/JointStateBroadcaster"
+    types = {"joint_state_broadcaster": {"type": broadcaster}, "effort_controller": {"type": kind}}
     return {
-        "controller_manager": {
-            "ros__parameters": {
-                "update_rate": round(driver.rate),
-                "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
-                "effort_controller": {"type": driver.controller},
-            }
-        },
+        "controller_manager": {"ros__parameters": {"update_rate": rate, **types}},
         "effort_controller": {"ros__parameters": joints},
     }
 

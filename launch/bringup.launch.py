@@ -291,11 +291,8 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
         if context.is_shutdown or (may_finish and event.returncode == 0):
             return []
         # an error, for launch returns 0 after any Shutdown that an action asks for
-        raise RobotDynamicsError(
-            f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it",
-            where="launch",
-            remedy="See its last lines above.",
-        )
+        problem = f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it"
+        raise RobotDynamicsError(problem, where="launch", remedy="See its last lines above.")
 
     return [node, RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended))]
 

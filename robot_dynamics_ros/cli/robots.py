@@ -150,11 +150,9 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
     if len(words) == 1 and isinstance(words[0], str):
         return model.configuration(words[0], where=where)
     if len(words) != model.nq or any(isinstance(word, str) for word in words):
-        raise ArgumentError(
-            f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}",
-            where=where,
-            remedy=f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero.",
-        )
+        problem = f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}"
+        remedy = f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero."
+        raise ArgumentError(problem, where=where, remedy=remedy)
     return np.array(words, dtype=float)
 
 
@@ -189,10 +187,8 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
         if com.shape != (3,) or not (np.isfinite(com).all() and 0.0 <= mass < np.inf):
             raise ValueError
     except ValueError:
-        raise ArgumentError(
-            f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}",
-            where="--payload",
-            remedy=f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m.",
-        ) from None
+        problem = f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}"
+        remedy = f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m."
+        raise ArgumentError(problem, where="--payload", remedy=remedy) from None
     names = chain(["payload"], (f"payload_{i}" for i in count(2)))
     return model.attach(link, Inertia(mass, com), name=next(name for name in names if name not in model.link_names))

@@ -32,12 +32,8 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
     try:
         folder = package_directory(package)
     except UrdfError as error:
-        raise UrdfError(
-            error.problem,
-            where=f"arm {profile.name!r}",
-            got=package,
-            remedy=f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description.",
-        ) from None
+        remedy = f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description."
+        raise UrdfError(error.problem, where=f"arm {profile.name!r}", got=package, remedy=remedy) from None
     return with_arguments(folder / file, description.xacro_arguments(with_hardware=with_hardware))
 
 

@@ -153,12 +153,9 @@ class PayloadIdentificationNode(Node):
         span, duration, scale = values["span"], values["duration"], values["velocity_scale"]
         motion = payload_motion(model, values["link"], start, span=span, duration=duration, scale=scale, **limits)
         if not self._trajectories.get_subscription_count():
-            raise ArgumentError(
-                f"nobody listens on {self._trajectories.topic_name}",
-                where="controller",
-                got=values["controller"],
-                remedy="Name the controller, and activate it.",
-            )
+            problem = f"nobody listens on {self._trajectories.topic_name}"
+            remedy = "Name the controller, and activate it."
+            raise ArgumentError(problem, where="controller", got=values["controller"], remedy=remedy)
         trajectory = motion.trajectory(2, rate=_RATE)
         points = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
         self._trajectories.publish(trajectory_message(model.joint_names, trajectory.times / NANOSECONDS, *points, 0))
@@ -174,11 +171,8 @@ class PayloadIdentificationNode(Node):
         missed = np.abs(np.ptp(q, axis=0) - span) - 0.2 * span
         if missed.max() > _MISSED:
             name = motion.joint_names[int(np.argmax(missed))]
-            raise ArgumentError(
-                f"joint {name!r} did not follow the motion",
-                where="identify_payload",
-                remedy="See why the controller refused or aborted the trajectory: its tolerances and its diagnostics.",
-            )
+            remedy = "See why the controller refused or aborted the trajectory: its tolerances and its diagnostics."
+            raise ArgumentError(f"joint {name!r} did not follow the motion", where="identify_payload", remedy=remedy)
 
     async def _record(self, seconds: float) -> list[tuple[int, np.ndarray, np.ndarray]]:
         self._rows, self._until, self._length = [], 0, round(seconds * NANOSECONDS)

@@ -54,11 +54,8 @@ class ControllerNode(LifecycleNode):
         elif not self._source.text:
             self.get_logger().info("waiting for a description on the topic robot_description")
         elif not self._autostart():
-            raise RobotDynamicsError(
-                "the node could not be started with the description it was given",
-                where=self._source.origin,
-                remedy="See the error above.",
-            )
+            problem = "the node could not be started with the description it was given"
+            raise RobotDynamicsError(problem, where=self._source.origin, remedy="See the error above.")
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 

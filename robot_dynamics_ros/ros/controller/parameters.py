@@ -125,21 +125,16 @@ def validate(values: ParameterValues) -> None:
     """Rules that concern more than one parameter."""
     check_joints(values["joints"])
     if values["payload.mass"] > 0.0 and not values["payload.link"]:
-        raise ArgumentError(
-            "is empty although payload.mass is not zero",
-            where="parameter 'payload.link'",
-            remedy="Name the link that carries the payload; set both in one request.",
-        )
+        problem = "is empty although payload.mass is not zero"
+        remedy = "Name the link that carries the payload; set both in one request."
+        raise ArgumentError(problem, where="parameter 'payload.link'", remedy=remedy)
     integral = [
         name[:-1] for name in values if name.startswith("gains.") and name.endswith(".i") and values[name] > 0.0
     ]
     for gains in integral if values["law"] == "computed_torque" else ():
         if values[gains + "i"] >= values[gains + "p"] * values[gains + "d"]:
-            raise ArgumentError(
-                f"makes joint {gains[len('gains.') : -1]!r} unstable: i must be less than p times d",
-                where=f"parameter '{gains}i'",
-                remedy="Lower i, or raise p or d.",
-            )
+            problem = f"makes joint {gains[len('gains.') : -1]!r} unstable: i must be less than p times d"
+            raise ArgumentError(problem, where=f"parameter '{gains}i'", remedy="Lower i, or raise p or d.")
     if values["payload.link"]:
         payload(values)
 

@@ -89,13 +89,9 @@ class SimulatorNode(Node):
         self._lead_ns = 0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
         self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
+        joints, qos = self._outputs.joints, EVENT if self._lockstep else NEWEST
         self._commands = CommandReader(
-            self,
-            values["command_format"],
-            self._outputs.joints,
-            self._on_command,
-            self.rejections.report,
-            EVENT if self._lockstep else NEWEST,
+            self, values["command_format"], joints, self._on_command, self.rejections.report, qos
         )
         self._pushes = Pushes(self, model, self._elapsed, self.rejections)
         self.create_subscription(JointState, "~/set_joint_state", self._on_set_state, EVENT)
@@ -159,10 +155,9 @@ class SimulatorNode(Node):
             self._relax()
             if not self._lockstep:
                 self.rejections.report("command_timeout", "commands have stopped: the effort is zero")
+        pushes = self._pushes.now(self.parameters["wrench_timeout"])
         try:
-            self._plant.step(
-                self._driver.motor_effort(self._effort), self._pushes.now(self.parameters["wrench_timeout"])
-            )
+            self._plant.step(self._driver.motor_effort(self._effort), pushes)
         except SimulationError as error:
             self._diverged = str(error)
             self.get_logger().error(f"the simulation is stopped until ~/reset_world: {error}")
@@ -291,6 +286,7 @@ class SimulatorNode(Node):
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts
+        level, text = 0, "running" if self.model is not None else "waiting for a description"
         values: dict[str, object] = {}
         if self.model is not None:
             values = {
@@ -305,13 +301,9 @@ class SimulatorNode(Node):
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
-            self._publish_status(2, self._diverged, values)
+            level, text = 2, self._diverged
         elif grown:
-            self._publish_status(1, grown, values)
-        else:
-            self._publish_status(0, "running" if self.model is not None else "waiting for a description", values)
-
-    def _publish_status(self, level: int, text: str, values: dict[str, object]) -> None:
+            level, text = 1, grown
         self._background.call(self._diagnostics.publish, level, text, values)
 
     def _look_for_a_sender(self) -> None:

@@ -74,12 +74,8 @@ def check_engine(values: ParameterValues) -> None:
         remedy = "Leave it at {!r}, or set engine to 'mujoco'."
     for name, plain in foreign:
         if values[name] != plain:
-            raise ArgumentError(
-                f"has no meaning with engine {values['engine']!r}",
-                where=f"parameter {name!r}",
-                got=values[name],
-                remedy=remedy.format(plain),
-            )
+            problem = f"has no meaning with engine {values['engine']!r}"
+            raise ArgumentError(problem, where=f"parameter {name!r}", got=values[name], remedy=remedy.format(plain))
 
 
 def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **common: object) -> MujocoPlant:
@@ -193,11 +189,9 @@ def validate(values: ParameterValues) -> None:
     check_joints(values["joints"])
     check_engine(values)
     if values["time_mode"] != "real_time" and values["real_time_factor"] != 1.0:
-        raise ArgumentError(
-            f"has no meaning with time_mode {values['time_mode']!r}",
-            where="parameter 'real_time_factor'",
-            remedy="Leave it at 1.0, or set time_mode to 'real_time'.",
-        )
+        problem = f"has no meaning with time_mode {values['time_mode']!r}"
+        remedy = "Leave it at 1.0, or set time_mode to 'real_time'."
+        raise ArgumentError(problem, where="parameter 'real_time_factor'", remedy=remedy)
     for name, most in (("sensors.duplicate_probability", 0.0), ("sensors.drop_probability", 0.99)):
         if values["time_mode"] == "lockstep" and values[name] > most:
             text, remedy = (
@@ -236,10 +230,7 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
     for name, plain in _OF_PLANT:
         if values[name] != plain:
-            raise ArgumentError(
-                "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound",
-                where=name,
-                got=values[name],
-                remedy=f"Leave {name} at {plain!r}, or constraints_file empty.",
-            )
+            problem = "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound"
+            remedy = f"Leave {name} at {plain!r}, or constraints_file empty."
+            raise ArgumentError(problem, where=name, got=values[name], remedy=remedy)
     return ConstrainedPlant(constraints, period, stops=rigid, **common)

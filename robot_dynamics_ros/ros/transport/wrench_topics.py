@@ -34,11 +34,8 @@ def spatial_wrench(message: WrenchStamped) -> Array:
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     largest = np.abs(wrench).max()
     if not largest <= LARGEST:
-        raise ArgumentError(
-            f"the wrench has a component of {largest:.3g}",
-            where="external_wrench",
-            remedy=f"Finite forces in N and moments in N m, up to {LARGEST:g}.",
-        )
+        remedy = f"Finite forces in N and moments in N m, up to {LARGEST:g}."
+        raise ArgumentError(f"the wrench has a component of {largest:.3g}", where="external_wrench", remedy=remedy)
     return wrench
 
 
@@ -48,11 +45,8 @@ def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
     for joint in joints:
         token = topic_token(joint)
         if token in taken:
-            raise ArgumentError(
-                f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
-                where="joint_wrenches",
-                remedy="Rename one of them in the URDF.",
-            )
+            problem = f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}"
+            raise ArgumentError(problem, where="joint_wrenches", remedy="Rename one of them in the URDF.")
         taken[token] = joint
     return list(taken)
 

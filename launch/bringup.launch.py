@@ -31,12 +31,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
-from robot_dynamics_ros.ros.arm_parameters import (
-    controller_manager_parameters,
-    parameter_files,
-    vendor_description,
-    write_parameter_files,
-)
+from robot_dynamics_ros.ros import arm_parameters
 from robot_dynamics_ros.view.layouts import write_layouts
 
 PACKAGE, CONTROLLER = "robot_dynamics_ros", "computed_torque_controller"
@@ -167,11 +162,13 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescriptionEntity]:
     robot = argument("robot")
     arm = load_arm_profile(argument("arm")) if argument("arm") else None
-    arm_files = write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
+    arm_files = (
+        arm_parameters.write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
+    )
     description = argument("description")
     arguments_alone = not description or ":=" in description.split(maxsplit=1)[0]
     if arm is not None and arguments_alone and robot in ("sim", "ros2_control"):
-        description = f"{vendor_description(arm, with_hardware=robot == 'ros2_control')} {description}"
+        description = f"{arm_parameters.vendor_description(arm, with_hardware=robot == 'ros2_control')} {description}"
     path, named = _description(description, robot, arm)
     policy = argument("inertia_check")
     model = load_urdf(named, inertia_check=policy) if path is not None else None
@@ -247,7 +244,7 @@ def _files(node: str, path: Path | None, arm: Mapping[str, Path], given: str) ->
     if given and not Path(given).is_file():
         where, remedy = f"launch argument {node}_params", "Give the path of a parameter file."
         raise RobotDynamicsError(f"there is no file {given!r}", where=where, remedy=remedy)
-    return [*map(str, parameter_files(node, path, arm)), *filter(None, [given])]
+    return [*map(str, arm_parameters.parameter_files(node, path, arm)), *filter(None, [given])]
 
 
 def _joints(files: Sequence[str]) -> list[str]:
@@ -341,7 +338,7 @@ def _ros2_control(
     if "<ros2_control" not in text:
         remedy = "Add one, or use robot:=sim or robot:=none."
         raise RobotDynamicsError("has no <ros2_control> element", where=f"robot {model.name!r}", remedy=remedy)
-    settings = controller_manager_parameters(arm, model.joint_names)
+    settings = arm_parameters.controller_manager_parameters(arm, model.joint_names)
     file = stack.file({"/**": settings} if stack.namespace else settings, of_all_nodes=False)
     described = stack.file({"robot_description": text, "use_sim_time": stack.sim_time})
     spawned = ["joint_state_broadcaster", "effort_controller", "--param-file", file]

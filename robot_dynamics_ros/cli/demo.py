@@ -28,12 +28,7 @@ from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.arm_parameters import (
-    parameter_files,
-    vendor_description,
-    write_parameter_files,
-    write_parameters,
-)
+from robot_dynamics_ros.ros import arm_parameters
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult
@@ -50,12 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, default=_DEFAULT)
     add = partial(option, parser)
     add("--output", output_directory, "directory for the picture and logs", Path("demo_output"))
-    add(
-        "--duration",
-        not_negative,
-        "duration of the motion in s (default: the shortest that the limits of the robot allow)",
-        0.0,
-    )
+    text = "duration of the motion in s (default: the shortest that the limits of the robot allow)"
+    add("--duration", not_negative, text, 0.0)
     add("--tolerance", not_negative, "largest position error at the end that counts as arrived, rad or m", 0.01)
     add("--seed", seed, "number that the random waypoints are drawn from", 7)
     add(
@@ -64,13 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "instead: run every fixed-base robot that ships with the package or with example-robot-data, offline, and "
         "print a table of the results",
     )
-    add(
-        "--arm",
-        str,
+    text = (
         "profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as its driver does. Without a "
-        "ROBOT its vendor's description is used, where that is installed",
-        "",
+        "ROBOT its vendor's description is used, where that is installed"
     )
+    add("--arm", str, text, "")
     add("--no-picture", None, "print the table only: no picture, no page to replay")
     add("--view", None, "open the live view in this machine's browser")
     add("--no-view", None, "no live view")
@@ -93,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
         path, places = options.output / "start.yaml", dict(zip(model.joint_names, start.tolist(), strict=True))
-        write_parameters(path, {"initial_positions": places})
+        arm_parameters.write_parameters(path, {"initial_positions": places})
         standing_at = ["--params-file", str(path)]
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
@@ -106,7 +95,9 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
 
         def launch(node: str, *words: str) -> NodeProcess:
-            files = (("--params-file", str(file)) for file in parameter_files(node, robot.path, arm_files))
+            files = (
+                ("--params-file", str(file)) for file in arm_parameters.parameter_files(node, robot.path, arm_files)
+            )
             arguments = ["--ros-args", *chain.from_iterable(files), *words, *loading]
             return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
 
@@ -172,9 +163,9 @@ def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[st
         robot = load_named(options)
         return robot, check_controllable(robot.model), {}
     profile = load_arm_profile(options.arm)
-    files = write_parameter_files(profile, options.output, simulated=True)
+    files = arm_parameters.write_parameter_files(profile, options.output, simulated=True)
     if options.robot == _DEFAULT:
-        options.robot = vendor_description(profile)
+        options.robot = arm_parameters.vendor_description(profile)
     elif options.robot.endswith(".xacro"):
         options.xacro_arguments = {**profile.description.arguments, **options.xacro_arguments}
     robot = load_named(options)

@@ -42,29 +42,18 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     group = parser.add_argument_group("the robot", "the same for every command")
     add = partial(option, group)
     add("--gravity", finite, "m/s^2, in the world frame (default: 0 0 -9.81)", nargs=3, metavar=("X", "Y", "Z"))
-    add(
-        "--base",
-        finite,
-        "where the root link is mounted in the world, m and rad (default: at its origin, upright)",
-        nargs=6,
-        metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-    )
+    text = "where the root link is mounted in the world, m and rad (default: at its origin, upright)"
+    add("--base", finite, text, nargs=6, metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"))
     add("--floating-base", None, "let the root link move freely")
     add("--payload", "LINK:MASS[:X,Y,Z]", "a mass in kg fixed to a link, at a point of its frame in m", many=True)
-    add(
-        "--frame",
-        "NAME=LINK:X,Y,Z[,R,P,Y]",
-        "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame",
-        many=True,
-    )
+    text = "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame"
+    add("--frame", "NAME=LINK:X,Y,Z[,R,P,Y]", text, many=True)
     add("--srdf", input_path, "named configurations: --start, --to and --q take their names", metavar="FILE")
-    add(
-        "--inertia-check",
-        INERTIA_POLICIES,
+    text = (
         "physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
-        "inertia",
-        DEFAULT_POLICY,
+        "inertia"
     )
+    add("--inertia-check", INERTIA_POLICIES, text, DEFAULT_POLICY)
     add("--backend", BACKENDS, "what computes the dynamics (default: the fastest there is)")
 
 

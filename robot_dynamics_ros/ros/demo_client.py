@@ -63,12 +63,8 @@ def trajectory_message(
 
 
 class DemoClient:
-    """A node, spun by hand.  Use as a context manager.
-
-    Attributes:
-        state: the newest joint state.
-        gaps: what the description does not explain, as the controller last said.
-    """
+    """A node, spun by hand, with the newest joint ``state`` and ``gaps``, what the description does not explain, as the
+    controller last said.  Use as a context manager."""
 
     def __init__(self, model: RobotModel) -> None:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)

@@ -19,15 +19,9 @@ from robot_dynamics_ros.control.reference.goal import Goal, Tolerances, Trajecto
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller import trajectory_action
+from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.controller.trajectory_messages import (
-    LONG,
-    ActionGoal,
-    point_from_message,
-    to_nanoseconds,
-    trajectory_from_bytes,
-)
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
@@ -154,7 +148,7 @@ class ControllerInputs:
         if loop is None:
             return
         allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
-        make = partial(trajectory_from_bytes, raw, allow_nonzero_end_velocity=allow)
+        make = partial(messages.trajectory_from_bytes, raw, allow_nonzero_end_velocity=allow)
         self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
 
     def _follow(
@@ -168,7 +162,7 @@ class ControllerInputs:
         """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
         controller = loop.controller
         # beside the cycle too while an earlier one is being prepared, or that would replace this one
-        if size > LONG or controller.changes.pending:
+        if size > messages.LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
             return
         try:
@@ -190,7 +184,7 @@ class ControllerInputs:
         else:
             self._report.say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
 
-    def _begin_goal(self, requested: ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
+    def _begin_goal(self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
         loop = self._loop()
         if loop is None or not loop.running:
             done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
@@ -223,7 +217,7 @@ class ControllerInputs:
         if loop is None:
             return
         try:
-            loop.controller.accept_point(loop.joints, point_from_message(message), loop.stamp)
+            loop.controller.accept_point(loop.joints, messages.point_from_message(message), loop.stamp)
         except RobotDynamicsError as error:
             self._rejections.report("joint_references", f"set-point refused: {error}")
 
@@ -255,7 +249,7 @@ def offer_query(node: Node, running: Callable[[], ControlLoop | None]) -> None:
     def on_query(
         request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
     ) -> QueryTrajectoryState.Response:
-        loop, time = running(), to_nanoseconds(request.time)
+        loop, time = running(), messages.to_nanoseconds(request.time)
         response.success, response.message = False, _INACTIVE
         if loop is None:
             return response

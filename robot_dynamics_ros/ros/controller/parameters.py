@@ -25,16 +25,11 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import (
-    MEASURED_EFFORT,
-    MEASURED_EFFORT_FACTOR,
-    ROBOT_PARAMETERS,
-    measured_effort,
-)
 
 _ROBUST = Robustness()
 LAW_PARAMETERS = parameter_table(
@@ -99,10 +94,10 @@ ACCELERATION_SOURCES = {
 
 CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
+    *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *LAW_PARAMETERS,
-    MEASURED_EFFORT,
+    robot.MEASURED_EFFORT,
     *parameter_table(
         "controller",
         "controller",
@@ -113,7 +108,7 @@ CONTROLLER_PARAMETERS = (
         },
     ),
 )
-JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), MEASURED_EFFORT_FACTOR)
+JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), robot.MEASURED_EFFORT_FACTOR)
 
 
 def joint_parameters(joints: Sequence[str]) -> list[Param]:
@@ -174,7 +169,7 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
             "wrench_acceleration": ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
             "differentiation_cutoff": values["joint_wrenches.differentiation_cutoff"],
             "robustness": robustness(values) if values["robustness.enabled"] else None,
-            "measured_effort": measured_effort(values, model),
+            "measured_effort": robot.measured_effort(values, model),
         }
     )
 

@@ -38,11 +38,7 @@ class ControllerReport:
         self._budget = math.inf
 
     def configured(self, controller: JointController | None, budget: float = 0.0) -> None:
-        """A robot is known, or none any more.
-
-        Args:
-            budget: time that a cycle may take, s; 0: the period of the joint states.
-        """
+        """A robot is known, or none any more; a cycle may take ``budget`` in s, 0: the period of the joint states."""
         self._controller = controller
         self._fixed_budget = budget > 0.0
         self._budget = budget * 1e3 if budget > 0.0 else math.inf

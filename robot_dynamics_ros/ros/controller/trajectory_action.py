@@ -193,11 +193,7 @@ class FollowJointTrajectory:
         return self._type.Result(error_code=error_code, error_string=text)
 
     def poll(self, now: int) -> None:
-        """Send results of goals that are done, and feedback.
-
-        Args:
-            now: ns, of a clock that never stands still.
-        """
+        """Send results of goals that are done, and feedback; ``now`` is of a clock that never stands still, ns."""
         if not self._pursuits:
             return
         for pursuit in self._pursuits:

@@ -59,11 +59,6 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
 
     Joints that are not named stay as they are.  Named ones come to rest where no velocities are given, and keep their
     position where no positions are.
-
-    Raises:
-        UnknownNameError: a name that is no joint of one degree of freedom.
-        ArgumentError: no names, a joint named twice, a field of another length than the names, a value that is not
-            finite or absurdly large.
     """
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
     names = list(message.name)

@@ -15,16 +15,11 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import (
-    MEASURED_EFFORT,
-    MEASURED_EFFORT_FACTOR,
-    ROBOT_PARAMETERS,
-    measured_effort,
-)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
@@ -100,8 +95,11 @@ def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **c
     )
 
 
-DRIVER_PARAMETERS = (*parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}), MEASURED_EFFORT)
-JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), MEASURED_EFFORT_FACTOR)
+DRIVER_PARAMETERS = (
+    *parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}),
+    robot.MEASURED_EFFORT,
+)
+JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
 
 
 def driver_parameters(joints: Sequence[str]) -> list[Param]:
@@ -114,7 +112,7 @@ def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     model, compensates = plant.model, values["driver.compensates"]
     rates = np.array([values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names])
     rate = rates if model.nv == len(rates) else math.inf
-    return Driver(plant, compensates=compensates, measured=measured_effort(values, model), effort_rate=rate)
+    return Driver(plant, compensates=compensates, measured=robot.measured_effort(values, model), effort_rate=rate)
 
 
 SENSOR_PARAMETERS = parameter_table("simulator", "sensors")
@@ -143,7 +141,7 @@ def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
 _START = "initial_positions."
 SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
+    *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *ENGINE_PARAMETERS,
     *DRIVER_PARAMETERS,

@@ -29,11 +29,8 @@ _T = TypeVar("_T")
 
 
 def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
-    """The same message in plain encapsulation and the byte order of this machine; a view of one that is so already.
-
-    Raises:
-        ValueError: the bytes are no such message.
-    """
+    """The same message in plain encapsulation and the byte order of this machine, a view of one that is so already; a ValueError
+    if the bytes are no such message."""
     if raw[:2] == _NATIVE:
         return raw
     try:
@@ -43,10 +40,7 @@ def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
 
 
 class CdrReader:
-    """Reads values one after the other from a message in plain encapsulation and this machine's byte order.
-
-    Attributes:
-        offset: of the next byte.
+    """Reads values one after the other, from ``offset`` on, from a message in plain encapsulation and this machine's byte order.
 
     Every method raises ``struct.error`` or ``ValueError`` where the message ends too early.
     """

@@ -25,11 +25,8 @@ LARGEST = 1e6
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:
-    """(6,) [moment; force] of a message.
-
-    Raises:
-        ArgumentError: a component is not finite, or beyond what anything on Earth could exert on a robot.
-    """
+    """(6,) [moment; force] of a message; an ArgumentError if a component is not finite, or beyond what anything on Earth could
+    exert on a robot."""
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     largest = np.abs(wrench).max()

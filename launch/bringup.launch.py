@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
@@ -30,11 +31,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
-from robot_dynamics_ros.ros.arm_parameters import (
-    controller_manager_parameters,
-    vendor_description,
-    write_parameter_files,
-)
+from robot_dynamics_ros.ros import arm_parameters
 from robot_dynamics_ros.view.layouts import write_layouts
 
 PACKAGE, CONTROLLER = "robot_dynamics_ros", "computed_torque_controller"
@@ -67,6 +64,11 @@ class _Stack:
         )
         return str(path)
 
+    def node(self, package: str, executable: str, *files: str, output: str = "screen", **more: Any) -> Node:
+        """A node with parameter files."""
+        where: dict[str, Any] = {"namespace": self.namespace, "output": output, "parameters": list(files) or None}
+        return Node(package=package, executable=executable, **where, **more)
+
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments, and one function that decides what to start."""
@@ -83,74 +85,70 @@ def _refuse_unknown_arguments(command_line: Sequence[str]) -> None:
         UnknownNameError: naming the argument and the nearest one.
     """
     if any(Path(word).name == Path(__file__).name for word in command_line):
-        known = [argument.name for argument in _arguments()]
         for name, assigned, _ in (word.partition(":=") for word in command_line):
-            if assigned and name not in known:
-                raise UnknownNameError("launch argument", name, known, where=Path(__file__).name)
+            if assigned and name not in _ARGUMENTS:
+                raise UnknownNameError("launch argument", name, list(_ARGUMENTS), where=Path(__file__).name)
+
+
+_SWITCH, _AUTO = ("true", "false"), ("auto", "true", "false")
+_ARGUMENTS: dict[str, tuple[str, Sequence[str], str]] = {
+    "robot": (
+        "sim",
+        ROBOTS,
+        "sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/commands; ros2_control: "
+        "controller_manager with an effort controller; topic_based: hardware that takes a JointState of efforts on "
+        "robot_joint_commands",
+    ),
+    "description": (
+        "",
+        (),
+        "URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot that ships with the "
+        "package; empty: six_axis with robot:=sim, else the topic robot_description; with an arm, xacro arguments alone go to its "
+        "vendor's description: 'robot_ip:=172.16.0.2'",
+    ),
+    "arm": (
+        "",
+        (),
+        "profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, its controllers and its "
+        "parameters; with robot:=sim the simulator behaves as its driver",
+    ),
+    "controller_params": ("", (), "parameter file of the controller"),
+    "simulator_params": ("", (), "parameter file of the simulator"),
+    "gate": (
+        "auto",
+        _AUTO,
+        "put the effort gate between controller and robot: only fresh, finite, bounded efforts pass; auto: where the driver may "
+        "hold the last effort for ever, that is not with robot:=sim",
+    ),
+    "gate_params": ("", (), "parameter file of the effort gate"),
+    "inertia_check": (
+        DEFAULT_POLICY,
+        INERTIA_POLICIES,
+        "physically impossible inertias of links: error: refused; warn: used as they are, with a warning; repair: given the "
+        "nearest possible inertia",
+    ),
+    "namespace": ("", (), "namespace of all nodes"),
+    "state_publisher": (
+        "auto",
+        _AUTO,
+        "start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
+    ),
+    "viewer": (
+        "none",
+        VIEWERS,
+        "start a viewer, if it is installed: browser (this package's own, at http://127.0.0.1:8080), rviz (as rviz:=true), or "
+        "foxglove_bridge, to which Foxglove connects at ws://localhost:8765",
+    ),
+    "rviz": ("false", _SWITCH, "start RViz"),
+    "use_sim_time": ("false", _SWITCH, "time from /clock; with robot:=sim the simulator publishes it"),
+}
+"""Name → default, choices, description."""
 
 
 def _arguments() -> list[DeclareLaunchArgument]:
     return [
-        DeclareLaunchArgument(
-            "robot",
-            default_value="sim",
-            choices=ROBOTS,
-            description="sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/"
-            "commands; ros2_control: controller_manager with an effort controller; topic_based: hardware that takes a "
-            "JointState of efforts on robot_joint_commands",
-        ),
-        DeclareLaunchArgument(
-            "description",
-            default_value="",
-            description="URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot "
-            "that ships with the package; empty: six_axis with robot:=sim, else the topic robot_description; with an arm, "
-            "xacro arguments alone go to its vendor's description: 'robot_ip:=172.16.0.2'",
-        ),
-        DeclareLaunchArgument(
-            "arm",
-            default_value="",
-            description="profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, its "
-            "controllers and its parameters; with robot:=sim the simulator behaves as its driver",
-        ),
-        DeclareLaunchArgument("controller_params", default_value="", description="parameter file of the controller"),
-        DeclareLaunchArgument("simulator_params", default_value="", description="parameter file of the simulator"),
-        DeclareLaunchArgument(
-            "gate",
-            default_value="auto",
-            choices=("auto", "true", "false"),
-            description="put the effort gate between controller and robot: only fresh, finite, bounded efforts pass; "
-            "auto: where the driver may hold the last effort for ever, that is not with robot:=sim",
-        ),
-        DeclareLaunchArgument("gate_params", default_value="", description="parameter file of the effort gate"),
-        DeclareLaunchArgument(
-            "inertia_check",
-            default_value=DEFAULT_POLICY,
-            choices=INERTIA_POLICIES,
-            description="physically impossible inertias of links: error: refused; warn: used as they are, with a warning; "
-            "repair: given the nearest possible inertia",
-        ),
-        DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
-        DeclareLaunchArgument(
-            "state_publisher",
-            default_value="auto",
-            choices=("auto", "true", "false"),
-            description="start robot_state_publisher; auto: with a viewer, or where ros2_control needs it",
-        ),
-        DeclareLaunchArgument(
-            "viewer",
-            default_value="none",
-            choices=VIEWERS,
-            description="start a viewer, if it is installed: browser (this package's own, at http://127.0.0.1:8080), rviz (as "
-            "rviz:=true), or foxglove_bridge, to which Foxglove "
-            "connects at ws://localhost:8765",
-        ),
-        DeclareLaunchArgument("rviz", default_value="false", choices=("true", "false"), description="start RViz"),
-        DeclareLaunchArgument(
-            "use_sim_time",
-            default_value="false",
-            choices=("true", "false"),
-            description="time from /clock; with robot:=sim the simulator publishes it",
-        ),
+        DeclareLaunchArgument(name, default_value=default, choices=choices or None, description=text)
+        for name, (default, choices, text) in _ARGUMENTS.items()
     ]
 
 
@@ -164,14 +162,17 @@ def _bring_up(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescriptionEntity]:
     robot = argument("robot")
     arm = load_arm_profile(argument("arm")) if argument("arm") else None
-    arm_files = write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
+    arm_files = (
+        arm_parameters.write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
+    )
     description = argument("description")
     arguments_alone = not description or ":=" in description.split(maxsplit=1)[0]
     if arm is not None and arguments_alone and robot in ("sim", "ros2_control"):
-        description = f"{vendor_description(arm, with_hardware=robot == 'ros2_control')} {description}"
+        description = f"{arm_parameters.vendor_description(arm, with_hardware=robot == 'ros2_control')} {description}"
     path, named = _description(description, robot, arm)
     policy = argument("inertia_check")
-    text, model = _read(named, policy) if path is not None else ("", None)
+    model = load_urdf(named, inertia_check=policy) if path is not None else None
+    text = model.description.source if model is not None else ""
     entities: list[LaunchDescriptionEntity] = []
 
     viewer = argument("viewer")
@@ -190,15 +191,8 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
         reason = "there is no description" if path is None else "it is not installed"
         entities.append(LogInfo(msg=f"robot_state_publisher is not started: {reason}"))
     if publisher:
-        entities += _needed(
-            Node(
-                package="robot_state_publisher",
-                executable="robot_state_publisher",
-                namespace=stack.namespace,
-                output="screen",
-                parameters=[stack.file({"robot_description": text, "use_sim_time": stack.sim_time})],
-            )
-        )
+        described = stack.file({"robot_description": text, "use_sim_time": stack.sim_time})
+        entities += _needed(stack.node("robot_state_publisher", "robot_state_publisher", described))
     if rviz:
         entities += _rviz(model, stack)
     if viewer == "browser":
@@ -207,7 +201,8 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
         entities += _foxglove(stack)
     if robot == "sim":
         files = _files("simulator", path, arm_files, argument("simulator_params"))
-        entities += _simulator(files, named, policy, stack, not publisher)
+        values = {"robot_description_file": named, "inertia_check": policy, "publish_description": not publisher}
+        entities += _needed(_ours("simulator", stack, files, {**values, "publish_clock": stack.sim_time}))
     elif robot == "ros2_control":
         entities += _ros2_control(model, text, arm, stack)
     common: dict[str, object] = {"inertia_check": policy}
@@ -222,16 +217,8 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
         entities.append(LogInfo(msg="effort_gate is between controller and robot; gate:=false leaves it out"))
         joints = stack.file({"joints": joints}) if (joints := _joints(controller_files)) else None
         entities += _needed(_ours("effort_gate", stack, [joints, *gate_files] if joints else gate_files, common))
-    entities += _needed(
-        _ours(
-            "controller",
-            stack,
-            controller_files,
-            common,
-            [(topic, "effort_gate/commands") for topic in COMMAND_TOPICS] if gated else [],
-        )
-    )
-    return entities
+    elsewhere = [(topic, "effort_gate/commands") for topic in COMMAND_TOPICS] if gated else []
+    return entities + _needed(_ours("controller", stack, controller_files, common, elsewhere))
 
 
 def _description(description: str, robot: str, arm: ArmProfile | None) -> tuple[Path | None, str]:
@@ -244,11 +231,6 @@ def _description(description: str, robot: str, arm: ArmProfile | None) -> tuple[
     return path, with_arguments(path, arguments)
 
 
-def _read(named: str, policy: str) -> tuple[str, RobotModel]:
-    model = load_urdf(named, inertia_check=policy)
-    return model.description.source, model
-
-
 def _installed(package: str) -> bool:
     try:
         get_package_prefix(package)
@@ -258,22 +240,11 @@ def _installed(package: str) -> bool:
 
 
 def _files(node: str, path: Path | None, arm: Mapping[str, Path], given: str) -> list[str]:
-    """Parameter files: the node's, the robot's where the package has some, the arm's, the user's; later ones win."""
-    share = share_directory()
-    files = [share / "config" / f"{node}.yaml"]
-    if path is not None and path.parent == share / "urdf":
-        files.append(share / "config" / f"{path.stem}.yaml")
-    if node in arm:
-        files.append(arm[node])
-    if given:
-        if not Path(given).is_file():
-            raise RobotDynamicsError(
-                f"there is no file {given!r}",
-                where=f"launch argument {node}_params",
-                remedy="Give the path of a parameter file.",
-            )
-        files.append(Path(given))
-    return [str(file) for file in files if file.is_file()]
+    """Parameter files; the user's wins over the others."""
+    if given and not Path(given).is_file():
+        where, remedy = f"launch argument {node}_params", "Give the path of a parameter file."
+        raise RobotDynamicsError(f"there is no file {given!r}", where=where, remedy=remedy)
+    return [*map(str, arm_parameters.parameter_files(node, path, arm)), *filter(None, [given])]
 
 
 def _joints(files: Sequence[str]) -> list[str]:
@@ -301,16 +272,9 @@ def _ours(
     remappings: Sequence[tuple[str, str]] = (),
 ) -> Node:
     """A node of this package; ``values`` win over the files."""
-    return Node(
-        package=PACKAGE,
-        executable=executable,
-        namespace=stack.namespace,
-        output="screen",
-        parameters=[*files, stack.file({"use_sim_time": stack.sim_time, **values})],
-        remappings=list(remappings),
-        sigterm_timeout="5",
-        sigkill_timeout="5",
-    )
+    own = stack.file({"use_sim_time": stack.sim_time, **values})
+    patience = {"sigterm_timeout": "5", "sigkill_timeout": "5"}
+    return stack.node(PACKAGE, executable, *files, own, remappings=list(remappings), **patience)
 
 
 def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEntity]:
@@ -324,31 +288,10 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
         if context.is_shutdown or (may_finish and event.returncode == 0):
             return []
         # an error, for launch returns 0 after any Shutdown that an action asks for
-        raise RobotDynamicsError(
-            f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it",
-            where="launch",
-            remedy="See its last lines above.",
-        )
+        problem = f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it"
+        raise RobotDynamicsError(problem, where="launch", remedy="See its last lines above.")
 
     return [node, RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended))]
-
-
-def _simulator(
-    files: Sequence[str], named: str, policy: str, stack: _Stack, publish_description: bool
-) -> list[LaunchDescriptionEntity]:
-    return _needed(
-        _ours(
-            "simulator",
-            stack,
-            files,
-            {
-                "robot_description_file": named,
-                "inertia_check": policy,
-                "publish_description": publish_description,
-                "publish_clock": stack.sim_time,
-            },
-        )
-    )
 
 
 def _rviz(model: RobotModel | None, stack: _Stack) -> list[LaunchDescriptionEntity]:
@@ -357,23 +300,14 @@ def _rviz(model: RobotModel | None, stack: _Stack) -> list[LaunchDescriptionEnti
     config = share_directory() / "config" / "robot.rviz"
     if model is not None:  # one with a display for the wrench of every joint
         config = next(path for path in write_layouts(model, stack.folder, stack.namespace) if path.suffix == ".rviz")
-    return [
-        Node(
-            package="rviz2",
-            executable="rviz2",
-            namespace=stack.namespace,
-            output="log",
-            arguments=["-d", str(config)],
-            parameters=[stack.file({"use_sim_time": stack.sim_time})],
-        )
-    ]
+    clock = stack.file({"use_sim_time": stack.sim_time})
+    return [stack.node("rviz2", "rviz2", clock, output="log", arguments=["-d", str(config)])]
 
 
 def _browser(path: Path | None, stack: _Stack) -> list[LaunchDescriptionEntity]:
     if find_spec("viser") is None:
-        return [
-            LogInfo(msg="the viewer is not started: viser is not installed (pip install 'robot_dynamics_ros[view]')")
-        ]
+        text = "the viewer is not started: viser is not installed (pip install 'robot_dynamics_ros[view]')"
+        return [LogInfo(msg=text)]
     given = {"robot_description_file": str(path)} if path is not None else {}
     return [_ours("viewer", stack, [], given)]
 
@@ -381,78 +315,34 @@ def _browser(path: Path | None, stack: _Stack) -> list[LaunchDescriptionEntity]:
 def _foxglove(stack: _Stack) -> list[LaunchDescriptionEntity]:
     if not _installed("foxglove_bridge"):
         return [LogInfo(msg="foxglove_bridge is not started: it is not installed")]
-    return [
-        Node(
-            package="foxglove_bridge",
-            executable="foxglove_bridge",
-            namespace=stack.namespace,
-            output="log",
-            parameters=[stack.file({"use_sim_time": stack.sim_time})],
-        )
-    ]
+    clock = stack.file({"use_sim_time": stack.sim_time})
+    return [stack.node("foxglove_bridge", "foxglove_bridge", clock, output="log")]
 
 
 def _ros2_control(
     model: RobotModel | None, text: str, arm: ArmProfile | None, stack: _Stack
 ) -> list[LaunchDescriptionEntity]:
     """controller_manager with a joint state broadcaster and an effort controller for all joints, or those of the arm."""
+    where = "launch argument robot:=ros2_control"
     if arm is not None and arm.driver.interface != "ros2_control":
-        raise RobotDynamicsError(
-            "its driver takes no efforts by ros2_control",
-            where=f"arm {arm.name!r}",
-            remedy=f"{arm.driver.nearest} Then use robot:=none.",
-        )
+        text, remedy = "its driver takes no efforts by ros2_control", f"{arm.driver.nearest} Then use robot:=none."
+        raise RobotDynamicsError(text, where=f"arm {arm.name!r}", remedy=remedy)
     forwarding = "forward_command_controller" if arm is None else arm.driver.controller.partition("/")[0]
     for package in ("controller_manager", "joint_state_broadcaster", forwarding):
         if not _installed(package):
-            raise RobotDynamicsError(
-                f"{package} is not installed",
-                where="launch argument robot:=ros2_control",
-                remedy="Install ros2_control and ros2_controllers, or choose another robot.",
-            )
+            remedy = "Install ros2_control and ros2_controllers, or choose another robot."
+            raise RobotDynamicsError(f"{package} is not installed", where=where, remedy=remedy)
     if model is None:
-        raise RobotDynamicsError(
-            "is empty",
-            where="launch argument description",
-            remedy="robot:=ros2_control needs a description with a <ros2_control> element.",
-        )
+        remedy = "robot:=ros2_control needs a description with a <ros2_control> element."
+        raise RobotDynamicsError("is empty", where="launch argument description", remedy=remedy)
     if "<ros2_control" not in text:
-        raise RobotDynamicsError(
-            "has no <ros2_control> element",
-            where=f"robot {model.name!r}",
-            remedy="Add one, or use robot:=sim or robot:=none.",
-        )
-    settings: dict[str, object] = {
-        "controller_manager": {
-            "ros__parameters": {
-                "update_rate": 500,
-                "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
-                "effort_controller": {"type": "forward_command_controller/ForwardCommandController"},
-            }
-        },
-        "effort_controller": {"ros__parameters": {"joints": list(model.joint_names), "interface_name": "effort"}},
-    }
-    if arm is not None:
-        settings = controller_manager_parameters(arm)
+        remedy = "Add one, or use robot:=sim or robot:=none."
+        raise RobotDynamicsError("has no <ros2_control> element", where=f"robot {model.name!r}", remedy=remedy)
+    settings = arm_parameters.controller_manager_parameters(arm, model.joint_names)
     file = stack.file({"/**": settings} if stack.namespace else settings, of_all_nodes=False)
+    described = stack.file({"robot_description": text, "use_sim_time": stack.sim_time})
+    spawned = ["joint_state_broadcaster", "effort_controller", "--param-file", file]
     return [
-        *_needed(
-            Node(
-                package="controller_manager",
-                executable="ros2_control_node",
-                namespace=stack.namespace,
-                output="screen",
-                parameters=[file, stack.file({"robot_description": text, "use_sim_time": stack.sim_time})],
-            )
-        ),
-        *_needed(
-            Node(
-                package="controller_manager",
-                executable="spawner",
-                namespace=stack.namespace,
-                output="screen",
-                arguments=["joint_state_broadcaster", "effort_controller", "--param-file", file],
-            ),
-            may_finish=True,
-        ),
+        *_needed(stack.node("controller_manager", "ros2_control_node", file, described)),
+        *_needed(stack.node("controller_manager", "spawner", arguments=spawned), may_finish=True),
     ]

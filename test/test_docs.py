@@ -18,7 +18,6 @@ pytestmark = pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="not 
 ELSEWHERE = {
     "architecture.md": "a process of its own, see below",
     "from_joint_trajectory_controller.md": "MoveIt",
-    "security.md": "running nodes",
 }
 """Pages whose Python needs something that is not here, and what."""
 

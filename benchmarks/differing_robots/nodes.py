@@ -53,14 +53,14 @@ def run_row(difference: Difference, move: Move, place: Path) -> tuple[float, flo
     with simulator, controller, DemoClient(model) as client:
         if not client.spin_until(client.ready, 60.0):
             raise SystemExit(f"the nodes do not come up: {controller.log.read_text()} {simulator.log.read_text()}")
-        held = client.stamp + 1_000_000_000
-        client.spin_until(lambda: client.stamp >= held, 120.0)
-        begin = client.stamp + AHEAD
+        held = client.state.stamp + 1_000_000_000
+        client.spin_until(lambda: client.state.stamp >= held, 120.0)
+        begin = client.state.stamp + AHEAD
         times = np.arange(0.0, move.duration + 1e-9, 0.02)
         points = [np.array(rows) for rows in zip(*(move.at(t) for t in times), strict=True)]
         client.send(trajectory_message(model.joint_names, times, *points, begin))
         end = begin + round((move.duration + SETTLE) * 1e9)
-        if not client.spin_until(lambda: client.stamp >= end, 300.0):
+        if not client.spin_until(lambda: client.state.stamp >= end, 300.0):
             raise SystemExit(f"the robot stands still: {controller.log.read_text()}")
         client.spin_until(lambda: False, 1.1)  # the next diagnostics
         recording, gaps = client.recording(begin), client.gaps

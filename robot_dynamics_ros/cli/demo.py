@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import io
-import json
 import os
 import re
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +28,7 @@ from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.resources import share_directory
-from robot_dynamics_ros.ros.arm_parameters import vendor_description, write_parameter_files
+from robot_dynamics_ros.ros import arm_parameters
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult
@@ -48,12 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, default=_DEFAULT)
     add = partial(option, parser)
     add("--output", output_directory, "directory for the picture and logs", Path("demo_output"))
-    add(
-        "--duration",
-        not_negative,
-        "duration of the motion in s (default: the shortest that the limits of the robot allow)",
-        0.0,
-    )
+    text = "duration of the motion in s (default: the shortest that the limits of the robot allow)"
+    add("--duration", not_negative, text, 0.0)
     add("--tolerance", not_negative, "largest position error at the end that counts as arrived, rad or m", 0.01)
     add("--seed", seed, "number that the random waypoints are drawn from", 7)
     add(
@@ -62,13 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "instead: run every fixed-base robot that ships with the package or with example-robot-data, offline, and "
         "print a table of the results",
     )
-    add(
-        "--arm",
-        str,
+    text = (
         "profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as its driver does. Without a "
-        "ROBOT its vendor's description is used, where that is installed",
-        "",
+        "ROBOT its vendor's description is used, where that is installed"
     )
+    add("--arm", str, text, "")
     add("--no-picture", None, "print the table only: no picture, no page to replay")
     add("--view", None, "open the live view in this machine's browser")
     add("--no-view", None, "no live view")
@@ -90,9 +81,8 @@ def run(options: argparse.Namespace) -> int:
     standing_at: list[str] = []
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
-        positions = {"initial_positions": dict(zip(model.joint_names, start.tolist(), strict=True))}
-        path = options.output / "start.yaml"
-        path.write_text(json.dumps({"/**": {"ros__parameters": positions}}, indent=2), encoding="utf-8")  # JSON is YAML
+        path, places = options.output / "start.yaml", dict(zip(model.joint_names, start.tolist(), strict=True))
+        arm_parameters.write_parameters(path, {"initial_positions": places})
         standing_at = ["--params-file", str(path)]
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
@@ -105,7 +95,10 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
 
         def launch(node: str, *words: str) -> NodeProcess:
-            arguments = ["--ros-args", *_parameter_files(node, robot.path, arm_files), *words, *loading]
+            files = (
+                ("--params-file", str(file)) for file in arm_parameters.parameter_files(node, robot.path, arm_files)
+            )
+            arguments = ["--ros-args", *chain.from_iterable(files), *words, *loading]
             return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
 
         described = ("-p", f"robot_description_file:={named}")
@@ -170,24 +163,13 @@ def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[st
         robot = load_named(options)
         return robot, check_controllable(robot.model), {}
     profile = load_arm_profile(options.arm)
-    files = write_parameter_files(profile, options.output, simulated=True)
+    files = arm_parameters.write_parameter_files(profile, options.output, simulated=True)
     if options.robot == _DEFAULT:
-        options.robot = vendor_description(profile)
+        options.robot = arm_parameters.vendor_description(profile)
     elif options.robot.endswith(".xacro"):
         options.xacro_arguments = {**profile.description.arguments, **options.xacro_arguments}
     robot = load_named(options)
     return robot, check_controllable(without_other_joints(robot.model, profile)), files
-
-
-def _parameter_files(node: str, path: Path | None, arm_files: Mapping[str, Path]) -> list[str]:
-    """The node's parameters, those of the robot where the package has some, and those of its arm."""
-    share = share_directory()
-    files = [share / "config" / f"{node}.yaml"]
-    special = share / "config" / f"{path.stem if path is not None else ''}.yaml"
-    if path is not None and path.parent == share / "urdf" and special.is_file():
-        files.append(special)
-    files += [arm_files[node]] if node in arm_files else []
-    return [word for file in files for word in ("--params-file", str(file))]
 
 
 def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
@@ -221,22 +203,22 @@ def _follow(
     from robot_dynamics_ros.ros.demo_client import trajectory_message
 
     def still() -> bool:
-        return float(np.abs(client.velocity).max()) < 0.05
+        return float(np.abs(client.state.velocity).max()) < 0.05
 
     if not client.spin_until(lambda: _alive(nodes) and still(), 30.0):
         raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
-    motion = plan_motion(model, client.position.copy(), duration=options.duration, seed=options.seed)
+    motion = plan_motion(model, client.state.position.copy(), duration=options.duration, seed=options.seed)
     for why, names in by_reason(standing_joints(model, motion)).items():
         print(f"stands      {', '.join(names)}: {why}")
     client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
-    start, times = client.stamp + round(_LEAD * 1e9), motion.times
+    start, times = client.state.stamp + round(_LEAD * 1e9), motion.times
     speeds, accelerations = (motion.at(times, order) for order in (1, 2))
     client.send(trajectory_message(motion.joint_names, times, motion.waypoints, speeds, accelerations, start))
     print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
     worst = 0.0
 
     def distance() -> float:
-        return float(np.abs(client.position - motion.waypoints[-1]).max())
+        return float(np.abs(client.state.position - motion.waypoints[-1]).max())
 
     with Progress("following", motion.duration, sys.stdout) as progress:
 
@@ -245,8 +227,8 @@ def _follow(
             _alive(nodes)
             if view is not None:
                 view.look()
-            t = (client.stamp - start) * 1e-9
-            worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.position).max()))
+            t = (client.state.stamp - start) * 1e-9
+            worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.state.position).max()))
             progress.update(t, f"largest error {worst * 1e3:.2f}e-3")
             return t > motion.duration and distance() < options.tolerance and still()
 

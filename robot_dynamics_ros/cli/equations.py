@@ -36,12 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add = partial(option, parser)
     add("--symbols", ("auto",), "auto: name every mass, length, inertia and gravity")
-    add(
-        "--symbol",
-        "PARAMETER=NAME",
-        "make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g",
-        many=True,
-    )
+    text = "make one number a symbol, e.g. mass:forearm=m2, com:forearm.x=lc2, gravity=g"
+    add("--symbol", "PARAMETER=NAME", text, many=True)
     add("--list-parameters", None, "print every parameter that --symbol can name, and stop")
     add("--coordinates", "LETTER", "letter of the coordinates (theta, say)", "q")
     add("--motor", "JOINT:R=..,kt=..", "a DC motor: R, kt, and optionally ke, L, N, J", many=True)
@@ -50,24 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask = partial(option, more)
     ask("--joint-wrench", "JOINT", "the wrench of a joint", many=True)
     ask("--balance", "LINK", "a link's wrenches as the observer sees them", many=True)
-    ask(
-        "--observer",
-        "FRAME",
-        "of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's origin",
-        "world",
-    )
+    text = "of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's origin"
+    ask("--observer", "FRAME", text, "world")
     ask("--expressed-in", "FRAME", "axes: a link, world, child, parent or observer")
     ask("--reduced-at", "POINT", "joint, world or a link's origin", "joint")
     ask("--motion", "LINK", "position, velocity, acceleration …", many=True)
     ask("--jacobian", "LINK", "Jacobian and its rate", many=True)
     ask("--tip-force", "LINK", "J' F of a wrench on a link", many=True)
     ask("--friction", None, "joint friction")
-    add(
-        "--along",
-        "COORDINATE=EXPRESSION",
-        "print these quantities along a motion instead, e.g. q1=t, q2=2*t+pi/3",
-        many=True,
-    )
+    text = "print these quantities along a motion instead, e.g. q1=t, q2=2*t+pi/3"
+    add("--along", "COORDINATE=EXPRESSION", text, many=True)
     add("--unexpanded", None, "steps instead of multiplied-out formulas")
     add("--no-simplify", None, "plain sums of products: faster, longer")
     add("--max-terms", at_least_one, "how many terms one expression may have")

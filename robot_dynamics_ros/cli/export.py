@@ -26,11 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     add("--lang", (*LANGUAGES, "ros2_control"), "language (default: c99); ros2_control: a controller package", "c99")
     add("--output -o", output_directory, "where the files go; needed unless --report alone", metavar="DIRECTORY")
-    add(
-        "--functions",
-        "NAMES",
-        f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})",
-    )
+    text = f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})"
+    add("--functions", "NAMES", text)
     add("--prefix", str, "of all names, and the files' name (default: the robot's name)")
     add("--scalar", ("double", "float"), "number type in C", "double")
     add("--link", "NAME", "a link for jacobian and link_pose", many=True)
@@ -43,12 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--smooth-velocity", positive, "over which --friction smooth rounds dry friction", 1e-3, metavar="SPEED")
     add("--rename", "NAME=IDENTIFIER", "identifier of a joint or link whose name clashes", many=True)
     add("--max-operations", at_least_one, "refuse functions that take more", MAX_OPERATIONS)
-    add(
-        "--payload-link",
-        "NAME",
-        "with ros2_control: a link that may carry a payload; default: the last links",
-        many=True,
-    )
+    text = "with ros2_control: a link that may carry a payload; default: the last links"
+    add("--payload-link", "NAME", text, many=True)
     add("--friction-file", "FILE", "with ros2_control: friction that is compensated (default: the URDF's)")
     add("--inverse-dynamics-solver", None, "with ros2_control: add a plugin of the package inverse_dynamics_solver")
     add("--report", None, "print operation counts of each function")

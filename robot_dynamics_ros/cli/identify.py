@@ -9,41 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics_ros import identification
 from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import input_path, option
 from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.cli.sources import (
-    add_recordings,
-    add_workers,
-    bad_row_lines,
-    given_recordings,
-    is_bag,
-    meaning_of_efforts,
-    output_directories,
-    read_external,
-    read_recording,
-    workers_of,
-)
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction.law import EFFECTS
-from robot_dynamics_ros.identification import (
-    FrictionTerms,
-    Identification,
-    IdentificationSettings,
-    KnownLoad,
-    compare,
-    compare_estimators,
-    findings,
-    friction_file,
-    identify_each,
-    identify_recordings,
-    identify_segments,
-    report_html,
-    report_json,
-    report_text,
-)
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
@@ -60,111 +34,89 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add = partial(option, parser)
     add_robot(parser)
-    add_recordings(parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known")
-    add(
-        "--validate",
-        input_path,
-        "other bags or tables, whose efforts are to be predicted",
-        many=True,
-        nargs="+",
-        metavar="FILE",
-    )
+    recorded.add_recordings(parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known")
+    text = "other bags or tables, whose efforts are to be predicted"
+    add("--validate", input_path, text, many=True, nargs="+", metavar="FILE")
     add("--output", take.output_directory, "where to write", "identified", metavar="DIRECTORY")
     add("--each", None, "identify from each recording by itself, into a directory of its name")
-    add_workers(parser, "recordings")
+    recorded.add_workers(parser, "recordings")
     pages = "write report.html, with pictures of every joint"
     parser.add_argument("--page", action=argparse.BooleanOptionalAction, default=True, help=pages)
     add("--overwrite", None, "replace what an earlier run has written there")
-    add(
-        "--external",
-        "LINK=[-]SOURCE[@FRAME]",
+    text = (
         "with --floating-base: segments by the wrenches of force plates, as of wrenches --external, and no efforts; the table has "
-        "the base's pose in root_joint.position.x … root_joint.orientation.w",
-        many=True,
+        "the base's pose in root_joint.position.x … root_joint.orientation.w"
     )
+    add("--external", "LINK=[-]SOURCE[@FRAME]", text, many=True)
     add("--lock", "JOINT[=POSITION]", "a joint that stood still, or is not recorded", many=True)
     add("--terms", str, f"what joints have, among {', '.join(TERMS)}", "viscous,coulomb,offset")
-    add(
-        "--friction",
-        str,
+    text = (
         "forms tried for each joint and kept where they predict better, with commas, among "
-        f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none",
-        "auto",
+        f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none"
     )
+    add("--friction", str, text, "auto")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
     add("--block", take.positive, "s, averaging", 0.05)
     add("--slow", take.not_negative, "rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)")
     add("--effort-delay", take.finite, "s by which efforts are late (default: found from the data)")
     add("--confidence", take.positive, "of the intervals", 0.95)
-    add(
-        "--spread",
-        take.positive,
-        "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: found from the data)",
-    )
-    add(
-        "--currents",
-        "JOINT=CONSTANT",
+    text = "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: found from the data)"
+    add("--spread", take.positive, text)
+    text = (
         "efforts are motor currents, in any unit and sign; torque constants (N m or N at the joint for one unit) are "
-        "found from the URDF's masses, but for the joints whose constant is given",
-        nargs="*",
+        "found from the URDF's masses, but for the joints whose constant is given"
     )
-    add(
-        "--known-load",
-        "LINK=MASS FILE",
+    add("--currents", "JOINT=CONSTANT", text, nargs="*")
+    text = (
         "with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
-        "all torque constants",
-        nargs="+",
+        "all torque constants"
     )
-    add(
-        "--estimators",
-        input_path,
+    add("--known-load", "LINK=MASS FILE", text, nargs="+")
+    text = (
         "print other estimators beside the result, and the error without each effect; with the commanded positions of each recording "
-        "(tables or bags) also instrumental variables and closed-loop output error",
-        nargs="*",
-        metavar="REFERENCE",
+        "(tables or bags) also instrumental variables and closed-loop output error"
     )
+    add("--estimators", input_path, text, nargs="*", metavar="REFERENCE")
     add("--unseen", ("refuse", "keep"), "what to do with parameters the motion does not show", "refuse")
-    add(
-        "--plausibility",
-        ("refuse", "accept"),
-        "what to do with a recording that does not fit the robot, or a result that no robot has",
-        "refuse",
-    )
+    text = "what to do with a recording that does not fit the robot, or a result that no robot has"
+    add("--plausibility", ("refuse", "accept"), text, "refuse")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, identify, write, and print the result."""
     words = take.chosen(options.terms, TERMS, "--terms")
     settings = take.settings_of(
-        IdentificationSettings,
+        identification.IdentificationSettings,
         options,
-        terms=FrictionTerms(**{term: term in words for term in TERMS}),
+        terms=identification.FrictionTerms(**{term: term in words for term in TERMS}),
         friction=options.friction if "," not in options.friction else tuple(options.friction.split(",")),
         delay=options.effort_delay,
         currents=None if options.currents is None else _numbers(options.currents, "--currents", "JOINT=CONSTANT"),
         known_load=None,
     )
-    sources = given_recordings(options)
-    places = output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
+    sources = recorded.given_recordings(options)
+    places = recorded.output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
     take.refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
     if options.external:
         return _segments(options, whole)
-    whole = robot_of_efforts(whole, meaning_of_efforts(whole, options))
+    whole = robot_of_efforts(whole, recorded.meaning_of_efforts(whole, options))
     lock = _numbers(options.lock, "--lock", "JOINT or JOINT=POSITION", "0")
     model = whole.lock(list(lock), lock) if lock else whole
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
-    recordings = [read_recording(path, bag, model, options) for path, bag in sources]
+    recordings = [recorded.read_recording(path, bag, model, options) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
             raise ArgumentError(text, where="--block", remedy="Give a fraction of a second; 0.05 is the default.")
-    unseen = [read_recording(path, is_bag(path), model, options) for path in options.validate]
+    unseen = [recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
     with Progress("identifying", 1.0) as bar:
-        results = identify_recordings(model, recordings, settings, workers_of(options), bar.update)
+        results = identification.identify_recordings(
+            model, recordings, settings, recorded.workers_of(options), bar.update
+        )
         bar.update(1.0)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
@@ -174,10 +126,10 @@ def run(options: argparse.Namespace) -> int:
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
     print_table(options, head, rows, files=files, unseen=results.base.unseen)
     for recording in (*recordings, *unseen):
-        remarks = [*recording.notes, *bad_row_lines(recording.bad)]
+        remarks = [*recording.notes, *recorded.bad_row_lines(recording.bad)]
         if remarks:
             print("\n" + "\n".join([f"{recording.source}:", *remarks]))
-    for level, text in findings(results, checks):
+    for level, text in identification.findings(results, checks):
         if level != "good":
             print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
@@ -193,11 +145,11 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     file = Path(options.output) / FILES[0]
     take.refuse_to_replace([file], options.overwrite)
     t, q = read_csv_positions(path, body, time_unit=unit)
-    wrenches = [read_external(text, path, False, body, unit) for text in options.external]
+    wrenches = [recorded.read_external(text, path, False, body, unit) for text in options.external]
     settings = {name: getattr(options, name) for name in ("block", "spread", "confidence")}
     if options.window is not None:
         settings["window"] = options.window
-    results = identify_segments(body, t, q, wrenches, **settings)
+    results = identification.identify_segments(body, t, q, wrenches, **settings)
     rows = [
         [link, *(Figure.of(x, ".4g") for x in (before, mass, error))]
         for before, (link, (mass, error)) in zip(inertial_parameters(body)[::10], results.masses.items(), strict=True)
@@ -220,7 +172,7 @@ def _each(
     models: tuple[RobotModel, RobotModel],
     recordings: list[Recording],
     unseen: list[Recording],
-    settings: IdentificationSettings,
+    settings: identification.IdentificationSettings,
     places: list[Path],
 ) -> int:
     """Every recording by itself; 1 if one was refused."""
@@ -229,7 +181,7 @@ def _each(
         def tell(done: int, total: int) -> None:
             bar.update(done, f"{done} of {total} recordings")
 
-        results = identify_each(models[1], recordings, settings, workers_of(options), tell)
+        results = identification.identify_each(models[1], recordings, settings, recorded.workers_of(options), tell)
     rows, failures = [], {}
     for recording, result, place in zip(recordings, results, places, strict=True):
         if isinstance(result, RobotDynamicsError):
@@ -248,7 +200,7 @@ def _each(
 def _write(
     options: argparse.Namespace,
     models: tuple[RobotModel, RobotModel],
-    result: Identification,
+    result: identification.Identification,
     recordings: list[Recording],
     unseen: list[Recording],
     directory: Path,
@@ -258,11 +210,13 @@ def _write(
     ``models``: the robot as given, and with joints locked.
     """
     whole, model = models
-    checks = [compare(result, other, block=options.block) for other in unseen]
+    checks = [identification.compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:
-        references = [read_recording(path, is_bag(path), model, options) for path in options.estimators]
-        estimates = compare_estimators(result, recordings, references, block=options.block)
+        references = [
+            recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.estimators
+        ]
+        estimates = identification.compare_estimators(result, recordings, references, block=options.block)
         names = [*model.joint_names, "all"]
         rows = [
             [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
@@ -270,7 +224,7 @@ def _write(
         ]
         text = table(["estimator", *names, "change"], rows)
         print(f"Errors of prediction (N m or N), change of the parameters:\n\n{text}\n")
-    text = report_text(result, recordings, checks, estimates)
+    text = identification.report_text(result, recordings, checks, estimates)
     if unseen:
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
@@ -286,15 +240,19 @@ def _write(
     directory.mkdir(parents=True, exist_ok=True)
     robot = result.model if model is whole else released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(FILES[:3], (urdf, text, report_json(result, recordings, checks, estimates)), strict=True):
+    for name, content in zip(
+        FILES[:3], (urdf, text, identification.report_json(result, recordings, checks, estimates)), strict=True
+    ):
         (directory / name).write_text(content, encoding="utf-8")
-    friction_file(result).write(directory / "friction.json")
+    identification.friction_file(result).write(directory / "friction.json")
     page = directory / "report.html"
     page.unlink(missing_ok=True)
     if options.page:
         with Progress("pictures", 1.0) as bar:
-            drawn = [compare(result, recordings[0], block=options.block)]
-            page.write_text(report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8")
+            drawn = [identification.compare(result, recordings[0], block=options.block)]
+            page.write_text(
+                identification.report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8"
+            )
     return [str(directory / name) for name in FILES if (directory / name).exists()], checks
 
 
@@ -310,7 +268,9 @@ def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict
     return out
 
 
-def _known_load(options: argparse.Namespace, model: RobotModel) -> KnownLoad:
+def _known_load(options: argparse.Namespace, model: RobotModel) -> identification.KnownLoad:
     ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
     files = [input_path(path) for path in options.known_load[1:]]
-    return KnownLoad(link, mass, tuple(read_recording(path, is_bag(path), model, options) for path in files))
+    return identification.KnownLoad(
+        link, mass, tuple(recorded.read_recording(path, recorded.is_bag(path), model, options) for path in files)
+    )

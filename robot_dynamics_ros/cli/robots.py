@@ -42,29 +42,18 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     group = parser.add_argument_group("the robot", "the same for every command")
     add = partial(option, group)
     add("--gravity", finite, "m/s^2, in the world frame (default: 0 0 -9.81)", nargs=3, metavar=("X", "Y", "Z"))
-    add(
-        "--base",
-        finite,
-        "where the root link is mounted in the world, m and rad (default: at its origin, upright)",
-        nargs=6,
-        metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-    )
+    text = "where the root link is mounted in the world, m and rad (default: at its origin, upright)"
+    add("--base", finite, text, nargs=6, metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"))
     add("--floating-base", None, "let the root link move freely")
     add("--payload", "LINK:MASS[:X,Y,Z]", "a mass in kg fixed to a link, at a point of its frame in m", many=True)
-    add(
-        "--frame",
-        "NAME=LINK:X,Y,Z[,R,P,Y]",
-        "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame",
-        many=True,
-    )
+    text = "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame"
+    add("--frame", "NAME=LINK:X,Y,Z[,R,P,Y]", text, many=True)
     add("--srdf", input_path, "named configurations: --start, --to and --q take their names", metavar="FILE")
-    add(
-        "--inertia-check",
-        INERTIA_POLICIES,
+    text = (
         "physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
-        "inertia",
-        DEFAULT_POLICY,
+        "inertia"
     )
+    add("--inertia-check", INERTIA_POLICIES, text, DEFAULT_POLICY)
     add("--backend", BACKENDS, "what computes the dynamics (default: the fastest there is)")
 
 
@@ -150,11 +139,9 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
     if len(words) == 1 and isinstance(words[0], str):
         return model.configuration(words[0], where=where)
     if len(words) != model.nq or any(isinstance(word, str) for word in words):
-        raise ArgumentError(
-            f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}",
-            where=where,
-            remedy=f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero.",
-        )
+        problem = f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}"
+        remedy = f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero."
+        raise ArgumentError(problem, where=where, remedy=remedy)
     return np.array(words, dtype=float)
 
 
@@ -189,10 +176,8 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
         if com.shape != (3,) or not (np.isfinite(com).all() and 0.0 <= mass < np.inf):
             raise ValueError
     except ValueError:
-        raise ArgumentError(
-            f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}",
-            where="--payload",
-            remedy=f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m.",
-        ) from None
+        problem = f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}"
+        remedy = f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m."
+        raise ArgumentError(problem, where="--payload", remedy=remedy) from None
     names = chain(["payload"], (f"payload_{i}" for i in count(2)))
     return model.attach(link, Inertia(mass, com), name=next(name for name in names if name not in model.link_names))

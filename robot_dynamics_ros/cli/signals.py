@@ -20,11 +20,7 @@ _ending: KeyboardInterrupt | None = None
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, raised where the program is, as Python does with SIGINT.
-
-    Attributes:
-        code: exit code that tells a shell of it.
-    """
+    """SIGTERM or SIGHUP, raised where the program is, as Python does with SIGINT; the exit ``code`` tells a shell of it."""
 
     def __init__(self, number: int) -> None:
         self.code = 128 + number

@@ -15,14 +15,7 @@ from robot_dynamics_ros.cli.output import Figure, Progress, remark, result, rows
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
-from robot_dynamics_ros.control.reference.planning import (
-    PlannedMotion,
-    bearable_start,
-    check_within_limits,
-    configuration_at,
-    motion_through,
-    plan_motion,
-)
+from robot_dynamics_ros.control.reference import planning
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose
@@ -39,32 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
-    add(
-        "--start",
-        coordinate_or_name,
-        "configuration at the start: all coordinates, or its name (default: initial)",
-        nargs="+",
-        metavar="Q",
-    )
+    text = "configuration at the start: all coordinates, or its name (default: initial)"
+    add("--start", coordinate_or_name, text, nargs="+", metavar="Q")
     add("--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
     goal = parser.add_mutually_exclusive_group()
     go = partial(option, goal)
     go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")
-    go(
-        "--pose",
-        str,
-        "move a link or named frame there, by inverse kinematics within the limits",
-        nargs=7,
-        metavar=("LINK", "X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-    )
+    text = "move a link or named frame there, by inverse kinematics within the limits"
+    go("--pose", str, text, nargs=7, metavar=("LINK", "X", "Y", "Z", "ROLL", "PITCH", "YAW"))
     go("--tour", None, "visit waypoints at random within the limits, as the demo does")
     go("--trajectory", input_path, "follow a table: t, <joint>.position", metavar="CSV")
     add_time_unit(parser)
-    add(
-        "--law",
-        ("none", *LAWS),
-        "control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)",
-    )
+    text = "control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)"
+    add("--law", ("none", *LAWS), text)
     add("--duration", take.positive, "s (default: the motion and a second; 2 without a motion)")
     add("--dt", take.positive, "control period and step, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
@@ -135,13 +115,13 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
         if (options.tour or options.to or options.pose) and model.nq == model.nv:
-            start, elsewhere = bearable_start(model, start)
+            start, elsewhere = planning.bearable_start(model, start)
             if elsewhere:
                 remark(f"starts elsewhere: {elsewhere}")
     return start
 
 
-def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> PlannedMotion | None:
+def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> planning.PlannedMotion | None:
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
     if model.nq != model.nv:
@@ -151,19 +131,19 @@ def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> Pla
         )
         raise ArgumentError(text, where=f"robot {model.name!r}", remedy=remedy)
     if options.tour:
-        return plan_motion(model, start, seed=options.seed)
+        return planning.plan_motion(model, start, seed=options.seed)
     if options.trajectory:
         from robot_dynamics_ros.recordings.read_csv import read_csv
 
         table_ = read_csv(options.trajectory, model, time_unit=options.time_unit)
-        return motion_through(model, table_.q, times=table_.t - table_.t[0])
+        return planning.motion_through(model, table_.q, times=table_.t - table_.t[0])
     if options.to:
         goal = configuration_argument(model, options.to, "--to")
     else:
         goal = _goal(model, options.pose, start)
     for q, where in ((start, "--start"), (goal, "--to")):
-        check_within_limits(model, q, where)
-    return motion_through(model, np.vstack([start, goal]))
+        planning.check_within_limits(model, q, where)
+    return planning.motion_through(model, np.vstack([start, goal]))
 
 
 def _goal(model: RobotModel, pose: list[str], start: Array) -> Array:
@@ -173,7 +153,7 @@ def _goal(model: RobotModel, pose: list[str], start: Array) -> Array:
     except argparse.ArgumentTypeError as error:
         remedy = "Give LINK X Y Z ROLL PITCH YAW, in m and rad."
         raise ArgumentError(str(error), where="--pose", got=pose, remedy=remedy) from None
-    return configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
+    return planning.configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
 
 
 def _report(

@@ -35,21 +35,12 @@ _SHOWN = 10
 def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
     """The options ``--bag --csv --topic --measured-effort --arm --bad-rows --times --time-unit``; see :func:`given_recordings`."""
     add = partial(option, parser)
-    add(
-        "--bag",
-        input_path,
-        "mcap files, rosbag2 directories or ROS 1 bags with joint states",
-        many=True,
-        nargs="+",
-        metavar="FILE",
-    )
+    text = "mcap files, rosbag2 directories or ROS 1 bags with joint states"
+    add("--bag", input_path, text, many=True, nargs="+", metavar="FILE")
     add("--csv", input_path, f"tables with columns {columns}", many=True, nargs="+", metavar="FILE")
     add("--topic", str, "topic of the joint states, where a bag has several", "")
-    add(
-        "--measured-effort",
-        [meaning for meaning in MEANINGS if meaning != "current"],
-        "meaning of the recorded efforts (default: torque of the motors at the joints)",
-    )
+    text = "meaning of the recorded efforts (default: torque of the motors at the joints)"
+    add("--measured-effort", [meaning for meaning in MEANINGS if meaning != "current"], text)
     add("--arm", str, "profile of the arm, such as franka_fr3: it says what recorded efforts mean", "")
     add("--bad-rows", CHOICES, "what to do with rows that cannot be used", "skip")
     add("--times", REPAIRS, "what to do with time stamps that jitter and rows written twice", "repair")
@@ -58,13 +49,8 @@ def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
 
 def add_time_unit(parser: argparse.ArgumentParser) -> None:
     """The option ``--time-unit`` of commands that read tables."""
-    option(
-        parser,
-        "--time-unit",
-        TIME_UNITS,
-        "of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns",
-        "auto",
-    )
+    text = "of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns"
+    option(parser, "--time-unit", TIME_UNITS, text, "auto")
 
 
 def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:

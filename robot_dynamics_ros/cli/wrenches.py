@@ -13,21 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
+from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.robots import add_robot, load_model
-from robot_dynamics_ros.cli.sources import (
-    add_recordings,
-    add_workers,
-    bad_row_lines,
-    frame_argument,
-    given_recordings,
-    meaning_of_efforts,
-    output_directories,
-    read_external,
-    read_recording,
-    workers_of,
-)
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -47,16 +36,11 @@ FORMATS = tuple(_FILES)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
-    add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
-    add_workers(parser, "recordings")
+    recorded.add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
+    recorded.add_workers(parser, "recordings")
     add = partial(option, parser)
-    add(
-        "--output",
-        take.output_directory,
-        "where to write; of several recordings, each into a directory of its name there",
-        "wrenches",
-        metavar="DIRECTORY",
-    )
+    text = "where to write; of several recordings, each into a directory of its name there"
+    add("--output", take.output_directory, text, "wrenches", metavar="DIRECTORY")
     add("--overwrite", None, "replace what an earlier run has written there")
     add("--formats", str, "what to write", ",".join(FORMATS))
     add(
@@ -64,31 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--expressed-in", "FRAME", "axes of wrenches: child, parent, world, a link, or LINK:X,Y,Z[,R,P,Y]", "child")
     add("--reduced-at", "POINT", "the point that wrenches are about: joint, world, a link, or LINK:X,Y,Z", "joint")
-    add(
-        "--external",
-        "LINK=[-]SOURCE[@FRAME]",
+    text = (
         "a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column names of the table, "
         "or a table of its own; - where the robot's push on the surroundings was measured; FRAME as above (default: "
-        "the messages' frame, the link for columns)",
-        many=True,
+        "the messages' frame, the link for columns)"
     )
+    add("--external", "LINK=[-]SOURCE[@FRAME]", text, many=True)
     add("--uncertainty", None, "standard errors of efforts and wrenches, from the recording's noise")
     add("--balance", "JOINT", "write the parts of this joint's wrench, too", "")
-    add(
-        "--observer",
-        "FRAME",
-        "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)",
-        "",
-    )
+    text = "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)"
+    add("--observer", "FRAME", text, "")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
     add("--order", take.at_least_one, "order of the local polynomials", ORDER)
     add("--velocity", VELOCITIES, "where velocities are from (default: recorded ones, if they are better)", "auto")
-    add(
-        "--acceleration",
-        ACCELERATIONS,
-        "differentiated velocity, or by the model from recorded efforts",
-        "differentiated",
-    )
+    text = "differentiated velocity, or by the model from recorded efforts"
+    add("--acceleration", ACCELERATIONS, text, "differentiated")
     add("--friction", None, "add the friction of the URDF to efforts")
     add("--friction-file", "FILE", "add the friction of this file, as identify writes it", "")
 
@@ -97,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     """Read, compute, write, and print the result."""
     formats = take.chosen(options.formats, FORMATS, "--formats")
     model = load_model(options)
-    model = robot_of_efforts(model, meaning_of_efforts(model, options))
+    model = robot_of_efforts(model, recorded.meaning_of_efforts(model, options))
     if options.observer and not options.balance:
         remedy = "Name the joint whose wrench is split into parts: --balance JOINT."
         raise ArgumentError("an observer needs a balance", where="--observer", got=options.observer, remedy=remedy)
@@ -108,10 +82,13 @@ def run(options: argparse.Namespace) -> int:
         options,
         joints=joints,
         friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
-        **{name: frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}") for name in frames},
+        **{
+            name: recorded.frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}")
+            for name in frames
+        },
     )
-    sources = given_recordings(options)
-    paths = output_directories(sources, Path(options.output))
+    sources = recorded.given_recordings(options)
+    paths = recorded.output_directories(sources, Path(options.output))
     places = [_directory(path, options.overwrite, formats) for path in paths]
     lines = []
     for (recording, history), (directory, earlier) in zip(
@@ -141,11 +118,11 @@ def _computed(
     """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
 
     def read(path: str, bag: bool) -> Recording:
-        recording = read_recording(path, bag, model, options)
-        external = tuple(read_external(text, path, bag, model, options.time_unit) for text in options.external)
+        recording = recorded.read_recording(path, bag, model, options)
+        external = tuple(recorded.read_external(text, path, bag, model, options.time_unit) for text in options.external)
         return dataclasses.replace(recording, external=external)
 
-    if (workers := workers_of(options)) is None:
+    if (workers := recorded.workers_of(options)) is None:
         for source in sources:
             recording = read(*source)
             yield recording, _with_progress("computing", partial(compute, model, recording, settings))
@@ -191,7 +168,7 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
     lines += [*recording.notes, *history.notes]
     if recording.other:
         lines.append(f"{recording.other} rows about joints of other robots")
-    lines += bad_row_lines(bad)
+    lines += recorded.bad_row_lines(bad)
     forces = np.linalg.norm(history.wrenches[:, :, 3:], axis=2)
     moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
     own = list(history.model.joint_names)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts
 from robot_dynamics_ros.model.packages import package_directory
 from robot_dynamics_ros.model.urdf_source import with_arguments
+from robot_dynamics_ros.resources import share_directory
 
 FOR_EVER = 3600.0
 """s; the longest time-out that the simulator has."""
@@ -20,14 +22,8 @@ SMALL_JOINT = 10.0
 
 
 def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> str:
-    """The vendor's description where its package is installed: a path, and its xacro arguments.
-
-    Args:
-        with_hardware: the one with a ``<ros2_control>`` element for the real hardware.
-
-    Raises:
-        UrdfError: the package is not installed.
-    """
+    """The vendor's description where its package is installed: a path, and its xacro arguments; ``with_hardware`` the one
+    with a ``<ros2_control>`` element for the real hardware."""
     description = profile.description
     package, file, repository = description.package, description.file, description.repository
     if with_hardware and description.hardware:
@@ -36,32 +32,17 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
     try:
         folder = package_directory(package)
     except UrdfError as error:
-        raise UrdfError(
-            error.problem,
-            where=f"arm {profile.name!r}",
-            got=package,
-            remedy=f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description.",
-        ) from None
+        remedy = f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description."
+        raise UrdfError(error.problem, where=f"arm {profile.name!r}", got=package, remedy=remedy) from None
     return with_arguments(folder / file, description.xacro_arguments(with_hardware=with_hardware))
 
 
 def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool) -> dict[str, Path]:
-    """Node name → file with its parameters for this arm.
-
-    Args:
-        folder: where to write.
-        simulated: the controller is beside the simulator.
-
-    Raises:
-        ArgumentError: the arm takes no efforts.
-    """
+    """Node name → file with its parameters for this arm, written to a folder; ``simulated``: also of the simulator.  An
+    ArgumentError if the arm takes no efforts."""
     if not profile.commands_efforts:
-        raise ArgumentError(
-            "it takes no efforts",
-            where=f"arm {profile.name!r}",
-            got=profile.driver.interface,
-            remedy=profile.driver.nearest,
-        )
+        where, driver = f"arm {profile.name!r}", profile.driver
+        raise ArgumentError("it takes no efforts", where=where, got=driver.interface, remedy=driver.nearest)
     tables = {"controller": controller_parameters(profile)}
     if simulated:
         tables["simulator"] = simulator_parameters(profile)
@@ -71,14 +52,26 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
         path.write_text(json.dumps({"joints": friction}), encoding="utf-8")
         for table in tables.values():
             table["friction_file"] = str(path)
-    files = {}
+    files = {node: folder / f"{profile.name}_{node}.yaml" for node in tables}
     for node, table in tables.items():
-        files[node] = folder / f"{profile.name}_{node}.yaml"
-        filled = {name: value for name, value in table.items() if value not in ({}, [])}
-        files[node].write_text(
-            json.dumps({"/**": {"ros__parameters": filled}}, indent=1), encoding="utf-8"
-        )  # JSON is YAML
+        write_parameters(files[node], {name: value for name, value in table.items() if value not in ({}, [])})
     return files
+
+
+def write_parameters(path: Path, values: Mapping[str, object]) -> None:
+    """Write a parameter file for any node."""
+    text = json.dumps({"/**": {"ros__parameters": values}}, indent=1)  # JSON is YAML
+    path.write_text(text, encoding="utf-8")
+
+
+def parameter_files(node: str, robot: Path | None, arm_files: Mapping[str, Path]) -> list[Path]:
+    """Parameter files, later ones win: the node's, the robot's where the package has some, the arm's."""
+    share = share_directory()
+    files = [share / "config" / f"{node}.yaml"]
+    if robot is not None and robot.parent == share / "urdf":
+        files.append(share / "config" / f"{robot.stem}.yaml")
+    files += [arm_files[node]] if node in arm_files else []
+    return [file for file in files if file.is_file()]
 
 
 def controller_parameters(profile: ArmProfile) -> dict[str, object]:
@@ -108,20 +101,20 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
     }
 
 
-def controller_manager_parameters(profile: ArmProfile) -> dict[str, object]:
-    """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``."""
-    driver = profile.driver
-    joints: dict[str, object] = {"joints": list(profile.joint_names)}
-    if "forward_command_controller" in driver.controller:
-        joints["interface_name"] = driver.command_interface
+def controller_manager_parameters(profile: ArmProfile | None, joint_names: Sequence[str] = ()) -> dict[str, object]:
+    """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``: of
+    an arm, or of joints without one at 500 Hz."""
+    rate, kind, interface = 500, "forward_command_controller/ForwardCommandController", "effort"
+    if profile is not None:
+        driver, joint_names = profile.driver, profile.joint_names
+        rate, kind, interface = round(driver.rate), driver.controller, driver.command_interface
+    joints: dict[str, object] = {"joints": list(joint_names)}
+    if "forward_command_controller" in kind:
+        joints["interface_name"] = interface
+    broadcaster = "joint_state_broadcaster/JointStateBroadcaster"
+    types = {"joint_state_broadcaster": {"type": broadcaster}, "effort_controller": {"type": kind}}
     return {
-        "controller_manager": {
-            "ros__parameters": {
-                "update_rate": round(driver.rate),
-                "joint_state_broadcaster": {"type": "joint_state_broadcaster/JointStateBroadcaster"},
-                "effort_controller": {"type": driver.controller},
-            }
-        },
+        "controller_manager": {"ros__parameters": {"update_rate": rate, **types}},
         "effort_controller": {"ros__parameters": joints},
     }
 

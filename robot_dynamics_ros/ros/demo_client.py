@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +9,10 @@ from functools import partial
 
 import numpy as np
 import rclpy
-from builtin_interfaces.msg import Duration as DurationMessage
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -53,35 +52,19 @@ class Recording:
 def trajectory_message(
     joint_names: tuple[str, ...], times: Array, positions: Array, velocities: Array, accelerations: Array, stamp: int
 ) -> JointTrajectory:
-    """Points as ``trajectory_msgs/JointTrajectory``.
-
-    Args:
-        joint_names: n names.
-        times: (k,) s after ``stamp``.
-        positions, velocities, accelerations: (k, n).
-        stamp: start, ns; 0: at once.
-    """
+    """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
     message = JointTrajectory(joint_names=list(joint_names))
     message.header.stamp = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
     for t, q, v, a in zip(times, positions, velocities, accelerations, strict=True):
-        sec, nanosec = divmod(round(float(t) * 1e9), 1_000_000_000)
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=array.array("d", q.tolist()),
-                velocities=array.array("d", v.tolist()),
-                accelerations=array.array("d", a.tolist()),
-                time_from_start=DurationMessage(sec=sec, nanosec=nanosec),
-            )
-        )
+        point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
+        point.time_from_start = Duration(nanoseconds=round(float(t) * 1e9)).to_msg()
+        message.points.append(point)
     return message
 
 
 class DemoClient:
-    """A node, spun by hand.  Use as a context manager.
-
-    Attributes:
-        gaps: what the description does not explain, as the controller last said.
-    """
+    """A node, spun by hand, with the newest joint ``state`` and ``gaps``, what the description does not explain, as the
+    controller last said.  Use as a context manager."""
 
     def __init__(self, model: RobotModel) -> None:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -89,7 +72,7 @@ class DemoClient:
         self._node = Node("robot_dynamics_demo")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
-        self._reader = JointStateReader(model.joint_names)
+        self.state = JointStateReader(model.joint_names)
         self._states: list[tuple[int, Array, Array, Array]] = []
         self._wrenches: list[list[tuple[float, ...]]] = [[] for _ in model.joint_names]
         self._commands = 0
@@ -118,24 +101,9 @@ class DemoClient:
             if _CONTROLLER in status.name:
                 self.gaps = tuple(entry.value for entry in status.values if entry.key.startswith("description "))
 
-    @property
-    def stamp(self) -> int:
-        """Stamp of the newest joint state, ns."""
-        return self._reader.stamp
-
-    @property
-    def position(self) -> Array:
-        """(n,) newest position."""
-        return self._reader.position
-
-    @property
-    def velocity(self) -> Array:
-        """(n,) newest velocity."""
-        return self._reader.velocity
-
     def ready(self) -> bool:
         """Whether joint states and commands flow and the controller listens for trajectories."""
-        return bool(self._reader.stamp and self._commands and self._trajectories.get_subscription_count())
+        return bool(self.state.stamp and self._commands and self._trajectories.get_subscription_count())
 
     def spin_until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Listen until ``condition`` holds; ``False`` if time is up before."""
@@ -166,11 +134,11 @@ class DemoClient:
 
     def _on_state(self, raw: bytes) -> None:
         try:
-            self._reader.read(raw)
+            self.state.read(raw)
         except StateRejected:
             return
         if self._recording:
-            r = self._reader
+            r = self.state
             self._states.append((r.stamp, r.position.copy(), r.velocity.copy(), r.effort.copy()))
 
     def _on_command(self, _message: Float64MultiArray) -> None:

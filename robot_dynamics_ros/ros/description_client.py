@@ -15,14 +15,7 @@ from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 
 def wait_for_description(topic: str, timeout: float = 5.0) -> str:
-    """Text of the description latched on ``topic``.
-
-    Args:
-        timeout: s.
-
-    Raises:
-        ArgumentError: no topic has such a name; nothing came.
-    """
+    """Text of the description latched on ``topic``; an ArgumentError if no topic has such a name, or nothing came in s."""
     context = rclpy.Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -35,12 +28,9 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
         try:
             node.create_subscription(String, topic, keep, LATCHED)
         except InvalidTopicNameException as error:
-            raise ArgumentError(
-                str(error).splitlines()[0].rstrip(":"),
-                where=f"topic {topic[:80]!r}",
-                got=topic,
-                remedy="For example /left/robot_description; a file needs a name that does not end in /robot_description.",
-            ) from None
+            problem = str(error).splitlines()[0].rstrip(":")
+            remedy = "For example /left/robot_description; a file needs a name that does not end in /robot_description."
+            raise ArgumentError(problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy) from None
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
         deadline = time.monotonic() + timeout
@@ -51,10 +41,7 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
     finally:
         rclpy.try_shutdown(context=context)
     if not received:
-        raise ArgumentError(
-            f"no description came within {timeout:g} s",
-            where=f"topic {topic!r}",
-            got=topic,
-            remedy="Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file.",
-        )
+        problem = f"no description came within {timeout:g} s"
+        remedy = "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file."
+        raise ArgumentError(problem, where=f"topic {topic!r}", got=topic, remedy=remedy)
     return received[-1]

@@ -21,34 +21,23 @@ from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.dynamics import gravity_forces
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction.compensation import Friction
+from robot_dynamics_ros.identification import payload
 from robot_dynamics_ros.identification.excitation import Excitation
-from robot_dynamics_ros.identification.payload import (
-    PayloadEstimate,
-    estimate_payload,
-    estimate_payload_at_rest,
-    payload_motion,
-)
 from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
 from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import EVENT
-from robot_dynamics_ros.ros.transport.robot import (
-    MEASURED_EFFORT,
-    ROBOT_PARAMETERS,
-    factor_parameters,
-    load_robot_model,
-    measured_effort,
-)
 
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
-    MEASURED_EFFORT,
+    *robot.ROBOT_PARAMETERS,
+    robot.MEASURED_EFFORT,
     *parameter_table("payload_identification", "payload_identification"),
 )
 
@@ -86,8 +75,8 @@ class PayloadIdentificationNode(Node):
         """Nothing is to be sent at the end: the controller finishes the motion by itself."""
 
     def _described(self, text: str) -> None:
-        model = load_robot_model(text, self.parameters, self.get_logger())
-        self.parameters.declare(factor_parameters(model.joint_names))
+        model = robot.load_robot_model(text, self.parameters, self.get_logger())
+        self.parameters.declare(robot.factor_parameters(model.joint_names))
         report_unknown(self, self.parameters, model)
         self._reader = JointStateReader(model.joint_names)
         self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
@@ -129,7 +118,7 @@ class PayloadIdentificationNode(Node):
         self.get_logger().info(response.message)
         return response
 
-    async def _identify(self) -> PayloadEstimate:
+    async def _identify(self) -> payload.PayloadEstimate:
         model, values = self.model, self.parameters
         if self._rows is not None:
             raise ArgumentError("an identification runs already", where="identify_payload", remedy="Wait for its end.")
@@ -140,7 +129,7 @@ class PayloadIdentificationNode(Node):
                 remedy="Start the robot, and check the names of topics and joints.",
             )
         model.link(values["link"])
-        kind = measured_effort(values, model)
+        kind = robot.measured_effort(values, model)
         kind.need("identify_payload")
         moved = robot_of_efforts(model, kind)
         start = self._newest[1]
@@ -148,52 +137,33 @@ class PayloadIdentificationNode(Node):
             rows = await self._record(values["rest_duration"])
             q, effort = np.mean([row[1] for row in rows], axis=0), np.mean([row[2] for row in rows], axis=0)
             effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
-            return estimate_payload_at_rest(moved, values["link"], q, effort, friction=Friction.of(moved))
-        motion = payload_motion(
-            model,
-            values["link"],
-            start,
-            span=values["span"],
-            duration=values["duration"],
-            scale=values["velocity_scale"],
-            lower=values["lower"] or None,
-            upper=values["upper"] or None,
+            return payload.estimate_payload_at_rest(moved, values["link"], q, effort, friction=Friction.of(moved))
+        limits: dict[str, Any] = {name: values[name] or None for name in ("lower", "upper")}
+        span, duration, scale = values["span"], values["duration"], values["velocity_scale"]
+        motion = payload.payload_motion(
+            model, values["link"], start, span=span, duration=duration, scale=scale, **limits
         )
         if not self._trajectories.get_subscription_count():
-            raise ArgumentError(
-                f"nobody listens on {self._trajectories.topic_name}",
-                where="controller",
-                got=values["controller"],
-                remedy="Name the controller, and activate it.",
-            )
+            problem = f"nobody listens on {self._trajectories.topic_name}"
+            remedy = "Name the controller, and activate it."
+            raise ArgumentError(problem, where="controller", got=values["controller"], remedy=remedy)
         trajectory = motion.trajectory(2, rate=_RATE)
-        self._trajectories.publish(
-            trajectory_message(
-                model.joint_names,
-                trajectory.times / NANOSECONDS,
-                trajectory.positions,
-                trajectory.velocities,
-                trajectory.accelerations,
-                0,
-            )
-        )
+        points = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
+        self._trajectories.publish(trajectory_message(model.joint_names, trajectory.times / NANOSECONDS, *points, 0))
         rows = await self._record(values["duration"] + _SETTLE)
         t = np.array([row[0] - rows[0][0] for row in rows]) * 1e-9
         q, effort = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
         self._check_followed(motion, q)
         effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
-        return estimate_payload(moved, values["link"], t, q, effort)
+        return payload.estimate_payload(moved, values["link"], t, q, effort)
 
     def _check_followed(self, motion: Excitation, q: np.ndarray) -> None:
         span = np.ptp(motion.at(np.linspace(0.0, motion.period, 200)), axis=0)
         missed = np.abs(np.ptp(q, axis=0) - span) - 0.2 * span
         if missed.max() > _MISSED:
             name = motion.joint_names[int(np.argmax(missed))]
-            raise ArgumentError(
-                f"joint {name!r} did not follow the motion",
-                where="identify_payload",
-                remedy="See why the controller refused or aborted the trajectory: its tolerances and its diagnostics.",
-            )
+            remedy = "See why the controller refused or aborted the trajectory: its tolerances and its diagnostics."
+            raise ArgumentError(f"joint {name!r} did not follow the motion", where="identify_payload", remedy=remedy)
 
     async def _record(self, seconds: float) -> list[tuple[int, np.ndarray, np.ndarray]]:
         self._rows, self._until, self._length = [], 0, round(seconds * NANOSECONDS)
@@ -207,7 +177,7 @@ class PayloadIdentificationNode(Node):
             )
         return rows
 
-    async def _apply(self, estimate: PayloadEstimate) -> str:
+    async def _apply(self, estimate: payload.PayloadEstimate) -> str:
         if not self._setter.wait_for_service(timeout_sec=_LATE):  # nodes that start together know each other late
             return f"; not applied: no service {self._setter.srv_name}"
         p, I = estimate.payload, estimate.payload.inertia  # noqa: E741

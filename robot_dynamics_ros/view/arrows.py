@@ -48,6 +48,14 @@ class ArrowScale(NamedTuple):
         return f"0.1 m = {0.1 / self.force:.3g} N, {0.1 / self.moment:.3g} N m"
 
 
+def link_ends(model: RobotModel) -> list[list[Array]]:
+    """Of each link (3,) m in its frame: the origins of the joints that it carries, or its centre of mass at the tree's ends."""
+    links = link_tree(model)
+    ends = [[model.joint(links.joint_of[c]).origin.position for c in children] for children in links.children]
+    bodies = [model.link(name).inertia for name in model.link_names]
+    return [own or [body.com] * (body.mass > 0.0) for own, body in zip(ends, bodies, strict=True)]
+
+
 def robot_size(model: RobotModel) -> float:
     """How large the robot is, m: the length of the longest chain from the root to a link or its centre of mass."""
     links = link_tree(model)
@@ -104,8 +112,9 @@ def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Arra
     )
 
 
-def world_arrows(names: tuple[str, ...], poses: Array, wrenches: Array) -> Arrows:
-    """Arrows of wrenches (n, 6) in link axes about the origins of links with poses (n, 4, 4)."""
+def link_arrows(model: RobotModel, q: ArrayLike, names: tuple[str, ...], links: list[str], wrenches: Array) -> Arrows:
+    """Named arrows of wrenches (n, 6) in link axes about the origins of n links."""
+    poses = link_poses(model, q)[[model.link_index(link) for link in links]].reshape(-1, 4, 4)
     moments, forces = (np.einsum("nij,nj->ni", poses[:, :3, :3], half) for half in np.split(wrenches, 2, axis=1))
     return Arrows(names, poses[:, :3, 3], forces, moments)
 
@@ -147,10 +156,8 @@ def balance_arrows(
 
 def external_arrows(model: RobotModel, q: ArrayLike, external: Mapping[str, ArrayLike]) -> Arrows:
     """Wrenches on links (link name → (6,) [moment; force] in link axes about the link's origin)."""
-    names = tuple(external)
-    poses = link_poses(model, q)[[model.link_index(name) for name in names]].reshape(-1, 4, 4)
-    rows = np.array([external[name] for name in names], dtype=float).reshape(-1, 6)
-    return world_arrows(names, poses, rows)
+    rows = np.array([*external.values()], dtype=float).reshape(-1, 6)
+    return link_arrows(model, q, tuple(external), [*external], rows)
 
 
 def noise_of(model: RobotModel) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from robot_dynamics_ros.model.description import Array, Inertia, JointType, Pose
 from robot_dynamics_ros.model.geometry import Looks, Shape
 from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import robot_size
+from robot_dynamics_ros.view.arrows import link_ends, robot_size
 from robot_dynamics_ros.view.colours import PAPER, by_speed, rgb255
 
 if TYPE_CHECKING:
@@ -221,11 +221,7 @@ def skeleton(model: RobotModel) -> tuple[Shape, ...]:
     size = max(sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1), 1e-3)
     thick = 0.06 * size
     shapes = []
-    for number, name in enumerate(model.link_names):
-        ends = [model.joint(links.joint_of[c]).origin.position for c in links.children[number]]
-        inertia = model.link(name).inertia
-        if not ends and inertia.mass > 0.0:
-            ends = [inertia.com]
+    for number, (name, ends) in enumerate(zip(model.link_names, link_ends(model), strict=True)):
         for end in ends:
             length = float(np.linalg.norm(end))
             if length > 1e-6:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import link_poses
-from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
@@ -19,6 +18,7 @@ from robot_dynamics_ros.view.arrows import (
     centres_of_mass,
     external_arrows,
     joint_arrows,
+    link_ends,
     noise_of,
     robot_size,
     sensible_scale,
@@ -97,15 +97,10 @@ def draw(
 
 def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
     """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends; (n, 2, 3)."""
-    links = link_tree(model)
     lines = []
-    for k, name in enumerate(model.link_names):
-        children = links.children[k]
-        targets = [poses[c, :3, 3] for c in children]
-        if not children and model.link(name).inertia.mass > 0.0:
-            targets = [poses[k, :3, :3] @ model.link(name).inertia.com + poses[k, :3, 3]]
-        for end in targets:
-            line = np.stack([poses[k, :3, 3], end])
+    for pose, ends in zip(poses, link_ends(model), strict=True):
+        for end in ends:
+            line = np.stack([pose[:3, 3], pose[:3, :3] @ end + pose[:3, 3]])
             if np.ptp(line, axis=0).max() > 1e-9:
                 axes.plot(*line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1)
                 lines.append(line)

@@ -1,7 +1,7 @@
 """Checks of all that a browser sends to the server, before it can reach a robot.
 
 viser passes on what arrives.  Here every message is looked at before: other kinds than the few that the page sends,
-numbers that are not finite or outside a slider's range, and long texts are dropped and reported.  Requests that come
+numbers that are not finite or outside a slider's range, and texts are dropped and reported.  Requests that come
 from another web site's page, or by a name that is not this machine's, are refused, since any page a person has open
 can reach a server on loopback; and no page may frame this one, so none can cover its buttons.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import Request, Response, ServerConnection
     from websockets.datastructures import Headers
 
-LONGEST_TEXT = 1000  # characters of a text that is still taken
+
 _REPEAT = 5.0  # s between two log lines about the same cause
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -59,7 +59,6 @@ class Guard:
 
     Args:
         serve: the class ``viser.ViserServer``.
-        host, port, title: of the server.
         report: called with (cause, sentence) for what is refused; the log by default.
         script: the page runs it before anything else.
 
@@ -222,26 +221,23 @@ def _camera(m: ViewerCameraMessage, _page: int) -> str:
 
 def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
     """Why a value cannot be that of an input, or ``""``."""
-    label = getattr(handle, "label", "?")
-    kind = type(handle).__name__
-    if kind in ("GuiSliderHandle", "GuiNumberHandle"):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            return f"{label!r} cannot be {str(value)[:50]!r}"
-        low, high = handle.min, handle.max
-        slack = 1e-9 * max(abs(low or 0.0), abs(high or 0.0), 1.0)
-        if (low is not None and value < low - slack) or (high is not None and value > high + slack):
-            return f"{label!r} cannot be {value:g}, it goes from {low:g} to {high:g}"
-        return ""
-    if kind == "GuiCheckboxHandle":
-        return "" if isinstance(value, bool) else f"{label!r} is on or off"
-    if kind in ("GuiDropdownHandle", "GuiButtonGroupHandle"):
-        return "" if value in handle.options else f"{label!r} has no choice {str(value)[:50]!r}"
-    if kind == "GuiButtonHandle":
-        return ""
-    if kind == "GuiTextHandle":
-        fits = isinstance(value, str) and len(value) <= LONGEST_TEXT
-        return "" if fits else f"{label!r} takes a text of at most {LONGEST_TEXT} characters"
-    return f"an input of kind {kind} is not expected"
+    label = repr(getattr(handle, "label", "?"))
+    match type(handle).__name__:
+        case "GuiSliderHandle" | "GuiNumberHandle":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                return f"{label} cannot be {str(value)[:50]!r}"
+            low, high = handle.min, handle.max
+            slack = 1e-9 * max(abs(low or 0.0), abs(high or 0.0), 1.0)
+            beyond = (low is not None and value < low - slack) or (high is not None and value > high + slack)
+            return f"{label} cannot be {value:g}, it goes from {low:g} to {high:g}" if beyond else ""
+        case "GuiCheckboxHandle":
+            return "" if isinstance(value, bool) else f"{label} is on or off"
+        case "GuiDropdownHandle" | "GuiButtonGroupHandle":
+            return "" if value in handle.options else f"{label} has no choice {str(value)[:50]!r}"
+        case "GuiButtonHandle":
+            return ""
+        case kind:
+            return f"an input of kind {kind} is not expected"
 
 
 def _finite(numbers: Iterable[float]) -> str:

@@ -17,18 +17,14 @@ from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 
+_QUIET = ("background-networking", "component-update", "default-apps", "domain-reliability", "extensions", "sync")
 _FLAGS = (
     "--headless=new",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-domain-reliability",
-    "--disable-extensions",
+    *(f"--disable-{name}" for name in _QUIET),
     "--disable-gpu-compositing",  # the software that stands in for a graphics processor has enough to do with the scene
     "--disable-frame-rate-limit",  # one picture a second otherwise, as there is no screen
-    "--disable-sync",
     "--metrics-recording-only",
     "--no-first-run",
     "--no-default-browser-check",
@@ -84,8 +80,7 @@ class Browser:
     """
 
     def __init__(self, width: int = 1280, height: int = 800, pause: float = 0.1, names: str = "") -> None:
-        program = find_browser()
-        if program is None:
+        if (program := find_browser()) is None:
             remedy = (
                 "Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER."
             )

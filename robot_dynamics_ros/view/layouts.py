@@ -148,11 +148,8 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
 
     joints, error = f"{namespace}/joint_states", f"{namespace}/{_CONTROLLER}/error"
     wrenches, names = _wrench_topics(model, namespace), model.joint_names
-    motion = {
-        "position": [f"{joints}/{name}/position" for name in names],
-        "tracking error": [f"{error}/{name}/position" for name in names],
-        "effort": [f"{joints}/{name}/effort" for name in names],
-    }
+    columns = (("position", joints, "position"), ("tracking error", error, "position"), ("effort", joints, "effort"))
+    motion = {title: [f"{topic}/{name}/{field}" for name in names] for title, topic, field in columns}
     forces = {name: [f"{topic}/wrench/force/{axis}" for axis in "xyz"] for name, topic in wrenches.items()}
     listening = {
         "use_header_stamp": "true",

@@ -337,11 +337,7 @@ class Viewer:
             self._stop.wait(max(due - time.monotonic(), 0.002))
 
     def show(self, q: Any, v: Any = None, a: Any = None, external: Any = None, robot: int = 0) -> None:
-        """Put a robot that stands still somewhere else.
-
-        Raises:
-            RobotDynamicsError: this robot follows a motion or a topic.
-        """
+        """Put a robot that stands still somewhere else; a RobotDynamicsError if it follows a motion or a topic."""
         source = self.robots[robot].source
         if not isinstance(source, PoseSource):
             raise RobotDynamicsError("this robot follows something else", where="show", remedy="Open a view of a pose.")

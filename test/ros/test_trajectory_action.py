@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
 
 import numpy as np
 import pytest
@@ -20,9 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.reference.goal import ResultCode
-from robot_dynamics_ros.ros.controller import inputs
+from robot_dynamics_ros.ros.controller import trajectory_action
 from robot_dynamics_ros.ros.controller.node import ControllerNode
-from robot_dynamics_ros.ros.controller.trajectory_action import FollowJointTrajectory
 
 pytestmark = pytest.mark.middleware
 
@@ -73,10 +71,8 @@ class Arm:
 
 @pytest.fixture
 def arm(peer, monkeypatch):
-    monkeypatch.setattr(inputs, "load_action_type", lambda: ACTION_TYPE)
-    monkeypatch.setattr(
-        inputs, "FollowJointTrajectory", partial(FollowJointTrajectory, server=lambda action_type: FakeServer)
-    )
+    monkeypatch.setattr(trajectory_action, "load_action_type", lambda: ACTION_TYPE)
+    monkeypatch.setattr(trajectory_action, "apart_action_server", lambda *_: FakeServer)
     values = {"robot_description_file": "two_link", "state_timeout": 5.0, "executor": "single_threaded"}
     node = ControllerNode(
         context=peer.context, parameter_overrides=[Parameter(name, value=value) for name, value in values.items()]

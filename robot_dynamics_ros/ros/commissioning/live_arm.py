@@ -22,7 +22,7 @@ from robot_dynamics_ros.commissioning import ArmState, Commissioning
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher, command_topic
+from robot_dynamics_ros.ros.transport.commands import COMMAND_TOPICS, CommandPublisher
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
@@ -35,14 +35,8 @@ _MOST = 2000  # states that wait for a step: some seconds; older ones are droppe
 class LiveArm:
     """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.
 
-    Args:
-        node: of the subscription and the publisher.
-        model: the robot.
-        command_format: type of the commands.
-        state_timeout: s without a joint state after which there is none.
-
-    Attributes:
-        refused: why the last message was refused; ``""`` if it was not.
+    ``refused`` says why the last message was refused; ``""`` if it was not.  After ``state_timeout`` in s without a joint
+    state there is none.
     """
 
     def __init__(self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1) -> None:
@@ -94,21 +88,17 @@ class LiveArm:
         return state
 
     def send(self, effort: Array) -> None:
-        """Publish a command.
-
-        Raises:
-            ArgumentError: another node publishes commands, too.
-        """
+        """Publish a command; an ArgumentError if another node publishes commands, too."""
         if not self._commanding:
-            topic = self._node.resolve_topic_name(command_topic(self._format))
+            topic = self._node.resolve_topic_name(COMMAND_TOPICS[self._format])
             alone = self._commands is None
             others = publishing_nodes(self._node, topic) if alone else competing_publishers(self._node, topic, own=True)
             if others:  # not even a publisher: a controller or gate that sees one may let go of the arm
-                raise ArgumentError(
+                text, remedy = (
                     f"{', '.join(others)} publish on {topic}, too",
-                    where="commands",
-                    remedy="Stop them: only one node may command the arm.",
+                    "Stop them: only one node may command the arm.",
                 )
+                raise ArgumentError(text, where="commands", remedy=remedy)
         if self._commands is None:
             self._commands = CommandPublisher(self._node, self._format, self._names, range(self._nv))
         self._commanding = True
@@ -134,15 +124,12 @@ class LiveArm:
 
 
 class SessionStatus:
-    """Publishes to ``/diagnostics``, once a second, the step that runs, what it asks for, and the findings.
-
-    Attributes:
-        session: ``None``: it waits for a description.
-    """
+    """Publishes to ``/diagnostics``, once a second, the step that runs, what it asks for, and the findings; without a
+    ``session`` it waits for a description."""
 
     def __init__(self, node: Node) -> None:
         self.session: Commissioning | None = None
-        self._diagnostics = Diagnostics(node, "")
+        self._diagnostics = Diagnostics(node)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:

@@ -19,22 +19,16 @@ from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, Comm
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm, SessionStatus
+from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
-from robot_dynamics_ros.ros.transport.robot import (
-    MEASURED_EFFORT,
-    ROBOT_PARAMETERS,
-    factor_parameters,
-    load_robot_model,
-    measured_effort,
-)
 
 COMMISSIONING_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
-    MEASURED_EFFORT,
+    *robot.ROBOT_PARAMETERS,
+    robot.MEASURED_EFFORT,
     *parameter_table("commissioning", "commissioning", {"command_format": COMMAND_FORMATS}),
 )
 
@@ -67,28 +61,18 @@ class CommissioningNode(Node):
 
     def _described(self, text: str) -> None:
         values = self.parameters
-        model = check_controllable(load_robot_model(text, values, self.get_logger()))
-        values.declare(factor_parameters(model.joint_names))
+        model = check_controllable(robot.load_robot_model(text, values, self.get_logger()))
+        values.declare(robot.factor_parameters(model.joint_names))
         report_unknown(self, values, model)
-        measured = measured_effort(values, model)
+        measured = robot.measured_effort(values, model)
         self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])
-        settings = ArmSettings(
-            delay=values["robot_delay"],
-            gravity_compensated_by=values["gravity_compensated_by"],
-            safe_command=values["safe_command"],
+        names = ("gravity_compensated_by", "safe_command")
+        settings = ArmSettings(delay=values["robot_delay"], **{name: values[name] for name in names})
+        rate, log = values["declared_rate"] or math.nan, self.get_logger().info
+        self.session = self._status.session = Commissioning(
+            model, self._arm, settings, measured, rate, self._stop.is_set, log, self._arm.publishers
         )
-        self.session = Commissioning(
-            model,
-            self._arm,
-            settings,
-            measured,
-            values["declared_rate"] or math.nan,
-            self._stop.is_set,
-            self.get_logger().info,
-            self._arm.publishers,
-        )
-        self._status.session = self.session
-        self.get_logger().info(self.session.sentence)
+        log(self.session.sentence)
 
     async def _on_step(self, step: str, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.session is None or self._step:
@@ -118,13 +102,8 @@ class CommissioningNode(Node):
         except RobotDynamicsError as error:
             outcome[:] = outcome or [error]
         except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
-            outcome[:] = outcome or [
-                RobotDynamicsError(
-                    f"{type(error).__name__}: {error}",
-                    where=f"step {step}",
-                    remedy="The arm has been stopped; please report it.",
-                )
-            ]
+            text, remedy = f"{type(error).__name__}: {error}", "The arm has been stopped; please report it."
+            outcome[:] = outcome or [RobotDynamicsError(text, where=f"step {step}", remedy=remedy)]
 
     def _write(self, session: Commissioning) -> str:
         """Write the report; what went wrong, as the end of an answer."""

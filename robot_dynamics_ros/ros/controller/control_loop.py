@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.controller import JointController
@@ -49,20 +48,16 @@ class FaultError(RobotDynamicsError):
 
 
 class ControlLoop:
-    """From joint states to commands.
-
-    Args:
-        description: URDF text.
-        values: the node's parameters; those of the joints are declared here.
-        rejections, report: where to tell about refused input and finished cycles.
-        failed: called with an error that made a cycle impossible.
+    """From joint states to commands; ``failed`` is called with an error that made a cycle impossible.
 
     Attributes:
-        model, controller, joints: the robot, its controller and the joints commanded.
+        joints: those commanded; their parameters are declared here.
+        enabled: whether commands are sent, or will be from the next joint state on.
         running: whether the controller holds or moves the robot.
         stamp: stamp of the newest good joint state, ns.
         after_cycle: called once, at the end of the next cycle.
         subscription: the one to joint states.
+        commands, wrenches: published commands, and wrenches with every ``divisor``-th joint state.
     """
 
     def __init__(
@@ -85,7 +80,7 @@ class ControlLoop:
         self.running = False
         self.stamp = 0
         self.after_cycle: Callable[[], None] | None = None
-        self._enabled = self._preparing_estimates = False
+        self.enabled = self._preparing_estimates = False
         self._arrival = 0
         self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
@@ -94,13 +89,13 @@ class ControlLoop:
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
         self._efforts = EffortWatch(controller)
-        self._wrenches = Outputs(_wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
+        self.wrenches = Outputs(_wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
         self._others = Outputs(_other_outputs(node, controller, self._reader, values))
         # after all that parameters may be wrong for: a publisher that stays behind would count as a second controller
-        self._commands = CommandPublisher(
+        self.commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
         )
-        controller.answer_into(self._commands.answer)
+        controller.answer_into(self.commands.answer)
         controller.want_wrenches = False
         self.subscription = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -108,44 +103,26 @@ class ControlLoop:
 
     def enable(self) -> None:
         """Hold from the next joint state on."""
-        self._enabled, self.running = True, False
+        self.enabled, self.running = True, False
         self._watched = self._held_up = 0  # nothing to be late for yet
 
     def disable(self) -> None:
         """Send the safe command and stop."""
-        if not self._enabled:
+        if not self.enabled:
             return
         command = self.controller.deactivate() if self.running else np.zeros(self.model.nv)
-        self._enabled = self.running = False
-        self._commands.publish(command, self.stamp)
-
-    def wait_until_sent(self) -> None:
-        """Wait, but not for long, until the last command has been delivered."""
-        self._commands.wait_until_sent()
+        self.enabled = self.running = False
+        self.commands.publish(command, self.stamp)
 
     def destroy(self) -> None:
         """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
-        for topics in (self._commands, self._wrenches, self._others):
+        for topics in (self.commands, self.wrenches, self._others):
             topics.destroy()
 
     def now(self) -> int:
         """The present time on the clock of the joint states' stamps, ns."""
         return self.stamp + (time.monotonic_ns() - self._stamped)
-
-    @property
-    def enabled(self) -> bool:
-        """Whether commands are sent, or will be from the next joint state on."""
-        return self._enabled
-
-    @property
-    def command_publisher(self) -> Publisher:
-        """The publisher of commands."""
-        return self._commands.publisher
-
-    def set_wrench_divisor(self, divisor: int) -> None:
-        """Publish wrenches with every ``divisor``-th joint state."""
-        self._wrenches.divisor = divisor
 
     def _on_joint_state(self, raw: bytes) -> None:
         steady = time.monotonic_ns()
@@ -158,9 +135,9 @@ class ControlLoop:
             else:
                 self._rejections.report(error.cause, str(error))
             return
-        if not self._enabled:
+        if not self.enabled:
             if self.controller.fault and self.controller.begins_to_fall():
-                self._commands.publish(self.controller.safe_command(), reader.stamp)
+                self.commands.publish(self.controller.safe_command(), reader.stamp)
             return
         controller, report = self.controller, self._report
         if not reader.stamp:
@@ -178,7 +155,7 @@ class ControlLoop:
                 self.stamp, self._stamped = stamp, steady
             current = controller.answer()
             ready = time.monotonic_ns()
-            self._commands.publish_answer()
+            self.commands.publish_answer()
             sent = time.monotonic_ns()
             if current:
                 controller.estimate(measured=reader.effort_known)
@@ -197,7 +174,7 @@ class ControlLoop:
         """Publish what belongs to the state besides the command, and report the cycle."""
         controller = self.controller
         if current:
-            self._wrenches.publish(stamp)
+            self.wrenches.publish(stamp)
             self._others.publish(stamp)
         elif controller.jump:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
@@ -235,7 +212,7 @@ class ControlLoop:
             return  # joint states have arrived meanwhile: they come first
         command = self.controller.watch(self.now())
         if command is not None:
-            self._commands.publish(command, self.stamp)
+            self.commands.publish(command, self.stamp)
 
     def look_at_efforts(self) -> None:
         """To be called once a second: reports measured efforts that contradict their meaning."""
@@ -250,16 +227,13 @@ class ControlLoop:
         if not self.running:
             return
         if self.controller.estimates_ready:
-            self._wrenches.look_for_listeners()
+            self.wrenches.look_for_listeners()
         elif not self._preparing_estimates:  # not before the first command
             self._preparing_estimates = True
-            self.controller.prepare_estimates(
-                lambda error: self._rejections.report(
-                    "estimates", f"there will be no wrenches and no external efforts: {error}"
-                )
-            )
+            nothing = "there will be no wrenches and no external efforts"
+            self.controller.prepare_estimates(lambda error: self._rejections.report("estimates", f"{nothing}: {error}"))
         self._others.look_for_listeners()
-        self.controller.want_wrenches = self._wrenches.has_listeners
+        self.controller.want_wrenches = self.wrenches.has_listeners
 
 
 def _make_controller(values: ParameterSet, model: RobotModel) -> JointController:
@@ -312,11 +286,7 @@ _ELSEWHERE = 0.1  # rad or m between two poses
 
 
 class EffortWatch:
-    """Keeps poses at rest with the efforts measured there.
-
-    Args:
-        controller: the controller whose efforts they are.
-    """
+    """Keeps poses at rest with the efforts of a controller measured there."""
 
     def __init__(self, controller: JointController) -> None:
         self._controller = controller
@@ -324,11 +294,8 @@ class EffortWatch:
         self._poses: list[tuple[Array, Array, Array]] = []
 
     def look(self, q: Array, effort: Array) -> str:
-        """To be called once a second: a sentence if efforts contradict their meaning, ``""`` if not.
-
-        Args:
-            q, effort: (n,) newest position and measured effort.
-        """
+        """To be called once a second with the newest position and measured effort, (n,): a sentence if efforts contradict
+        their meaning, ``""`` if not."""
         last, self._last = self._last, q.copy()
         if last is None or np.abs(q - last).max() > _STILL:
             return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
@@ -17,21 +18,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics_ros.control.reference.goal import Goal, Tolerances, TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros.controller import trajectory_action
+from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.controller.trajectory_action import (
-    FollowJointTrajectory,
-    feedback_message,
-    goal_tolerances,
-    load_action_type,
-)
-from robot_dynamics_ros.ros.controller.trajectory_messages import (
-    LONG,
-    ActionGoal,
-    point_from_message,
-    to_nanoseconds,
-    trajectory_from_bytes,
-)
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
@@ -42,19 +32,14 @@ if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
     from control_msgs.srv import QueryTrajectoryState
 
-
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
+_INACTIVE = "the controller is not active, or has no joint state yet"
 
 
 class ControllerInputs:
     """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`.
-
-    Args:
-        loop: the control loop, or ``None`` while nothing is configured.
-        rejections: where refused input is reported.
-        report: where goals are reported.
-    """
+    ``loop`` gives the control loop, or ``None`` while nothing is configured."""
 
     def __init__(
         self,
@@ -71,24 +56,22 @@ class ControllerInputs:
         self._trajectory_input: ApartSubscription | None = None
         self._subscriptions: list[Subscription] = []
         self._hold: Service | None = None
-        self._action = self._offer_action(load_action_type())
-        offer_query(node, lambda: self._running_loop("query"))
-
-    def _offer_action(self, action_type: type[ActionType] | None) -> FollowJointTrajectory | None:
-        if action_type is None:
-            self._node.get_logger().info(
+        self._action: trajectory_action.FollowJointTrajectory | None = None
+        if (action_type := trajectory_action.load_action_type()) is None:
+            node.get_logger().info(
                 "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
             )
-            return None
-        return FollowJointTrajectory(
-            self._node,
-            action_type,
-            begin=self._begin_goal,
-            hold=self._hold_for_action,
-            ready=lambda: self._running_loop("goal") is not None,
-            feedback=lambda goal: self._goal_feedback(action_type, goal),
-            rate=self._values["action_monitor_rate"],
-        )
+        else:
+            self._action = trajectory_action.FollowJointTrajectory(
+                node,
+                action_type,
+                begin=self._begin_goal,
+                hold=self._stop_arm,
+                ready=lambda: self._running_loop("goal") is not None,
+                feedback=partial(self._goal_feedback, action_type),
+                rate=values["action_monitor_rate"],
+            )
+        offer_query(node, lambda: self._running_loop("query"))
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -152,9 +135,7 @@ class ControllerInputs:
         loop = self._loop()
         if loop is not None and loop.running:
             return loop
-        self._rejections.report(
-            "not_active", f"{what} refused: the controller is not active, or has no joint state yet"
-        )
+        self._rejections.report("not_active", f"{what} refused: {_INACTIVE}")
         return None
 
     def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
@@ -167,12 +148,8 @@ class ControllerInputs:
         if loop is None:
             return
         allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
-        self._follow(
-            loop,
-            len(raw),
-            lambda: trajectory_from_bytes(raw, allow_nonzero_end_velocity=allow),
-            lambda outcome, trajectory: self._begun("trajectory", outcome, trajectory),
-        )
+        make = partial(messages.trajectory_from_bytes, raw, allow_nonzero_end_velocity=allow)
+        self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
 
     def _follow(
         self,
@@ -185,7 +162,7 @@ class ControllerInputs:
         """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
         controller = loop.controller
         # beside the cycle too while an earlier one is being prepared, or that would replace this one
-        if size > LONG or controller.changes.pending:
+        if size > messages.LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
             return
         try:
@@ -207,25 +184,23 @@ class ControllerInputs:
         else:
             self._report.say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
 
-    def _begin_goal(self, requested: ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
+    def _begin_goal(self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
         loop = self._loop()
         if loop is None or not loop.running:
             done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
             return
         names, log = loop.model.joint_names, self._node.get_logger()
-        tolerances = goal_tolerances(requested, loop.controller.tolerances, names, log)
+        tolerances = trajectory_action.goal_tolerances(requested, loop.controller.tolerances, names, log)
         allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
 
         def begun(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
             self._begun("goal", outcome, trajectory)
             done(outcome)
 
-        def make() -> Trajectory:
-            return requested.trajectory.checked(allow_nonzero_end_velocity=allow)
-
+        make = partial(requested.trajectory.checked, allow_nonzero_end_velocity=allow)
         self._follow(loop, requested.size, make, begun, tolerances)
 
-    def _hold_for_action(self) -> None:
+    def _stop_arm(self) -> None:
         loop = self._loop()
         if loop is not None and loop.running:
             loop.controller.hold(loop.stamp)
@@ -233,7 +208,7 @@ class ControllerInputs:
     def _goal_feedback(self, action_type: type[ActionType], goal: Goal) -> ActionType.Feedback:
         loop = self._loop()
         assert loop is not None
-        return feedback_message(action_type, loop.controller, loop.joints, loop.stamp, goal)
+        return trajectory_action.feedback_message(action_type, loop.controller, loop.joints, loop.stamp, goal)
 
     # -- other inputs --------------------------------------------------------------------------------------------
 
@@ -242,7 +217,7 @@ class ControllerInputs:
         if loop is None:
             return
         try:
-            loop.controller.accept_point(loop.joints, point_from_message(message), loop.stamp)
+            loop.controller.accept_point(loop.joints, messages.point_from_message(message), loop.stamp)
         except RobotDynamicsError as error:
             self._rejections.report("joint_references", f"set-point refused: {error}")
 
@@ -257,52 +232,37 @@ class ControllerInputs:
             self._rejections.report("external_wrench", f"external wrench refused: {error}")
 
     def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        loop = self._running_loop("hold")
-        if loop is not None:
-            loop.controller.hold(loop.stamp)
-        response.success = loop is not None
-        response.message = "holding" if response.success else "the controller is not active, or has no joint state yet"
+        response.success = self._running_loop("hold") is not None
+        self._stop_arm()
+        response.message = "holding" if response.success else _INACTIVE
         return response
 
 
-def offer_query(node: Node, loop: Callable[[], ControlLoop | None]) -> bool:
-    """Offer the service, if control_msgs, which has its type, is installed.
-
-    Args:
-        loop: the running control loop, or ``None``; says why to the log.
-    """
+def offer_query(node: Node, running: Callable[[], ControlLoop | None]) -> None:
+    """Offer ``~/query_state``, if control_msgs, which has its type, is installed: no success without a trajectory that
+    covers the time asked for.  ``running`` gives the running control loop, or ``None``; then it says why to the log."""
     try:
         from control_msgs.srv import QueryTrajectoryState
     except ImportError:
-        return False
+        return
 
     def on_query(
         request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
     ) -> QueryTrajectoryState.Response:
-        return answer(loop(), to_nanoseconds(request.time), response)
+        loop, time = running(), messages.to_nanoseconds(request.time)
+        response.success, response.message = False, _INACTIVE
+        if loop is None:
+            return response
+        controller, goal = loop.controller, loop.controller.goal
+        response.name = list(loop.joints)
+        if goal is None:
+            response.message = "no trajectory is being followed"
+        elif not goal.start <= time < goal.end:
+            response.message = f"the trajectory lasts from {goal.start * 1e-9:.9f} s to {goal.end * 1e-9:.9f} s"
+        else:
+            index = [controller.model.joint_names.index(name) for name in loop.joints]
+            response.success, response.message = True, ""
+            response.position, response.velocity, response.acceleration = controller.desired(time)[:, index].tolist()
+        return response
 
     node.create_service(QueryTrajectoryState, "~/query_state", on_query, qos_profile=MANY_REQUESTS)
-    return True
-
-
-def answer(
-    loop: ControlLoop | None, time: int, response: QueryTrajectoryState.Response
-) -> QueryTrajectoryState.Response:
-    """Fill ``control_msgs/QueryTrajectoryState`` for a time, ns: no success without a trajectory that covers it."""
-    response.success, response.message = False, "the controller is not active, or has no joint state yet"
-    if loop is None:
-        return response
-    controller = loop.controller
-    response.name = list(loop.joints)
-    goal = controller.goal
-    if goal is None:
-        response.message = "no trajectory is being followed"
-        return response
-    if not goal.start <= time < goal.end:
-        response.message = f"the trajectory lasts from {goal.start * 1e-9:.9f} s to {goal.end * 1e-9:.9f} s"
-        return response
-    index = [controller.model.joint_names.index(name) for name in loop.joints]
-    rows = controller.desired(time)[:, index].tolist()
-    response.success, response.message = True, ""
-    response.position, response.velocity, response.acceleration = rows
-    return response

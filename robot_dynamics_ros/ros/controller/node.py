@@ -54,11 +54,8 @@ class ControllerNode(LifecycleNode):
         elif not self._source.text:
             self.get_logger().info("waiting for a description on the topic robot_description")
         elif not self._autostart():
-            raise RobotDynamicsError(
-                "the node could not be started with the description it was given",
-                where=self._source.origin,
-                remedy="See the error above.",
-            )
+            problem = "the node could not be started with the description it was given"
+            raise RobotDynamicsError(problem, where=self._source.origin, remedy="See the error above.")
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
@@ -82,10 +79,9 @@ class ControllerNode(LifecycleNode):
         if not self._source.text:
             self.get_logger().error("cannot configure: no robot_description has arrived yet")
             return _FAILURE
+        report = (self.rejections, self._report, self._cycle_failed)
         try:
-            loop = ControlLoop(
-                self, self._source.text, self.parameters, self.rejections, self._report, self._cycle_failed
-            )
+            loop = ControlLoop(self, self._source.text, self.parameters, *report)
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
             return _FAILURE
@@ -163,7 +159,7 @@ class ControllerNode(LifecycleNode):
         """The process ends: leave the robot with a safe command, and see that it has been delivered."""
         if self.loop is not None:
             self._stop()
-            self.loop.wait_until_sent()
+            self.loop.commands.wait_until_sent()
             self._report.say("stopped; the last command sent is the safe one")
         self._background.close()
 
@@ -181,13 +177,11 @@ class ControllerNode(LifecycleNode):
         self.trigger_deactivate()
 
     def _watch(self) -> None:
-        loop = self.loop
-        if loop is not None:
+        if (loop := self.loop) is not None:
             loop.watch()
-        if loop is not None and loop.running and loop.after_cycle is None:
-            loop.after_cycle = self._chores  # then there is most time until the next
-            return
-        if loop is not None:
+            if loop.running and loop.after_cycle is None:
+                loop.after_cycle = self._chores  # then there is most time until the next
+                return
             loop.after_cycle = None  # no cycle has come since the last watch
         self._chores()
 
@@ -207,7 +201,7 @@ class ControllerNode(LifecycleNode):
     def _look_for_a_listener(self) -> None:
         """Say so if commands go nowhere, and where they are waited for instead."""
         assert self.loop is not None
-        publisher = self.loop.command_publisher
+        publisher = self.loop.commands.publisher
         if publisher.get_subscription_count():
             return
         hint = met_elsewhere(self, publisher.topic_name, self.count_subscribers)
@@ -217,7 +211,7 @@ class ControllerNode(LifecycleNode):
         """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
         assert self.loop is not None
         policy = self.parameters["second_publisher"]
-        topic = self.loop.command_publisher.topic_name
+        topic = self.loop.commands.publisher.topic_name
         others = competing_publishers(self, topic, own=True) if policy != "ignore" else []
         if not others:
             return True
@@ -259,4 +253,4 @@ class ControllerNode(LifecycleNode):
                 failed=lambda error: self.rejections.report("payload", f"the payload is not used: {error}"),
             )
         if "joint_wrenches.rate_divisor" in changed:
-            loop.set_wrench_divisor(values["joint_wrenches.rate_divisor"])
+            loop.wrenches.divisor = values["joint_wrenches.rate_divisor"]

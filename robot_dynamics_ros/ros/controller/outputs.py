@@ -30,25 +30,15 @@ def further_joints(model: RobotModel) -> tuple[list[str], list[str]]:
 
 
 def joint_wrenches(node: Node, controller: JointController) -> WrenchTopics:
-    """``~/joint_wrenches/<joint>`` of the joints that are controlled.
-
-    Raises:
-        ArgumentError: two joints would share a topic.
-    """
+    """``~/joint_wrenches/<joint>`` of the joints that are controlled."""
     model = controller.model
     distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
     return WrenchTopics(node, model, model.joint_names, lambda: controller.wrenches, _JOINT_WRENCHES)
 
 
 class FurtherWrenches(Output):
-    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``.
-
-    Args:
-        controller: where state, acceleration and known external wrenches are.
-
-    Raises:
-        UnknownNameError: a parameter names a joint or link that the robot does not have.
-    """
+    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; a parameter that names a
+    joint or link that the robot does not have is an UnknownNameError."""
 
     def __init__(self, node: Node, controller: JointController, values: ParameterSet) -> None:
         self._controller = controller
@@ -91,13 +81,8 @@ class FurtherWrenches(Output):
 
 
 class EstimatedWrench(Output):
-    """One topic of a wrench that is estimated only while somebody listens.
-
-    Args:
-        node, topic, frame: see :class:`~robot_dynamics_ros.ros.transport.wrench_topics.WrenchPublisher`.
-        estimate: of the wrench.
-        wrench: gives (6,) the newest one [moment; force].
-    """
+    """One topic of a wrench that is estimated only while somebody listens; ``wrench`` gives (6,) the newest one
+    [moment; force]."""
 
     def __init__(
         self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
@@ -116,11 +101,7 @@ class EstimatedWrench(Output):
 
 
 class ExternalEfforts(Output):
-    """``~/external_efforts``: what the model does not explain, for each joint.
-
-    Args:
-        controller: with an observer.
-    """
+    """``~/external_efforts``: what the model does not explain, for each joint, by the controller's observer."""
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
@@ -134,8 +115,7 @@ class ExternalEfforts(Output):
         self.has_listeners = self._controller.want_efforts = self.has_listeners and self._controller.estimates_ready
 
     def publish(self, stamp: int) -> None:
-        self._publisher.blocks[0][:] = self._observer.effort
-        self._publisher.send(stamp)
+        self._publisher.send(stamp, self._observer.effort)
 
 
 try:
@@ -149,13 +129,7 @@ def _array(values: Array) -> array.array[float]:
 
 
 class ReferenceTopics(Output):
-    """Publishes reference, error and commanded effort at a rate of its own, while somebody listens.
-
-    Args:
-        controller: where the numbers are.
-        reader: where the measured state is.
-        rate: Hz.
-    """
+    """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
     def __init__(self, node: Node, controller: JointController, reader: JointStateReader, rate: float) -> None:
         self._reader, self._controller = reader, controller
@@ -175,14 +149,9 @@ class ReferenceTopics(Output):
         self._due = stamp + self._period
         controller = self._controller
         if self._reference.has_listeners:
-            rows = (*controller.reference[:2], controller.effort)
-            for block, row in zip(self._reference.blocks, rows, strict=True):
-                block[:] = row
-            self._reference.send(stamp)
+            self._reference.send(stamp, *controller.reference[:2], controller.effort)
         if self._error.has_listeners:
-            for block, row in zip(self._error.blocks, controller.error, strict=True):
-                block[:] = row
-            self._error.send(stamp)
+            self._error.send(stamp, *controller.error)
         for topic in self._states:
             if topic.has_listeners:
                 self._publish_state(topic, stamp)

@@ -25,16 +25,11 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import (
-    MEASURED_EFFORT,
-    MEASURED_EFFORT_FACTOR,
-    ROBOT_PARAMETERS,
-    measured_effort,
-)
 
 _ROBUST = Robustness()
 LAW_PARAMETERS = parameter_table(
@@ -47,11 +42,7 @@ GAINS = {param.name[-1]: param for param in parameter_table("controller", "gains
 
 
 def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | None:
-    """The friction that is compensated: of the file, or of the URDF; ``None`` if it is not.
-
-    Raises:
-        RobotDynamicsError: the file cannot be used.
-    """
+    """The friction that is compensated: of the file, or of the URDF; ``None`` if it is not."""
     if values["friction_compensation"] == "none":
         return None
     path = values["friction_file"]
@@ -71,35 +62,26 @@ def unused_gains(values: ParameterValues) -> str:
     )
 
 
+def _of_joints(values: ParameterValues, model: RobotModel, name: str) -> np.ndarray:
+    """(nv,) the parameter of each joint; 0 for those that are not commanded."""
+    return np.array([values.get(name.replace("<joint>", joint), 0.0) for joint in model.joint_names])
+
+
 def make_law(values: ParameterValues, model: RobotModel) -> Law:
     """The law that the parameters describe, its gains in model order; joints not commanded have none."""
-
-    def gains(which: str) -> np.ndarray:
-        return np.array([values.get(f"gains.{name}.{which}", 0.0) for name in model.joint_names])
-
     law, friction = LAWS[values["law"]], joint_friction(values, model)
-    settings: dict[str, Any] = {field: gains(parameter) for parameter, field in gain_fields(law).items()}
-    names = {field.name for field in fields(law)}
-    settings["friction"] = friction
-    if "friction_at" in names and friction is not None:
+    gains = {field: _of_joints(values, model, f"gains.<joint>.{gain}") for gain, field in gain_fields(law).items()}
+    settings: dict[str, Any] = {**gains, "friction": friction}
+    if friction is not None and "friction_at" in {field.name for field in fields(law)}:
         settings["friction_at"] = values["friction_compensation"]
     if law is CartesianImpedance:
-        settings |= _cartesian_settings(values, model)
+        link, remedy = values["cartesian.link"], "Name the link that cartesian_impedance controls."
+        if not link:
+            raise ArgumentError("is empty", where="parameter 'cartesian.link'", remedy=remedy)
+        model.link(link)
+        stiffness, damping_ratio = values["cartesian.stiffness"] or 0.0, values["cartesian.damping_ratio"]
+        settings |= {"link": link, "stiffness": stiffness, "damping_ratio": damping_ratio}
     return law(**settings)
-
-
-def _cartesian_settings(values: ParameterValues, model: RobotModel) -> dict[str, object]:
-    link = values["cartesian.link"]
-    if not link:
-        raise ArgumentError(
-            "is empty", where="parameter 'cartesian.link'", remedy="Name the link that cartesian_impedance controls."
-        )
-    model.link(link)
-    return {
-        "link": link,
-        "stiffness": values["cartesian.stiffness"] or 0.0,
-        "damping_ratio": values["cartesian.damping_ratio"],
-    }
 
 
 #: parameter value → what the control core calls it
@@ -112,10 +94,10 @@ ACCELERATION_SOURCES = {
 
 CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
+    *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *LAW_PARAMETERS,
-    MEASURED_EFFORT,
+    robot.MEASURED_EFFORT,
     *parameter_table(
         "controller",
         "controller",
@@ -126,7 +108,7 @@ CONTROLLER_PARAMETERS = (
         },
     ),
 )
-JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), MEASURED_EFFORT_FACTOR)
+JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), robot.MEASURED_EFFORT_FACTOR)
 
 
 def joint_parameters(joints: Sequence[str]) -> list[Param]:
@@ -135,43 +117,25 @@ def joint_parameters(joints: Sequence[str]) -> list[Param]:
 
 
 def validate(values: ParameterValues) -> None:
-    """Rules that concern more than one parameter.
-
-    Raises:
-        ArgumentError: values that do not fit together.
-    """
+    """Rules that concern more than one parameter."""
     check_joints(values["joints"])
     if values["payload.mass"] > 0.0 and not values["payload.link"]:
-        raise ArgumentError(
-            "is empty although payload.mass is not zero",
-            where="parameter 'payload.link'",
-            remedy="Name the link that carries the payload; set both in one request.",
-        )
-    unstable = [
-        name[len("gains.") : -len(".i")]
-        for name, ki in values.items()
-        if name.startswith("gains.")
-        and name.endswith(".i")
-        and ki > 0.0
-        and values["law"] == "computed_torque"
-        and ki >= values[name[:-1] + "p"] * values[name[:-1] + "d"]
+        problem = "is empty although payload.mass is not zero"
+        remedy = "Name the link that carries the payload; set both in one request."
+        raise ArgumentError(problem, where="parameter 'payload.link'", remedy=remedy)
+    integral = [
+        name[:-1] for name in values if name.startswith("gains.") and name.endswith(".i") and values[name] > 0.0
     ]
-    if unstable:
-        raise ArgumentError(
-            f"makes joint {unstable[0]!r} unstable: i must be less than p times d",
-            where=f"parameter 'gains.{unstable[0]}.i'",
-            remedy="Lower i, or raise p or d.",
-        )
+    for gains in integral if values["law"] == "computed_torque" else ():
+        if values[gains + "i"] >= values[gains + "p"] * values[gains + "d"]:
+            problem = f"makes joint {gains[len('gains.') : -1]!r} unstable: i must be less than p times d"
+            raise ArgumentError(problem, where=f"parameter '{gains}i'", remedy="Lower i, or raise p or d.")
     if values["payload.link"]:
         payload(values)
 
 
 def payload(values: ParameterValues) -> Payload | None:
-    """The payload, or ``None`` for none.
-
-    Raises:
-        ArgumentError: an inertia that no body has.
-    """
+    """The payload, or ``None`` for none; an inertia that no body has is an ArgumentError."""
     if not values["payload.link"] or values["payload.mass"] == 0.0:
         return None
     xx, xy, xz, yy, yz, zz = values["payload.inertia"] or (0.0,) * 6
@@ -185,22 +149,17 @@ def payload(values: ParameterValues) -> Payload | None:
 
 def tolerances(values: ParameterValues, model: RobotModel) -> Tolerances:
     """Default tolerances, in model order."""
-    names = [f"constraints.{name}" for name in model.joint_names]
     return Tolerances.uniform(
         model.nv,
-        path=[values.get(f"{name}.trajectory", 0.0) for name in names],
-        goal=[values.get(f"{name}.goal", 0.0) for name in names],
+        path=_of_joints(values, model, "constraints.<joint>.trajectory").tolist(),
+        goal=_of_joints(values, model, "constraints.<joint>.goal").tolist(),
         stopped_velocity=values["constraints.stopped_velocity_tolerance"],
         goal_time=values["constraints.goal_time"],
     )
 
 
 def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
-    """The settings that hold for one configuration.
-
-    Raises:
-        ArgumentError: measured efforts that cannot be what they are said to be, or that another parameter needs.
-    """
+    """The settings that hold for one configuration."""
     same = {field.name: values[field.name] for field in fields(ControllerOptions) if field.name in values}
     return ControllerOptions(
         **{
@@ -210,7 +169,7 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
             "wrench_acceleration": ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
             "differentiation_cutoff": values["joint_wrenches.differentiation_cutoff"],
             "robustness": robustness(values) if values["robustness.enabled"] else None,
-            "measured_effort": measured_effort(values, model),
+            "measured_effort": robot.measured_effort(values, model),
         }
     )
 
@@ -229,30 +188,23 @@ def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | N
     return MomentumObserver(model, gain=values["observer_gain"], friction=friction)
 
 
-def contact(values: ParameterValues, model: RobotModel) -> ContactEstimate | None:
-    """The estimate of a contact wrench, or ``None`` for none.
-
-    Raises:
-        ArgumentError: a link, but no observer to know efforts from.
-        UnknownNameError: no such link.
-    """
-    if not values["external_wrench_estimate.link"]:
-        return None
+def _need_observer(values: ParameterValues, why: str, instead: str) -> None:
     if values["observer_gain"] == 0.0:
-        raise ArgumentError(
-            "is 0 although a wrench is to be estimated",
-            where="parameter 'observer_gain'",
-            remedy="Give it a value, or leave external_wrench_estimate.link empty.",
-        )
-    return ContactEstimate(model, values["external_wrench_estimate.link"])
+        text, remedy = f"is 0 although {why}", f"Give it a value, or {instead}."
+        raise ArgumentError(text, where="parameter 'observer_gain'", remedy=remedy)
+
+
+def contact(values: ParameterValues, model: RobotModel) -> ContactEstimate | None:
+    """The estimate of a contact wrench, or ``None`` for none."""
+    link = values["external_wrench_estimate.link"]
+    if not link:
+        return None
+    _need_observer(values, "a wrench is to be estimated", "leave external_wrench_estimate.link empty")
+    return ContactEstimate(model, link)
 
 
 def flange(values: ParameterValues, model: RobotModel) -> FlangeLoad | None:
-    """The load at the flange, or ``None`` for none.
-
-    Raises:
-        UnknownNameError: no such joint or link.
-    """
+    """The load at the flange, or ``None`` for none."""
     joint = values["flange.joint"]
     if not joint:
         return None
@@ -271,34 +223,17 @@ def flange(values: ParameterValues, model: RobotModel) -> FlangeLoad | None:
 
 
 def collision(values: ParameterValues, model: RobotModel) -> CollisionMonitor | None:
-    """The collision flag, or ``None`` if no joint is watched.
-
-    Raises:
-        ArgumentError: joints are watched, but there is no estimate to watch.
-    """
-    threshold = np.array([values.get(f"collision.{name}", 0.0) for name in model.joint_names])
+    """The collision flag, or ``None`` if no joint is watched."""
+    threshold = _of_joints(values, model, "collision.<joint>")
     if not threshold.any():
         return None
-    if values["observer_gain"] == 0.0:
-        raise ArgumentError(
-            "is 0 although a collision threshold is set",
-            where="parameter 'observer_gain'",
-            remedy="Give it a value, or set all collision.<joint> to 0.",
-        )
+    _need_observer(values, "a collision threshold is set", "set all collision.<joint> to 0")
     return CollisionMonitor(model, np.where(threshold > 0.0, threshold, np.inf), values["collision_delay"])
 
 
 def guards(values: ParameterValues, model: RobotModel) -> GuardSettings:
     """Limits beside those of the URDF, in model order."""
-
-    def column(what: str) -> np.ndarray:
-        bounds = np.array([values.get(f"limits.{name}.{what}", 0.0) for name in model.joint_names])
-        return np.where(bounds > 0.0, bounds, np.inf)
-
-    return GuardSettings(
-        effort_limit=column("effort"),
-        effort_rate=column("effort_rate"),
-        effort_scale=values["effort_scale"],
-        velocity_scale=values["velocity_scale"],
-        position_margin=values["position_margin"],
-    )
+    bounds = (_of_joints(values, model, f"limits.<joint>.{what}") for what in ("effort", "effort_rate"))
+    effort_limit, effort_rate = (np.where(bound > 0.0, bound, np.inf) for bound in bounds)
+    names = ("effort_scale", "velocity_scale", "position_margin")
+    return GuardSettings(effort_limit=effort_limit, effort_rate=effort_rate, **{name: values[name] for name in names})

@@ -11,28 +11,22 @@ from rclpy.node import Node
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 
-_OK, _WARN, _ERROR = 0, 1, 2
 _MILLISECONDS = 1e-6
 
 
 class ControllerReport:
-    """Collects, and reports.
-
-    Args:
-        rejections: counts of refused input, reported too.
-        background: makes and publishes the messages, and writes log lines.
-    """
+    """Collects, and reports, counts of refused input too; the background makes and publishes the messages, and writes log
+    lines."""
 
     def __init__(self, node: Node, rejections: Rejections, background: Background) -> None:
         self._node, self._background = node, background
         self._log = node.get_logger()
         self._clock = node.get_clock()
         self._rejections = rejections
-        self._diagnostics = Diagnostics(node, "")
+        self._diagnostics = Diagnostics(node)
         self._controller: JointController | None = None
         self._windows = {name: Window() for name in ("period", "age", "compute", "sending")}
         self._period, self._age, self._compute, self._sending = self._windows.values()
@@ -44,11 +38,7 @@ class ControllerReport:
         self._budget = math.inf
 
     def configured(self, controller: JointController | None, budget: float = 0.0) -> None:
-        """A robot is known, or none any more.
-
-        Args:
-            budget: time that a cycle may take, s; 0: the period of the joint states.
-        """
+        """A robot is known, or none any more; a cycle may take ``budget`` in s, 0: the period of the joint states."""
         self._controller = controller
         self._fixed_budget = budget > 0.0
         self._budget = budget * 1e3 if budget > 0.0 else math.inf
@@ -114,8 +104,7 @@ class ControllerReport:
         if abs(frequency - self._frequency) > 0.1 * frequency:
             self._frequency = frequency
             reason = "robustness.bandwidth" if frequency >= 0.999 * robustness.bandwidth else "the delay allows no more"
-            text = f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late"
-            self.say(text)
+            self.say(f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late")
 
     def _log_end(self, goal: Goal) -> None:
         if goal.status is GoalStatus.SUCCEEDED:
@@ -130,7 +119,7 @@ class ControllerReport:
         controller = self._controller
         counts = Counter(self._rejections.counts)
         values: dict[str, str | float] = {"mode": "unconfigured"}
-        windows: dict[str, Array] = {}
+        windows: dict[str, list[float]] = {}
         more: dict[str, str | float] = {}
         safe_reason = ""
         if controller is not None:
@@ -149,27 +138,24 @@ class ControllerReport:
         self,
         safe_reason: str,
         counts: Counter[str],
-        windows: dict[str, Array],
+        windows: dict[str, list[float]],
         values: dict[str, str | float],
         more: dict[str, str | float],
     ) -> None:
         for name, window in windows.items():
-            for label, value in zip(("median", "p99", "max"), percentiles(window, 50, 99, 100), strict=True):
-                values[f"{name} {label} [ms]"] = value
+            values |= percentiles(name, window)
         period = float(values.get("period median [ms]", math.nan))
         if not self._fixed_budget and not math.isnan(period):
             # the shortest seen lately: a cycle that is too slow makes itself a longer period
             self._budget = min(1.1 * self._budget, period)
         values |= more | {f"count {cause}": n for cause, n in sorted(counts.items())}
-        grown = self._diagnostics.newly_counted(
-            {k: n for k, n in counts.items() if k not in ("unrelated", "recovered")}
-        )
+        for harmless in ("unrelated", "recovered"):
+            del counts[harmless]
+        grown = self._diagnostics.newly_counted(counts)
         if safe_reason:
-            level, text = _ERROR, f"safe command: {safe_reason}"
-        elif grown:
-            level, text = _WARN, grown
-        elif not windows:
-            level, text = _WARN, "not configured"
+            level, text = 2, f"safe command: {safe_reason}"
+        elif grown or not windows:
+            level, text = 1, grown or "not configured"
         else:
-            level, text = _OK, str(values["mode"])
+            level, text = 0, str(values["mode"])
         self._diagnostics.publish(level, text, values)

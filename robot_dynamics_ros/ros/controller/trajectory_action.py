@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
@@ -37,7 +37,6 @@ from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
     from control_msgs.msg import JointTolerance as JointToleranceMessage
-    from unique_identifier_msgs.msg import UUID
 
 # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
 _RESULT_KEPT = 10
@@ -52,20 +51,12 @@ def load_action_type() -> type[ActionType] | None:
     return action_type
 
 
-def _server(action_type: type[ActionType]) -> Callable[..., ActionServer]:
-    def read(raw: memoryview) -> tuple[UUID, ActionGoal]:
-        return ActionGoal.read(action_type.Impl.SendGoalService.Request, raw)
-
-    return apart_action_server(action_type, LONG, read)
-
-
 def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
     """The goal that the server hands over, as a message or in the form of long ones."""
     return request if isinstance(request, ActionGoal) else ActionGoal.of(request)
 
 
 def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
-    """``control_msgs/JointTolerance[]`` by joint."""
     return {e.name: JointTolerance(e.position, e.velocity, e.acceleration) for e in entries}
 
 
@@ -73,10 +64,8 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
     """How the action ends when the controller is done with a goal.
 
     ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than its own
-    cancellation, is aborted, and the text says by what.
-
-    Returns:
-        The final transition (``succeed``, ``canceled`` or ``abort``), ``error_code`` and ``error_string``.
+    cancellation, is aborted, and the text says by what.  The values are the final transition (``succeed``, ``canceled`` or
+    ``abort``), ``error_code`` and ``error_string``.
     """
     if goal.status is GoalStatus.SUCCEEDED:
         return "succeed", int(ResultCode.SUCCESSFUL), goal.text
@@ -112,7 +101,6 @@ class FollowJointTrajectory:
         hold: brings the arm to a stop, which cancels its goals.
         feedback: makes the feedback message.
         rate: of feedback, Hz; :meth:`poll` should be called at least as often.
-        server: makes, of the action type, the class that speaks the action protocol.
     """
 
     def __init__(
@@ -125,7 +113,6 @@ class FollowJointTrajectory:
         hold: Callable[[], None],
         feedback: Callable[[Goal], ActionType.Feedback],
         rate: float,
-        server: Callable[[type[ActionType]], Callable[..., ActionServer]] = _server,
     ) -> None:
         self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
         self._log = node.get_logger()
@@ -134,7 +121,9 @@ class FollowJointTrajectory:
         self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
-        self._server = server(action_type)(
+        self._server = apart_action_server(
+            action_type, LONG, lambda raw: ActionGoal.read(action_type.Impl.SendGoalService.Request, raw)
+        )(
             node,
             action_type,
             "~/follow_joint_trajectory",
@@ -158,13 +147,14 @@ class FollowJointTrajectory:
 
     def _on_goal(self, request: ActionType.Goal | ActionGoal) -> GoalResponse:
         goal = _goal_of(request)
+        fault = ""
         if goal.multi_dof:
-            self._log.warning("goal rejected: multi_dof_trajectory is not supported; move its joints to trajectory")
-            return GoalResponse.REJECT
-        if not len(goal.trajectory.times):
-            self._log.warning("goal rejected: its trajectory has no points")
-            return GoalResponse.REJECT
-        return GoalResponse.ACCEPT if self._ready() else GoalResponse.REJECT
+            fault = "multi_dof_trajectory is not supported; move its joints to trajectory"
+        elif not len(goal.trajectory.times):
+            fault = "its trajectory has no points"
+        if fault:
+            self._log.warning(f"goal rejected: {fault}")
+        return GoalResponse.ACCEPT if not fault and self._ready() else GoalResponse.REJECT
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         if not any(known is handle for known in (*self._beginning, *(p.handle for p in self._pursuits))):
@@ -181,38 +171,29 @@ class FollowJointTrajectory:
             self._open -= 1
 
     async def _pursue(self, handle: ServerGoalHandle) -> ActionType.Result:
+        goal = Goal(0, 0)
         if handle.is_cancel_requested:
-            goal = Goal(0, 0)
             goal.finish(GoalStatus.CANCELED)
-            return self._end(handle, goal)
-        requested, begun = _goal_of(handle.request), Future()
-        self._beginning.append(handle)
-        self._begin(requested, begun.set_result)
-        outcome_of_begin = begun.result() if begun.done() else await begun
-        self._beginning.remove(handle)
-        if isinstance(outcome_of_begin, Exception):
-            error, goal = outcome_of_begin, Goal(0, 0)
-            code = error.code if isinstance(error, TrajectoryRejected) else ResultCode.INVALID_GOAL
-            goal.finish(GoalStatus.ABORTED, code, str(error))
-            return self._end(handle, goal)
-        goal = outcome_of_begin
-        pursuit = _Pursuit(handle, goal, Future(), requested.trajectory.times)
-        self._pursuits.append(pursuit)
-        self.poll(0)
-        await pursuit.done
-        return self._end(handle, goal)
-
-    def _end(self, handle: ServerGoalHandle, goal: Goal) -> ActionType.Result:
-        transition, code, text = outcome(goal, handle.is_cancel_requested)
+        else:
+            requested, begun = _goal_of(handle.request), Future()
+            self._beginning.append(handle)
+            self._begin(requested, begun.set_result)
+            beginning = begun.result() if begun.done() else await begun
+            self._beginning.remove(handle)
+            if isinstance(beginning, Goal):
+                goal, pursuit = beginning, _Pursuit(handle, beginning, Future(), requested.trajectory.times)
+                self._pursuits.append(pursuit)
+                self.poll(0)
+                await pursuit.done
+            else:
+                code = beginning.code if isinstance(beginning, TrajectoryRejected) else ResultCode.INVALID_GOAL
+                goal.finish(GoalStatus.ABORTED, code, str(beginning))
+        transition, error_code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()
-        return self._type.Result(error_code=code, error_string=text)
+        return self._type.Result(error_code=error_code, error_string=text)
 
     def poll(self, now: int) -> None:
-        """Send results of goals that are done, and feedback.
-
-        Args:
-            now: ns, of a clock that never stands still.
-        """
+        """Send results of goals that are done, and feedback; ``now`` is of a clock that never stands still, ns."""
         if not self._pursuits:
             return
         for pursuit in self._pursuits:
@@ -232,12 +213,8 @@ class FollowJointTrajectory:
 def goal_tolerances(
     message: ActionGoal, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger
 ) -> Tolerances:
-    """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible.
-
-    Args:
-        defaults: tolerances of all the model's joints.
-        joints: their names.
-    """
+    """The tolerances that a goal asks for; the default ones of the ``joints``, with a log line, if it asks for something
+    impossible."""
     try:
         return defaults.with_requests(
             joints,
@@ -253,25 +230,15 @@ def goal_tolerances(
 def feedback_message(
     action_type: type[ActionType], controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
 ) -> ActionType.Feedback:
-    """``FollowJointTrajectory.Feedback``: where the joints should be, are, and the difference.
-
-    Args:
-        stamp: of the joint state that the numbers belong to, ns.
-    """
+    """``FollowJointTrajectory.Feedback``: where the joints should be, are, and the difference, in the joint state of time
+    ``stamp``, ns."""
     index = [controller.model.joint_names.index(name) for name in joints]
-    reference, error, (q, v) = controller.reference, controller.error, controller.state
-    message = action_type.Feedback(
-        joint_names=list(joints),
-        desired=JointTrajectoryPoint(
-            positions=reference[0][index].tolist(),
-            velocities=reference[1][index].tolist(),
-            accelerations=reference[2][index].tolist(),
-        ),
-        actual=JointTrajectoryPoint(positions=q[index].tolist(), velocities=v[index].tolist()),
-        error=JointTrajectoryPoint(positions=error[0][index].tolist(), velocities=error[1][index].tolist()),
-    )
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
-    for point in (message.desired, message.actual, message.error):
-        since = point.time_from_start
+    points = {}
+    for name, rows in (("desired", controller.reference), ("actual", controller.state), ("error", controller.error)):
+        fields = zip(("positions", "velocities", "accelerations"), rows, strict=False)
+        points[name] = JointTrajectoryPoint(**{field: row[index].tolist() for field, row in fields})
+        since = points[name].time_from_start
         since.sec, since.nanosec = divmod(max(0, stamp - goal.start), NANOSECONDS)
+    message = action_type.Feedback(joint_names=list(joints), **points)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
     return message

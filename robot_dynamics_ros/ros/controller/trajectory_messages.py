@@ -42,17 +42,12 @@ def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
 
 
 def trajectory_from_bytes(raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-    """A checked trajectory from a serialized message, without an object for each point: 10⁵ points take some 10 ms.
-
-    Raises:
-        TrajectoryRejected: the message cannot be followed as it is, or is none.
-    """
+    """A checked trajectory from a serialized message, without an object for each point: 10⁵ points take some 10 ms."""
     try:
         read = read_trajectory(plain(raw, JointTrajectory))
-    except (struct.error, UnicodeDecodeError, ValueError, IndexError) as error:
-        raise TrajectoryRejected(
-            f"the message is no trajectory_msgs/JointTrajectory ({error})", where="joint_trajectory"
-        ) from None
+    except (struct.error, ValueError, IndexError) as error:
+        text = f"the message is no trajectory_msgs/JointTrajectory ({error})"
+        raise TrajectoryRejected(text, where="joint_trajectory") from None
     return read.checked(allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
 
@@ -79,31 +74,19 @@ class ReadTrajectory:
     wrong: TrajectoryRejected | None
 
     def checked(self, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
-        """The trajectory.
-
-        Raises:
-            TrajectoryRejected: it cannot be followed as it is.
-        """
+        """The trajectory; a TrajectoryRejected if it cannot be followed as it is."""
         if self.wrong is not None:
             raise self.wrong
-        return Trajectory.from_arrays(
-            self.names,
-            self.times,
-            self.fields,
-            self.present,
-            stamp=self.stamp,
-            allow_nonzero_end_velocity=allow_nonzero_end_velocity,
-        )
+        rows, allow = (self.times, self.fields, self.present), allow_nonzero_end_velocity
+        return Trajectory.from_arrays(self.names, *rows, stamp=self.stamp, allow_nonzero_end_velocity=allow)
 
 
 def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajectory:
     """Read a trajectory that begins at ``offset`` of a plain message (see :func:`~..transport.cdr.plain`).
 
     Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read
-    together, a slice after the other.  Where the fields vary, one point after the other is read.
-
-    Raises:
-        ValueError, struct.error: the bytes are no such message.
+    together, a slice after the other.  Where the fields vary, one point after the other is read.  Bytes that are no such
+    message are a ValueError or struct.error.
     """
     reader = CdrReader(raw, offset)
     stamp = reader.int32() * NANOSECONDS + reader.uint32()
@@ -169,15 +152,8 @@ class ActionGoal:
 
     @classmethod
     def read(cls, request_type: type, raw: bytes | memoryview) -> tuple[UUID, ActionGoal]:
-        """The goal's identity, and the goal, of a serialized request.
-
-        Args:
-            request_type: class of the request: 16 bytes of identity, then a goal that begins with its trajectory.
-            raw: the request.
-
-        Raises:
-            ValueError: it is no such request.
-        """
+        """The goal's identity, and the goal, of a serialized request: 16 bytes of identity, then a goal that begins with its
+        trajectory; a ValueError if it is no such request."""
         try:
             trajectory = read_trajectory(plain(raw, request_type), _TRAJECTORY_OF_REQUEST)
             # the same request with nothing in its trajectory; what follows is aligned to eight bytes as it was
@@ -222,19 +198,11 @@ def _read_alike(
     alike = np.ones(pairs, dtype=bool)
     columns = []
     for here in layout:
-        names, formats, offsets = [], [], []
-        for f, (field_start, data) in enumerate(here[:4]):
-            names.append(f"count{f}")
-            formats.append("=u4")
-            offsets.append(field_start - offset)
-            if data >= 0:
-                names.append(f"data{f}")
-                formats.append(f"({k},)=f8")
-                offsets.append(data - offset)
-        for name, kind, field_start in (("sec", "=i4", here[4][0]), ("nanosec", "=u4", here[4][0] + 4)):
-            names.append(name)
-            formats.append(kind)
-            offsets.append(field_start - offset)
+        numbers = [(f"data{f}", f"({k},)=f8", data) for f, (_, data) in enumerate(here[:4]) if data >= 0]
+        numbers += [(f"count{f}", "=u4", field_start) for f, (field_start, _) in enumerate(here[:4])]
+        numbers += [("sec", "=i4", here[4][0]), ("nanosec", "=u4", here[4][0] + 4)]
+        names, formats, places = (list(column) for column in zip(*numbers, strict=True))
+        offsets = [place - offset for place in places]
         dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
         table = np.frombuffer(raw, dtype, pairs, offset)
         for f, (_, data) in enumerate(here[:4]):

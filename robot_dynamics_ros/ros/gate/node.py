@@ -16,7 +16,7 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader, CommandRejected
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.graph import competing_publishers
@@ -42,7 +42,7 @@ class EffortGateNode(Node):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
         self.gate: EffortGate | None = None
-        self._diagnostics = Diagnostics(self, "")
+        self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
         self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
@@ -63,8 +63,9 @@ class EffortGateNode(Node):
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
         self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))
+        report = self.rejections.report
         self._reader = CommandReader(
-            self, values["command_format"], joints, self._on_command, self._on_refused, topic="~/commands"
+            self, values["command_format"], joints, self._on_command, report, topic="~/commands"
         )
         states = self.create_subscription(
             JointState, "joint_states", self._on_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
@@ -90,9 +91,6 @@ class EffortGateNode(Node):
             self._closed()
         if gate.state is GateState.OPEN and before is not GateState.OPEN:
             self.get_logger().info(f"open: commands pass (it was {before.value})")
-
-    def _on_refused(self, error: CommandRejected) -> None:
-        self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
 
     def _on_state(self, raw: bytes) -> None:
         gate = self.gate

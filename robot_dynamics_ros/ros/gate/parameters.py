@@ -38,11 +38,7 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
 
 
 def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:
-    """The bounds for the joints.
-
-    Raises:
-        ArgumentError: a joint has no effort limit, neither in the description nor as a parameter.
-    """
+    """The bounds for the joints; one without an effort limit in the description and as a parameter is an ArgumentError."""
 
     def column(name: str, nothing: float) -> np.ndarray:
         return np.array([values[f"limits.{joint}.{name}"] or nothing for joint in joints])
@@ -50,11 +46,8 @@ def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[s
     for joint in joints:
         described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
         if not described and not values[f"limits.{joint}.effort"]:
-            raise ArgumentError(
-                "has no effort limit",
-                where=f"joint {joint!r} of robot {model.name!r}",
-                remedy=f"Set the parameter limits.{joint}.effort.",
-            )
+            where, remedy = f"joint {joint!r} of robot {model.name!r}", f"Set the parameter limits.{joint}.effort."
+            raise ArgumentError("has no effort limit", where=where, remedy=remedy)
     return GateSettings(
         column("effort", 0.0),
         column("effort_rate", math.inf),

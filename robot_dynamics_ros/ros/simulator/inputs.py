@@ -18,12 +18,7 @@ from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
 
 
 class Pushes:
-    """Wrenches on links, each ending a while after its last message.
-
-    Args:
-        now: tells the simulated time, ns.
-        rejections: where unusable messages are reported.
-    """
+    """Wrenches on links, each ending a while after its last message; ``now`` tells the simulated time, ns."""
 
     def __init__(self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections) -> None:
         self._model, self._now, self._rejections = model, now, rejections
@@ -64,44 +59,32 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
 
     Joints that are not named stay as they are.  Named ones come to rest where no velocities are given, and keep their
     position where no positions are.
-
-    Raises:
-        UnknownNameError: a name that is no joint of one degree of freedom.
-        ArgumentError: no names, a joint named twice, a field of another length than the names, a value that is not
-            finite or absurdly large.
     """
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
     names = list(message.name)
-    if not names or not (len(message.position) or len(message.velocity)):
-        raise ArgumentError(
-            "the message sets nothing", where=_WHERE, got=names, remedy="Give names and positions, velocities or both."
-        )
+
+    def refuse(if_so: bool, text: str, remedy: str) -> None:
+        if if_so:
+            raise ArgumentError(text, where=_WHERE, got=names, remedy=remedy)
+
+    nothing = not names or not (len(message.position) or len(message.velocity))
+    refuse(nothing, "the message sets nothing", "Give names and positions, velocities or both.")
     for name in names:
         if name not in simple:
             raise UnknownNameError("joint", name, simple, where=_WHERE)
-        if names.count(name) > 1:
-            raise ArgumentError(
-                f"joint {name!r} is named {names.count(name)} times", where=_WHERE, remedy="Name each joint once."
-            )
+        count = names.count(name)
+        refuse(count > 1, f"joint {name!r} is named {count} times", "Name each joint once.")
     for field in ("position", "velocity"):
         values = getattr(message, field)
-        if len(values) not in (0, len(names)):
-            raise ArgumentError(
-                f"{field} has {len(values)} values for {len(names)} names",
-                where=_WHERE,
-                remedy="Give as many values as names, or none.",
-            )
+        text, remedy = (
+            f"{field} has {len(values)} values for {len(names)} names",
+            "Give as many values as names, or none.",
+        )
+        refuse(len(values) not in (0, len(names)), text, remedy)
         for name, value in zip(names, values, strict=False):
-            if not np.isfinite(value):
-                raise ArgumentError(
-                    f"{field} of joint {name!r} is {value}", where=_WHERE, remedy="Give finite numbers."
-                )
-            if abs(value) > _LARGEST:
-                raise ArgumentError(
-                    f"{field} of joint {name!r} is {value:g}",
-                    where=_WHERE,
-                    remedy=f"Give rad or m, rad/s or m/s, up to {_LARGEST:g}.",
-                )
+            text = f"{field} of joint {name!r} is {value:g}"
+            refuse(not np.isfinite(value), text, "Give finite numbers.")
+            refuse(abs(value) > _LARGEST, text, f"Give rad or m, rad/s or m/s, up to {_LARGEST:g}.")
     q, v = q.copy(), v.copy()
     for k, name in enumerate(names):
         if len(message.position):

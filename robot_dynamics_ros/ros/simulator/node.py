@@ -20,7 +20,7 @@ from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_parameters, make_driver, shape_parameters
-from robot_dynamics_ros.ros.transport.commands import CommandReader, CommandRejected, met_elsewhere
+from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
@@ -50,7 +50,7 @@ class SimulatorNode(Node):
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
-        self._diagnostics = Diagnostics(self, "")
+        self._diagnostics = Diagnostics(self)
         self._diverged = ""
         self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -89,13 +89,9 @@ class SimulatorNode(Node):
         self._lead_ns = 0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
         self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
+        joints, qos = self._outputs.joints, EVENT if self._lockstep else NEWEST
         self._commands = CommandReader(
-            self,
-            values["command_format"],
-            self._outputs.joints,
-            self._on_command,
-            self._on_refused,
-            EVENT if self._lockstep else NEWEST,
+            self, values["command_format"], joints, self._on_command, self.rejections.report, qos
         )
         self._pushes = Pushes(self, model, self._elapsed, self.rejections)
         self.create_subscription(JointState, "~/set_joint_state", self._on_set_state, EVENT)
@@ -159,10 +155,9 @@ class SimulatorNode(Node):
             self._relax()
             if not self._lockstep:
                 self.rejections.report("command_timeout", "commands have stopped: the effort is zero")
+        pushes = self._pushes.now(self.parameters["wrench_timeout"])
         try:
-            self._plant.step(
-                self._driver.motor_effort(self._effort), self._pushes.now(self.parameters["wrench_timeout"])
-            )
+            self._plant.step(self._driver.motor_effort(self._effort), pushes)
         except SimulationError as error:
             self._diverged = str(error)
             self.get_logger().error(f"the simulation is stopped until ~/reset_world: {error}")
@@ -215,9 +210,6 @@ class SimulatorNode(Node):
         self._plant.brakes = False
         if self._lockstep and not self._pacer.paused:
             self._turn(1)
-
-    def _on_refused(self, error: CommandRejected) -> None:
-        self.rejections.report(f"command_{error.cause}", f"command refused: {error}")
 
     def _on_set_state(self, message: JointState) -> None:
         assert self.model is not None
@@ -294,6 +286,7 @@ class SimulatorNode(Node):
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts
+        level, text = 0, "running" if self.model is not None else "waiting for a description"
         values: dict[str, object] = {}
         if self.model is not None:
             values = {
@@ -308,13 +301,9 @@ class SimulatorNode(Node):
         values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
-            self._publish_status(2, self._diverged, values)
+            level, text = 2, self._diverged
         elif grown:
-            self._publish_status(1, grown, values)
-        else:
-            self._publish_status(0, "running" if self.model is not None else "waiting for a description", values)
-
-    def _publish_status(self, level: int, text: str, values: dict[str, object]) -> None:
+            level, text = 1, grown
         self._background.call(self._diagnostics.publish, level, text, values)
 
     def _look_for_a_sender(self) -> None:

@@ -90,22 +90,14 @@ class _PosePublisher(TemplatePublisher):
         self._rotation = Rotation
 
     def publish(self, pose: Array, stamp: int) -> None:
-        (numbers,) = self.blocks
-        numbers[:3], numbers[3:] = pose[:3, 3], self._rotation.from_matrix(pose[:3, :3]).as_quat()
+        numbers = np.concatenate([pose[:3, 3], self._rotation.from_matrix(pose[:3, :3]).as_quat()])
         if math.isfinite(numbers.dot(numbers)):
-            self.send(stamp)
+            self.send(stamp, numbers)
 
 
 class JointStatePublisher(JointTopic):
-    """Publishes position, velocity and effort of joints with one degree of freedom.
-
-    Args:
-        joints: the joints, in the order of the message; empty: all, in the order of the URDF.
-
-    Attributes:
-        joints: the joints published.
-        q_index, v_index: where they are in configurations and in velocities and efforts.
-    """
+    """Publishes position, velocity and effort of joints with one degree of freedom, all in the order of the URDF if none are
+    named; ``q_index`` and ``v_index`` say where they are in configurations and in velocities and efforts."""
 
     def __init__(self, node: Node, model: RobotModel, joints: Sequence[str] = ()) -> None:
         simple = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
@@ -127,17 +119,11 @@ class JointStatePublisher(JointTopic):
 
 
 class SimulatorOutputs:
-    """Publishes the state of a plant.
-
-    Args:
-        plant: the robot.
-        values: the simulator's parameters.
-        driver: gives the measured efforts of joint states.
+    """Publishes the state of a plant; the driver gives the measured efforts of joint states.
 
     Attributes:
         joints: the joints of ``joint_states``, in order.
         v_index: (n,) where they are in velocities and efforts.
-        published: whether a joint state has gone out since the start or the last :meth:`forget`.
     """
 
     def __init__(self, node: Node, plant: SimulatedRobot, values: ParameterValues, driver: Driver) -> None:
@@ -156,13 +142,11 @@ class SimulatorOutputs:
         settings = sensors(values)
         self._sensors = None if settings is None else Sensors(model, settings)
         self._last: JointReading | None = None
-        on = values["state_interfaces"]
         # joint_state_broadcaster's way: an interface that is not there is NaN, at full length
-        self._q_off = np.full(model.nq, math.nan) if "position" not in on else None
-        self._v_off = np.full(model.nv, math.nan) if "velocity" not in on else None
-        self._tau_off = np.full(model.nv, math.nan) if "effort" not in on else None
+        sizes = {"position": model.nq, "velocity": model.nv, "effort": model.nv}
+        on = values["state_interfaces"]
+        self._off = [None if name in on else np.full(size, math.nan) for name, size in sizes.items()]
         self._clock = TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
-        self.published = False
 
     def measure(self, ns: int) -> None:
         """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""
@@ -197,7 +181,6 @@ class SimulatorOutputs:
     def forget(self, ns: int) -> None:
         """The state has been set: drop measurements that the sensors have delayed, and measure anew at ``ns``."""
         self._last = None
-        self.published = False
         if self._sensors is not None:
             self._sensors.reset()
             self.measure(ns)
@@ -211,10 +194,4 @@ class SimulatorOutputs:
         self._send(origin + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
 
     def _send(self, stamp: int, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
-        self.published = True
-        self._states.publish(
-            stamp,
-            q if self._q_off is None else self._q_off,
-            v if self._v_off is None else self._v_off,
-            tau if self._tau_off is None else self._tau_off,
-        )
+        self._states.publish(stamp, *(x if off is None else off for x, off in zip((q, v, tau), self._off, strict=True)))

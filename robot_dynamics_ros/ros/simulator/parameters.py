@@ -15,16 +15,11 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
-from robot_dynamics_ros.ros.transport.robot import (
-    MEASURED_EFFORT,
-    MEASURED_EFFORT_FACTOR,
-    ROBOT_PARAMETERS,
-    measured_effort,
-)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
@@ -51,11 +46,7 @@ def shape_parameters(name: str) -> list[Param]:
 
 
 def check_shapes(parameters: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse parameters of shapes that are not listed.
-
-    Raises:
-        UnknownNameError: a name among the parameters given at the start.
-    """
+    """Refuse parameters, given at the start, of shapes that are not listed."""
     own = {param.name for param in ENGINE_PARAMETERS}
     for parameter in parameters:
         head, _, rest = parameter.partition(".")
@@ -64,62 +55,51 @@ def check_shapes(parameters: Iterable[str], names: Iterable[str]) -> None:
             raise UnknownNameError("shape", shape, tuple(names), where=f"parameter {parameter!r}")
 
 
-def check_engine(values: ParameterValues) -> None:
-    """Refuse parameters that the chosen engine does not know.
+_OF_PLANT: tuple[tuple[str, Any], ...] = (("integrator", "moreau"), ("stop_restitution", 0.0))
+"""Parameters, with their defaults, of the plant without MuJoCo and without closed loops alone."""
 
-    Raises:
-        ArgumentError: naming the parameter.
-    """
+
+def check_engine(values: ParameterValues) -> None:
+    """Refuse parameters that the chosen engine does not know."""
     if values["engine"] == "mujoco":
-        foreign: tuple[tuple[str, Any], ...] = (("integrator", "moreau"), ("stop_restitution", 0.0))
+        foreign = _OF_PLANT
         remedy = "With engine 'mujoco' leave it at {!r}; mujoco.integrator chooses MuJoCo's method."
     else:
         foreign = tuple((param.name, param.default) for param in ENGINE_PARAMETERS[1:])
         remedy = "Leave it at {!r}, or set engine to 'mujoco'."
     for name, plain in foreign:
         if values[name] != plain:
-            raise ArgumentError(
-                f"has no meaning with engine {values['engine']!r}",
-                where=f"parameter {name!r}",
-                got=values[name],
-                remedy=remedy.format(plain),
-            )
+            problem = f"has no meaning with engine {values['engine']!r}"
+            raise ArgumentError(problem, where=f"parameter {name!r}", got=values[name], remedy=remedy.format(plain))
 
 
 def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **common: object) -> MujocoPlant:
-    """The robot and its world in MuJoCo.
-
-    Args:
-        urdf: the text of the description, for geometry.
-        common: what every plant takes.
-
-    Raises:
-        BackendError: MuJoCo is not installed.
-        RobotDynamicsError: a scene, a shape or a mesh that cannot be used.
-    """
+    """The robot and its world in MuJoCo, with geometry of the ``urdf`` text; ``common`` is what every plant takes."""
     file = values["robot_description_file"]
     words = [param.name.rpartition(".")[2] for param in SHAPE_PARAMETERS]
+    shapes = [
+        WorldShape(name, **{word: values[f"mujoco.{name}.{word}"] for word in words})
+        for name in values["mujoco.shapes"]
+    ]
+    names = ("geometry", "self_collision", "surface_friction", "contact_time")
     return MujocoPlant(
         model,
         1.0 / values["update_rate"],
         scene=values["mujoco.scene"] or None,
-        shapes=[
-            WorldShape(name, **{word: values[f"mujoco.{name}.{word}"] for word in words})
-            for name in values["mujoco.shapes"]
-        ],
-        geometry=values["mujoco.geometry"],
+        shapes=shapes,
         urdf=urdf,
         directory=values["mujoco.meshes"] or (Path(file).parent if file and Path(file).is_file() else None),
-        self_collision=values["mujoco.self_collision"],
-        surface_friction=values["mujoco.surface_friction"],
-        contact_time=values["mujoco.contact_time"],
         integrator=values["mujoco.integrator"] or None,
+        **{name: values[f"mujoco.{name}"] for name in names},
         **common,
     )
 
 
-DRIVER_PARAMETERS = (*parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}), MEASURED_EFFORT)
-JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), MEASURED_EFFORT_FACTOR)
+DRIVER_PARAMETERS = (
+    *parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}),
+    robot.MEASURED_EFFORT,
+)
+JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
 
 
 def driver_parameters(joints: Sequence[str]) -> list[Param]:
@@ -128,19 +108,11 @@ def driver_parameters(joints: Sequence[str]) -> list[Param]:
 
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
-    """The driver that the parameters describe.
-
-    Raises:
-        ArgumentError: a meaning of efforts without what it needs.
-    """
-    model = plant.model
+    """The driver that the parameters describe."""
+    model, compensates = plant.model, values["driver.compensates"]
     rates = np.array([values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names])
-    return Driver(
-        plant,
-        compensates=values["driver.compensates"],
-        measured=measured_effort(values, model),
-        effort_rate=rates if model.nv == len(rates) else math.inf,
-    )
+    rate = rates if model.nv == len(rates) else math.inf
+    return Driver(plant, compensates=compensates, measured=robot.measured_effort(values, model), effort_rate=rate)
 
 
 SENSOR_PARAMETERS = parameter_table("simulator", "sensors")
@@ -169,7 +141,7 @@ def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
 _START = "initial_positions."
 SIMULATOR_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
+    *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *ENGINE_PARAMETERS,
     *DRIVER_PARAMETERS,
@@ -193,11 +165,7 @@ def _simple_joints(model: RobotModel) -> list[str]:
 
 
 def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
-    """Refuse initial positions of joints that the robot does not have.
-
-    Raises:
-        UnknownNameError: a name among the parameters given at the start.
-    """
+    """Refuse initial positions, given at the start, of joints that the robot does not have."""
     simple = _simple_joints(model)
     for name in names:
         if name.startswith(_START) and name.removeprefix(_START) not in simple:
@@ -215,28 +183,20 @@ def initial_positions(values: ParameterValues, model: RobotModel) -> np.ndarray:
 
 
 def validate(values: ParameterValues) -> None:
-    """Rules that concern more than one parameter.
-
-    Raises:
-        ArgumentError: values that do not fit together.
-    """
+    """Rules that concern more than one parameter."""
     check_joints(values["joints"])
     check_engine(values)
     if values["time_mode"] != "real_time" and values["real_time_factor"] != 1.0:
-        raise ArgumentError(
-            f"has no meaning with time_mode {values['time_mode']!r}",
-            where="parameter 'real_time_factor'",
-            remedy="Leave it at 1.0, or set time_mode to 'real_time'.",
-        )
-    if values["time_mode"] == "lockstep":
-        for name in ("sensors.duplicate_probability", "sensors.drop_probability"):
-            if values[name] > (0.0 if "duplicate" in name else 0.99):
-                raise ArgumentError(
-                    "cannot be combined with lockstep, where one step answers each joint state",
-                    where=f"parameter {name!r}",
-                    got=values[name],
-                    remedy="Use real_time or fast.",
-                )
+        problem = f"has no meaning with time_mode {values['time_mode']!r}"
+        remedy = "Leave it at 1.0, or set time_mode to 'real_time'."
+        raise ArgumentError(problem, where="parameter 'real_time_factor'", remedy=remedy)
+    for name, most in (("sensors.duplicate_probability", 0.0), ("sensors.drop_probability", 0.99)):
+        if values["time_mode"] == "lockstep" and values[name] > most:
+            text, remedy = (
+                "cannot be combined with lockstep, where one step answers each joint state",
+                "Use real_time or fast.",
+            )
+            raise ArgumentError(text, where=f"parameter {name!r}", got=values[name], remedy=remedy)
 
 
 def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | bool:
@@ -249,16 +209,7 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
 
 
 def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:
-    """The simulated robot, with the errors that it is to have.
-
-    Args:
-        urdf: the text of the description.
-
-    Raises:
-        SimulationError: the step is too large for the damping.
-        ArgumentError, ConstraintError: a file of constraints that does not fit the robot or the other parameters.
-        BackendError: the engine is not installed.
-    """
+    """The simulated robot of a description (``urdf``: its text), with the errors that it is to have."""
     model = with_model_error(values, model)
     period = 1.0 / values["update_rate"]
     common: dict[str, Any] = {
@@ -272,19 +223,12 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
     constraints = load_constraints(model, Path(values["constraints_file"])) if values["constraints_file"] else None
     if values["engine"] == "mujoco":
         return make_mujoco_plant(values, model, urdf, stops=rigid, constraints=constraints, **common)
-    if constraints is not None:
-        _check_constrained(values)
-        return ConstrainedPlant(constraints, period, stops=rigid, **common)
-    stops = RigidStops(values["stop_restitution"]) if values["position_stops"] else None
-    return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
-
-
-def _check_constrained(values: ParameterValues) -> None:
-    for name, plain in (("integrator", "moreau"), ("stop_restitution", 0.0)):
+    if constraints is None:
+        stops = RigidStops(values["stop_restitution"]) if values["position_stops"] else None
+        return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
+    for name, plain in _OF_PLANT:
         if values[name] != plain:
-            raise ArgumentError(
-                "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound",
-                where=name,
-                got=values[name],
-                remedy=f"Leave {name} at {plain!r}, or constraints_file empty.",
-            )
+            problem = "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound"
+            remedy = f"Leave {name} at {plain!r}, or constraints_file empty."
+            raise ArgumentError(problem, where=name, got=values[name], remedy=remedy)
+    return ConstrainedPlant(constraints, period, stops=rigid, **common)

@@ -50,7 +50,6 @@ class ApartActionServer(ActionServer):
     """rclpy's action server with a thread that takes the requests.
 
     Args:
-        node, action_type, action_name, execute_callback, options: as for rclpy's.
         requests: takes and answers requests for goals.
         long: bytes from which on a goal stays serialized.
         read: makes ``(goal_id, goal)`` of a serialized request for a long goal, in that thread; ``goal`` is what the callbacks
@@ -73,14 +72,8 @@ class ApartActionServer(ActionServer):
     ) -> None:
         super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
         self._requests, self._long, self._read = requests, long, read
-        self._taker = WaitingThread(
-            node,
-            f"requests of {action_name}",
-            self.get_num_entities(),
-            self._handle,
-            self.add_to_wait_set,
-            self._take_ready,
-        )
+        name, count = f"requests of {action_name}", self.get_num_entities()
+        self._taker = WaitingThread(node, name, count, self._handle, self.add_to_wait_set, self._take_ready)
 
     def destroy(self) -> None:
         """End the thread and take the server down."""

@@ -40,8 +40,6 @@ class WaitingThread:
     """A thread that waits for entities of one node, which the node's executor leaves alone.
 
     Args:
-        node: the node.
-        name: of the thread.
         count: how many entities of each kind are waited for.
         entity: their handle, which nobody may destroy while it is waited for.
         add: puts them into the wait set.
@@ -62,15 +60,9 @@ class WaitingThread:
         context = node.context.handle
         with context:
             self._wake = _rclpy.GuardCondition(context)
-            self._set = _rclpy.WaitSet(
-                count.num_subscriptions,
-                count.num_guard_conditions + 1,
-                count.num_timers,
-                count.num_clients,
-                count.num_services,
-                count.num_events,
-                context,
-            )
+            kinds = ("subscriptions", "guard_conditions", "timers", "clients", "services", "events")
+            counts = [getattr(count, f"num_{kind}") + (kind == "guard_conditions") for kind in kinds]
+            self._set = _rclpy.WaitSet(*counts, context)
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
         atexit.register(self._end)  # a thread inside the middleware when the interpreter goes would end with a crash
@@ -101,13 +93,8 @@ class WaitingThread:
 
 
 class ApartSubscription:
-    """A subscription to serialized messages that a thread of its own waits for and takes.
-
-    Args:
-        node: the node, whose executor leaves this subscription alone.
-        message_type, topic, qos: as for ``node.create_subscription``.
-        arrived: called in that thread with the bytes of each message, in the order of arrival.
-    """
+    """A subscription to serialized messages that a thread of its own waits for and takes; ``arrived`` is called in that
+    thread with the bytes of each message, in the order of arrival."""
 
     def __init__(
         self, node: Node, message_type: type, topic: str, qos: QoSProfile, arrived: Callable[[bytes | memoryview], None]
@@ -119,15 +106,12 @@ class ApartSubscription:
 
         self._subscription = node.create_subscription(message_type, topic, taken, qos, raw=True)
         self._subscription.callback_group = Nobody()  # its events (partners that do not fit) stay with the executor
-        handle = self._subscription.handle
-        self._thread = WaitingThread(
-            node,
-            f"messages on {topic}",
-            NumberOfEntities(1),  # subscriptions come first
-            handle,
-            lambda wait_set: wait_set.add_subscription(handle),
-            self._take_all,
-        )
+        handle, one = self._subscription.handle, NumberOfEntities(1)  # subscriptions come first
+
+        def add(wait_set: _rclpy.WaitSet) -> None:
+            wait_set.add_subscription(handle)
+
+        self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
 
     def destroy(self) -> None:
         """End the thread and take the subscription down."""

@@ -12,10 +12,11 @@ from __future__ import annotations
 import array
 import struct
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.model.description import Array
 
@@ -24,14 +25,12 @@ HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
 _uint32 = struct.Struct("=I")
 _stamp = struct.Struct("=II")
+_T = TypeVar("_T")
 
 
 def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
-    """The same message in plain encapsulation and the byte order of this machine; a view of one that is so already.
-
-    Raises:
-        ValueError: the bytes are no such message.
-    """
+    """The same message in plain encapsulation and the byte order of this machine, a view of one that is so already; a ValueError
+    if the bytes are no such message."""
     if raw[:2] == _NATIVE:
         return raw
     try:
@@ -40,86 +39,8 @@ def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
         raise ValueError(f"not a {message_type.__name__}: {error}") from error
 
 
-def _aligned(offset: int, size: int) -> int:
-    return offset + (HEADER - offset) % size
-
-
-class JointStateLayout:
-    """Where the numbers stand in the joint states of one publisher.
-
-    Attributes:
-        names: joint names in the order of the message.
-        position, velocity, effort: how many values each field has.
-        example, fixed: a message; and for each of its bytes whether all messages of this layout have the same there.
-    """
-
-    def __init__(self, raw: bytes | memoryview) -> None:
-        """Analyse one serialized ``sensor_msgs/JointState`` (see :func:`plain`).
-
-        Raises:
-            ValueError: the bytes are no such message.
-        """
-        try:
-            message = deserialize_message(raw, JointState)
-        except Exception as error:  # the binding raises whatever the middleware does
-            raise ValueError(f"not a sensor_msgs/JointState: {error}") from error
-        self.names: tuple[str, ...] = tuple(message.name)
-        self.position, self.velocity, self.effort = (len(message.position), len(message.velocity), len(message.effort))
-        # the bytes between strings are padding and may hold anything
-        same = bytearray(b"\1\1" + bytes(10))  # byte order; then options and the stamp
-        expected = bytearray(_NATIVE + bytes(10))
-
-        def fixed(chunk: bytes) -> None:
-            expected.extend(chunk)
-            same.extend(b"\1" * len(chunk))
-
-        def padding(size: int) -> None:
-            gap = _aligned(len(same), size) - len(same)
-            expected.extend(bytes(gap))
-            same.extend(bytes(gap))
-
-        def string(text: str) -> None:
-            data = text.encode() + b"\0"
-            fixed(_uint32.pack(len(data)))
-            fixed(data)
-            padding(4)
-
-        string(message.header.frame_id)
-        fixed(_uint32.pack(len(self.names)))
-        for name in self.names:
-            string(name)
-        self._data: list[int] = []
-        for count in (self.position, self.velocity, self.effort):
-            padding(4)
-            fixed(_uint32.pack(count))
-            if count:
-                padding(8)
-            self._data.append(len(same))
-            expected.extend(bytes(8 * count))
-            same.extend(bytes(8 * count))
-        self.example, self.fixed = bytes(expected), bytes(same)
-        self._same = np.flatnonzero(np.frombuffer(self.fixed, np.uint8))
-        # strings that are not UTF-8 come out of the binding with another length than they have in the bytes
-        if not self.fits(raw):
-            raise ValueError("not a sensor_msgs/JointState: frame_id or a name is no UTF-8 text")
-
-    def fits(self, raw: bytes | memoryview) -> bool:
-        """Whether a message has this very layout."""
-        if len(raw) < len(self.fixed):
-            return False
-        own, other = (np.frombuffer(x, np.uint8, len(self.fixed)) for x in (self.example, raw))
-        return bool((own[self._same] == other[self._same]).all())
-
-    def word(self, field: int) -> int:
-        """At which four bytes of the message the first value of a field begins: 0 position, 1 velocity, 2 effort."""
-        return self._data[field] // 4
-
-
 class CdrReader:
-    """Reads values one after the other from a message in plain encapsulation and this machine's byte order.
-
-    Attributes:
-        offset: of the next byte.
+    """Reads values one after the other, from ``offset`` on, from a message in plain encapsulation and this machine's byte order.
 
     Every method raises ``struct.error`` or ``ValueError`` where the message ends too early.
     """
@@ -130,7 +51,7 @@ class CdrReader:
 
     def aligned(self, size: int) -> int:
         """Go on to the next multiple of ``size`` and return it."""
-        self.offset = _aligned(self.offset, size)
+        self.offset += (HEADER - self.offset) % size
         return self.offset
 
     def uint32(self) -> int:
@@ -166,6 +87,56 @@ class CdrReader:
         return np.frombuffer(self._raw, np.float64, n, start)
 
 
+class JointStateLayout:
+    """Where the numbers stand in the joint states of one publisher, by one serialized ``sensor_msgs/JointState`` (see :func:`plain`).
+
+    Attributes:
+        names: joint names in the order of the message.
+        position, velocity, effort: how many values each field has.
+        example, fixed: a message; and for each of its bytes whether all messages of this layout have the same there: not in
+            stamp and numbers, nor in the padding between strings, which may hold anything.
+
+    Raises:
+        ValueError: the bytes are no such message.
+    """
+
+    def __init__(self, raw: bytes | memoryview) -> None:
+        reader, same = CdrReader(raw, HEADER + 8), np.zeros(len(raw), np.uint8)
+        same[:2] = 1  # byte order; then options and the stamp
+
+        def fixed(read: Callable[[], _T]) -> _T:
+            start, value = reader.aligned(4), read()
+            same[start : reader.offset] = 1
+            return value
+
+        try:
+            fixed(reader.string)
+            self.names = tuple(fixed(reader.string) for _ in range(fixed(reader.uint32)))
+            self._data: list[int] = []
+            counts = []
+            for _ in range(3):
+                start = reader.aligned(4)
+                same[start : start + 4] = 1
+                counts.append(len(reader.doubles()))
+                self._data.append(reader.offset - 8 * counts[-1])
+        except (struct.error, ValueError) as error:
+            raise ValueError(f"not a sensor_msgs/JointState: {error}") from error
+        self.position, self.velocity, self.effort = counts
+        self.example, self.fixed = bytes(raw[: reader.offset]), same[: reader.offset].tobytes()
+        self._same = np.flatnonzero(same[: reader.offset])
+
+    def fits(self, raw: bytes | memoryview) -> bool:
+        """Whether a message has this very layout."""
+        if len(raw) < len(self.fixed):
+            return False
+        own, other = (np.frombuffer(x, np.uint8, len(self.fixed)) for x in (self.example, raw))
+        return bool((own[self._same] == other[self._same]).all())
+
+    def word(self, field: int) -> int:
+        """At which four bytes of the message the first value of a field begins: 0 position, 1 velocity, 2 effort."""
+        return self._data[field] // 4
+
+
 def marks(n: int, first: int = 1) -> array.array[float]:
     """``n`` numbers that occur nowhere else, to be put where the changing numbers of a :class:`Template` are."""
     return array.array("d", [(first + i) * 1.0123456789e-200 for i in range(n)])
@@ -179,31 +150,28 @@ class Template:
         blocks: these marks, one array a block of consecutive numbers.
 
     Attributes:
-        blocks: writable views of the blocks in the serialized message.
-        words: at which four bytes of the message each block begins.
+        buffer: the message itself; it stays where it is.
+        blocks: writable views of the blocks in it.
+        words: at which four bytes of it each block begins.
     """
 
     def __init__(self, message: object, *blocks: array.array[float]) -> None:
-        self._raw = bytearray(serialize_message(message))
-        if bytes(self._raw[:2]) != _NATIVE:
+        self.buffer = bytearray(serialize_message(message))
+        if bytes(self.buffer[:2]) != _NATIVE:
             raise RuntimeError("the middleware serializes in a foreign byte order")
         # looked for, not computed: the buffer may be longer than what the message fills
-        places = [self._raw.index(block.tobytes()) for block in blocks]
+        places = [self.buffer.index(block.tobytes()) for block in blocks]
         self.words = tuple(place // 4 for place in places)
-        self.blocks: tuple[Array, ...] = tuple(
-            np.frombuffer(self._raw, np.float64, len(block), place) for block, place in zip(blocks, places, strict=True)
-        )
-
-    @property
-    def buffer(self) -> bytearray:
-        """The message itself; it stays where it is."""
-        return self._raw
+        places_of = zip(blocks, places, strict=True)
+        self.blocks = tuple(np.frombuffer(self.buffer, np.float64, len(block), at) for block, at in places_of)
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""
         seconds, rest = divmod(nanoseconds, 1_000_000_000)
-        _stamp.pack_into(self._raw, HEADER, seconds % (1 << 32), rest)  # beyond 2038 it wraps, as it does in the cycle
+        _stamp.pack_into(
+            self.buffer, HEADER, seconds % (1 << 32), rest
+        )  # beyond 2038 it wraps, as it does in the cycle
 
     def bytes(self) -> bytes:
         """The message as it stands, ready to publish."""
-        return bytes(self._raw)
+        return bytes(self.buffer)

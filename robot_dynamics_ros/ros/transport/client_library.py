@@ -10,18 +10,16 @@ import ctypes
 import functools
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
 
 
 class Allocator(ctypes.Structure):
-    """``rcutils_allocator_t``."""
+    """``rcutils_allocator_t``: four functions and a state."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_void_p) for name in ("allocate", "deallocate", "reallocate", "zero_allocate", "state")
-    )
+    _fields_ = (("pointers", ctypes.c_void_p * 5),)
 
 
 class SerializedMessage(ctypes.Structure):
@@ -36,11 +34,7 @@ class SerializedMessage(ctypes.Structure):
 
 
 class ClientLibrary:
-    """The C functions of the client library that rclpy has loaded.
-
-    Raises:
-        OSError, AttributeError: the libraries or functions are not found.
-    """
+    """The C functions of the client library that rclpy has loaded; an OSError or AttributeError where they are not found."""
 
     def __init__(self) -> None:
         rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
@@ -74,11 +68,7 @@ class ClientLibrary:
         return memoryview(data).cast("B")
 
     def serialize(self, message_type: MessageType, message: int) -> memoryview:
-        """The C message at that address, serialized; as a view as of :meth:`take`.
-
-        Raises:
-            ValueError: the middleware cannot serialize it.
-        """
+        """The C message at that address, serialized; as a view as of :meth:`take`."""
         serialized = SerializedMessage(allocator=self._allocator())
         if self._serialize(message, message_type.support, serialized):
             self.forget_error()
@@ -87,42 +77,28 @@ class ClientLibrary:
         return self._view(serialized)
 
 
-class MessageClass(Protocol):
-    """A message class of rosidl with the capsules of its C functions."""
-
-    _TYPE_SUPPORT: object
-    _CREATE_ROS_MESSAGE: object
-    _DESTROY_ROS_MESSAGE: object
-    _CONVERT_FROM_PY: object
-    _CONVERT_TO_PY: object
-
-
 class MessageType:
     """The C functions that belong to a message class of Python, which rclpy uses too; here they run without the interpreter's lock.
 
-    Args:
-        message_type: the class, its type support loaded.
-
-    Raises:
-        AttributeError, ValueError: this class has no such functions.
-
-    Attributes:
-        support: address of its ``rosidl_message_type_support_t``.
+    The class, its type support loaded, without such functions is an AttributeError or ValueError.  ``support`` is the address of
+    its ``rosidl_message_type_support_t``.
     """
 
-    def __init__(self, message_type: MessageClass) -> None:
-        address = ctypes.pythonapi.PyCapsule_GetPointer
-        address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        self.support: int = address(message_type._TYPE_SUPPORT, None)
-        self._create = ctypes.CFUNCTYPE(ctypes.c_void_p)(address(message_type._CREATE_ROS_MESSAGE, None))
-        self._destroy = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address(message_type._DESTROY_ROS_MESSAGE, None))
+    def __init__(self, message_type: type) -> None:
+        pointer, pointer_of = ctypes.c_void_p, ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype, pointer_of.argtypes = pointer, [ctypes.py_object, ctypes.c_char_p]
+
+        def address(name: str) -> int:
+            return int(pointer_of(getattr(message_type, name), None))
+
+        self.support = address("_TYPE_SUPPORT")
+        self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
+        self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
         # these two make and read objects of Python, so they keep the lock
-        self._from_python = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object, ctypes.c_void_p)(
-            address(message_type._CONVERT_FROM_PY, None)
-        )
-        self._to_python = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(
-            address(message_type._CONVERT_TO_PY, None)
-        )
+        from_python, to_python = (ctypes.c_bool, ctypes.py_object, pointer), (ctypes.py_object, pointer)
+        self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
+        #: the object of Python for a C message
+        self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
 
     @contextlib.contextmanager
     def message(self, content: object = None) -> Iterator[int]:
@@ -137,10 +113,6 @@ class MessageType:
         finally:
             self._destroy(message)
 
-    def to_python(self, message: int) -> object:
-        """The object of Python for a C message."""
-        return self._to_python(message)
-
 
 class RequestHeader(ctypes.Structure):
     """``rmw_request_id_t`` and some room: nobody looks inside."""
@@ -149,14 +121,8 @@ class RequestHeader(ctypes.Structure):
 
 
 class GoalRequests:
-    """The requests for goals that an action server has, taken and answered by C functions.
-
-    Args:
-        action_type: the action, its type support loaded.
-
-    Raises:
-        OSError, AttributeError, ValueError: the libraries or functions are not found.
-    """
+    """The requests for goals that an action server has, taken and answered by C functions; an OSError, AttributeError or
+    ValueError where these are not found, or the action has no type support loaded."""
 
     def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
         library = client_library()
@@ -170,11 +136,8 @@ class GoalRequests:
             function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
 
     def take(self, server: int, message: int) -> RequestHeader | None:
-        """Take the next request of the ``rcl_action_server_t`` at that address into a C message.
-
-        Returns:
-            What :meth:`answer` needs, or ``None`` if there is no request.
-        """
+        """Take the next request of the ``rcl_action_server_t`` at that address into a C message: what :meth:`answer` needs, or
+        ``None`` if there is no request."""
         header = RequestHeader()
         if self._take(server, header, message):
             self._library.forget_error()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import array
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from rclpy.duration import Duration
@@ -27,59 +26,38 @@ from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHE
 
 _TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
 COMMAND_FORMATS = tuple(_TYPES)
-
-
-def command_topic(command_format: str) -> str:
-    """The topic that goes with a format, before remapping."""
-    return {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}[command_format]
+COMMAND_TOPICS = {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}
+"""The topic that goes with a format, before remapping."""
 
 
 def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
     """A hint if nobody else is on the command topic, but somebody is on the topic of another format; else ``""``.
 
-    Args:
-        topic: full name of this node's command topic.
-        count: ``node.count_publishers`` or ``node.count_subscribers``.
+    ``topic`` is the full name; ``count`` is ``node.count_publishers`` or ``node.count_subscribers``.
     """
-    for other in COMMAND_FORMATS:
-        elsewhere = node.resolve_topic_name(command_topic(other))
+    for other, name in COMMAND_TOPICS.items():
+        elsewhere = node.resolve_topic_name(name)
         if elsewhere != topic and count(elsewhere):
             return f"; somebody does on {elsewhere}: set command_format to {other!r}?"
     return ""
 
 
 class CommandPublisher:
-    """Publishes efforts.
-
-    Args:
-        command_format: one of :data:`COMMAND_FORMATS`.
-        joints: the joints commanded, in the order of the message.
-        index: where each of them is in the effort arrays given to :meth:`publish`.
-    """
+    """Publishes efforts of joints, in the order of the message; ``index`` is where each of them is in the effort arrays
+    given to :meth:`publish`."""
 
     def __init__(self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]) -> None:
-        n = len(joints)
-        self._node = node
-        self._index = np.array(index, dtype=np.intp)
+        self._node, self._index = node, np.array(index, dtype=np.intp)
         self._stamped = command_format == "joint_state"
-        effort = marks(n)
-        message: Any
-        if self._stamped:
-            message = JointState(name=list(joints), effort=effort)
-        else:
-            message = Float64MultiArray(data=effort)
+        effort = marks(len(joints))
+        message = JointState(name=list(joints), effort=effort) if self._stamped else Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
-        self.publisher = node.create_publisher(
-            type(message), command_topic(command_format), COMMAND, event_callbacks=QUIET_PUBLISHER
-        )
+        topic = COMMAND_TOPICS[command_format]
+        self.publisher = node.create_publisher(type(message), topic, COMMAND, event_callbacks=QUIET_PUBLISHER)
 
     def publish(self, effort: Array, stamp: int) -> None:
-        """Send (nv,) efforts in model order.
-
-        Args:
-            stamp: ns, of the joint state that the efforts answer.
-        """
+        """Send (nv,) efforts in model order that answer the joint state of time ``stamp``, ns."""
         effort.take(self._index, out=self._effort, mode="clip")
         if self._stamped:
             self._template.stamp(stamp)
@@ -124,11 +102,9 @@ class CommandReader:
     """Receives efforts.
 
     Args:
-        command_format: one of :data:`COMMAND_FORMATS`.
         joints: the joints commanded, in the order of the array format.
         accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by the next command.
-        rejected: called with a :class:`CommandRejected`.
-        qos: quality of service of the subscription.
+        report: called with a cause and a sentence about a command that is not applied.
         topic: instead of the format's own.
     """
 
@@ -138,18 +114,17 @@ class CommandReader:
         command_format: str,
         joints: Sequence[str],
         accepted: Callable[[Array], None],
-        rejected: Callable[[CommandRejected], None],
+        report: Callable[[str, str], None],
         qos: QoSProfile = NEWEST,
         topic: str = "",
     ) -> None:
         self._joints = tuple(joints)
         self._values = np.zeros(len(joints))
-        self._accepted, self._rejected = accepted, rejected
+        self._accepted, self._report = accepted, report
         self._names: tuple[str, ...] | None = None
         self._node, self._type = node, _TYPES[command_format]
-        self.subscription = node.create_subscription(
-            self._type, topic or command_topic(command_format), self._on_message, qos
-        )
+        topic = topic or COMMAND_TOPICS[command_format]
+        self.subscription = node.create_subscription(self._type, topic, self._on_message, qos)
 
     def unheard(self) -> str:
         """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty."""
@@ -178,7 +153,7 @@ class CommandReader:
                 self._names = names
             values = self._checked(data, names)
         except CommandRejected as error:
-            self._rejected(error)
+            self._report(f"command_{error.cause}", f"command refused: {error}")
             return
         self._accepted(values)
 

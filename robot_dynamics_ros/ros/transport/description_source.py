@@ -20,12 +20,7 @@ DESCRIPTION_PARAMETERS = parameter_table("common", "description")
 
 
 def read_description_file(name: str) -> str:
-    """Text of a URDF or xacro file, or of a robot that ships with the package.
-
-    Raises:
-        ArgumentError: no such file or robot.
-        UrdfError: it is unreadable, or a xacro file that xacro cannot expand.
-    """
+    """Text of a URDF or xacro file, or of a robot that ships with the package."""
     path, arguments = find_robot(name)
     text, where = read_source(path, max_bytes=MAX_BYTES, xacro_arguments=arguments)
     try:
@@ -38,11 +33,8 @@ def read_description_file(name: str) -> str:
 
 
 class DescriptionSource:
-    """Finds the description and tells when another one arrives.
-
-    Args:
-        parameters: values of :data:`DESCRIPTION_PARAMETERS`.
-        changed: called with each new text from the topic; not called when parameters give the description.
+    """Finds the description and tells when another one arrives: ``changed`` is called with each new text from the topic, not
+    when parameters give the description.
 
     Attributes:
         text: the description, or ``""`` while none is known.
@@ -77,15 +69,8 @@ class DescriptionSource:
 
 
 class FirstDescription(DescriptionSource):
-    """The description of a node that works with the first one that it can use.
-
-    Args:
-        use: called with the text.
-        report: called with a cause and a sentence when another one arrives.
-
-    Attributes:
-        in_use: whether there has been one.
-    """
+    """The description of a node that works with the first one that it can ``use``; ``report`` is called with a cause and a
+    sentence when another one arrives."""
 
     def __init__(
         self, node: Node, parameters: ParameterSet, use: Callable[[str], None], report: Callable[[str, str], None]
@@ -94,11 +79,7 @@ class FirstDescription(DescriptionSource):
         self._use, self._report, self.in_use = use, report, False
 
     def begin(self, until_then: str = "") -> None:
-        """Use the description that parameters give; without one, say that it is waited for.
-
-        Raises:
-            RobotDynamicsError: it cannot be used.
-        """
+        """Use the description that parameters give, an error if it cannot be used; without one, say that it is waited for."""
         if self.text:
             self._use(self.text)
             self.in_use = True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,60 +12,34 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robot_dynamics_ros.dynamics.engine.backends import backend_status
-from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 
 class Window:
-    """The newest values of something, for percentiles.
-
-    Args:
-        size: how many values are remembered.
-    """
+    """The newest values of something, so many, for percentiles."""
 
     def __init__(self, size: int = 2048) -> None:
-        self._values = np.zeros(size)
-        self._next = 0
-        self._size = size
-        self.count = 0
+        self._values: deque[float] = deque(maxlen=size)
+        self.add, self.clear = self._values.append, self._values.clear
 
-    def add(self, value: float) -> None:
-        """Remember one value."""
-        i = self._next
-        self._values[i] = value
-        self._next = i + 1 if i + 1 < self._size else 0
-        self.count += 1
-
-    def clear(self) -> None:
-        """Forget all values."""
-        self._next = self.count = 0
-
-    def values(self) -> Array:
+    def values(self) -> list[float]:
         """A copy of the values remembered."""
-        return self._values[: min(self.count, self._size)].copy()
+        return list(self._values)
 
 
-def percentiles(values: Array, *percent: float) -> list[float]:
-    """Percentiles; NaN without any values."""
-    if not len(values):
-        return [float("nan")] * len(percent)
-    return [float(p) for p in np.percentile(values, percent)]
+def percentiles(name: str, values: list[float]) -> dict[str, float]:
+    """Median, 99 % and maximum of times in ms, for the diagnostics; NaN without any values."""
+    shown = np.percentile(values, (50, 99, 100)).tolist() if values else [math.nan] * 3
+    return {f"{name} {label} [ms]": value for label, value in zip(("median", "p99", "max"), shown, strict=True)}
 
 
 _TOLERANCE = 0.1
 
 
 class CycleTimes:
-    """Counts cycles, and those that came a period after the one before, give or take a tenth.
-
-    Args:
-        period: intended, ns of the steady clock.
-
-    Attributes:
-        count, regular: since the start.
-    """
+    """Counts cycles, and those that came a period (ns of the steady clock) after the one before, give or take a tenth."""
 
     def __init__(self, period: int) -> None:
         self._period = period
@@ -87,23 +63,16 @@ class CycleTimes:
 
     def values(self) -> dict[str, float | int]:
         """Values for the diagnostics."""
-        shown: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
-        for label, value in zip(("median", "p99", "max"), percentiles(self._window.values(), 50, 99, 100), strict=True):
-            shown[f"period {label} [ms]"] = value
-        return shown
+        counts: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
+        return {**counts, **percentiles("period", self._window.values())}
 
 
 class Diagnostics:
-    """Publishes one status under the node's name.
+    """Publishes one status under the node's name; ``hardware_id`` is what the status is about, the robot's name."""
 
-    Args:
-        hardware_id: what the status is about, the robot's name.
-    """
-
-    def __init__(self, node: Node, hardware_id: str) -> None:
-        self._node = node
+    def __init__(self, node: Node) -> None:
+        self._node, self.hardware_id = node, ""
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
-        self.hardware_id = hardware_id
         self._due = time.monotonic()
         self._last_counts: dict[str, int] = {}
         self._dynamics: dict[str, str] = {}
@@ -124,13 +93,7 @@ class Diagnostics:
         (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
 
     def publish(self, level: int, message: str, values: ParameterValues) -> None:
-        """Publish one status.
-
-        Args:
-            level: 0 good, 1 warning, 2 error, 3 stale.
-            message: one sentence.
-            values: what to show, in order.
-        """
+        """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to show, in order."""
         status = DiagnosticStatus(
             level=bytes([level]),
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",

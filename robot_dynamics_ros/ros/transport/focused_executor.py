@@ -33,16 +33,8 @@ class CycleNode(Protocol):
 
 
 class _CycleWait:
-    """One wait set for the entities of the cycle, used again and again.
-
-    Args:
-        subscriptions, timers: the entities.
-        context: rclpy's.
-
-    Attributes:
-        subscriptions: the list it was made of.
-        timers: how many timers.
-    """
+    """One wait set for the entities of the cycle, used again and again: ``subscriptions``, the list it was made of, and so many
+    ``timers``."""
 
     def __init__(self, subscriptions: list[Subscription], timers: list[Timer], context: Context) -> None:
         self.subscriptions, self.timers = subscriptions, len(timers)
@@ -56,11 +48,7 @@ class _CycleWait:
             self._set = _rclpy.WaitSet(len(subscriptions), 0, len(timers), 0, 0, 0, context.handle)
 
     def wait(self, timeout_ns: int) -> None:
-        """Wait until something is ready.
-
-        Raises:
-            InvalidHandle: one of the entities has been destroyed.
-        """
+        """Wait until something is ready; an InvalidHandle if one of the entities has been destroyed."""
         wait_set = self._set
         entered = 0
         try:

@@ -40,15 +40,10 @@ def publishers_of_other_types(node: Node, topic: str, message_type: type) -> lis
 def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
     """Full names of the nodes that publish on a topic for which there should be one publisher; empty if there is one.
 
-    Two controllers on one command topic shake the arm between them.
-
-    Args:
-        topic: full name.
-        own: whether ``node`` is the one publisher that there should be; it is then left out.
+    Two controllers on one command topic shake the arm between them.  ``own``: ``node`` is the one publisher that there should
+    be; it is then left out.
     """
-    if node.count_publishers(topic) <= 1:
-        return []
-    names = publishing_nodes(node, topic)
-    if own and node.get_fully_qualified_name() in names:
-        names.remove(node.get_fully_qualified_name())
+    names = publishing_nodes(node, topic) if node.count_publishers(topic) > 1 else []
+    if own and (name := node.get_fully_qualified_name()) in names:
+        names.remove(name)
     return names

@@ -18,9 +18,6 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
     rclpy lets exceptions through that a request can provoke: a lifecycle transition that the present state does not
     have, a parameter of a type that does not exist.  Uncaught they end the process, and the caller waits in vain.
     A request that fails is answered with the response as it then is, for services that have ``success`` with false.
-
-    Args:
-        report: called with a cause and a sentence.
     """
     for service in node.services:
         if not hasattr(service.callback, "guarded"):

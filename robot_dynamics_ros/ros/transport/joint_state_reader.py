@@ -97,11 +97,7 @@ class JointStateReader:
         return self._measured[0] == 1
 
     def read(self, raw: bytes | memoryview) -> None:
-        """Take over one serialized ``sensor_msgs/JointState``; on error the last good one stays.
-
-        Raises:
-            StateRejected: with the cause.
-        """
+        """Take over one serialized ``sensor_msgs/JointState``; after a :class:`StateRejected` the last good one stays."""
         verdict, size = LAYOUT, len(raw)
         for table in self._tables:
             verdict = self._read(raw, size, table)
@@ -111,25 +107,21 @@ class JointStateReader:
             raw, table = self._find_table(raw)
             verdict = self._read(raw, len(raw), table)
         if verdict == ABSURD:
-            raise self._absurd()
-
-    def _absurd(self) -> StateRejected:
-        p = self._memory.python
-        value, field = p.bad_value[0], ("position", "velocity")[p.bad_field[0]]
-        cause = "absurd" if math.isfinite(value) else "not_finite"
-        return StateRejected(cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}")
+            p = self._memory.python
+            value, field = p.bad_value[0], ("position", "velocity")[p.bad_field[0]]
+            cause = "absurd" if math.isfinite(value) else "not_finite"
+            raise StateRejected(cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}")
 
     def _find_table(self, raw: bytes | memoryview) -> tuple[bytes | memoryview, StateLayout]:
         """A message of another layout, in this machine's byte order, and the table to read it with."""
         try:
             raw = plain(raw, JointState)
-        except ValueError as error:
-            raise StateRejected("malformed", str(error)) from None
-        for layout, refusal in self._refused:
-            if layout.fits(raw):
-                raise StateRejected(refusal.cause, refusal.problem)
-        try:
+            for layout, refusal in self._refused:
+                if layout.fits(raw):
+                    raise StateRejected(refusal.cause, refusal.problem)
             layout = JointStateLayout(raw)
+        except StateRejected:
+            raise
         except ValueError as error:
             raise StateRejected("malformed", str(error)) from None
         try:

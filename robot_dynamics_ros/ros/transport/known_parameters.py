@@ -17,23 +17,16 @@ _OF_SHAPE = re.compile(r"mujoco\..+\.")
 _START = "initial_positions.<joint>"
 
 
-def _names_of_all_nodes(model: RobotModel | None) -> set[str]:
-    """Names of the parameters of every node of this package, those of the robot's joints included."""
-    names = {*all_names(), _START}
-    joints = () if model is None else model.joint_names
-    return {name.replace("<joint>", joint) for name in names for joint in ("<joint>", *joints)}
-
-
 def unknown(node: Node, model: RobotModel | None) -> list[str]:
     """Names of values given at the start that no node of this package has; one file may serve several nodes.
 
-    Args:
-        node: a node that has declared its parameters.
-        model: the robot; ``None`` before it is known: names with a dot, as those of joints have, are then left out.
+    Before the robot is known (``None``) names with a dot, as those of joints have, are left out.
     """
     names = [name for name in node._parameter_overrides if not node.has_parameter(name)]
     names = [name for name in names if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)]
-    elsewhere = _names_of_all_nodes(model) if names else set()
+    joints = ("<joint>", *(() if model is None else model.joint_names))
+    known = [*all_names(), _START] if names else ()
+    elsewhere = {name.replace("<joint>", joint) for name in known for joint in joints}
     return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
 
 

@@ -9,19 +9,13 @@ from collections.abc import Sequence
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 
 class Topic:
-    """A topic that costs nothing while nobody listens.
-
-    Args:
-        message_type: class of its messages.
-
-    Attributes:
-        has_listeners: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
-    """
+    """A topic that costs nothing while nobody listens, as far as :meth:`look_for_listeners` knows."""
 
     def __init__(self, node: Node, topic: str, message_type: type) -> None:
         self._node = node
@@ -42,23 +36,18 @@ class Topic:
 
 
 class TemplatePublisher(Topic):
-    """A topic whose messages differ only in the stamp and in some numbers.
-
-    Args:
-        message: a message, :func:`~robot_dynamics_ros.ros.transport.cdr.marks` where the numbers change.
-        blocks: these marks, one array a block of consecutive numbers.
-
-    Attributes:
-        blocks: writable views of the numbers that :meth:`send` publishes.
-    """
+    """A topic whose messages differ only in the stamp and in some numbers; arguments and ``blocks`` as of
+    :class:`~robot_dynamics_ros.ros.transport.cdr.Template`."""
 
     def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
         super().__init__(node, topic, type(message))
         self._template = Template(message, *blocks)
         self.blocks = self._template.blocks
 
-    def send(self, stamp: int) -> None:
-        """Publish the numbers in :attr:`blocks` with the time ``stamp``, ns."""
+    def send(self, stamp: int, *rows: Array) -> None:
+        """Publish the numbers in :attr:`blocks`, those of the rows if there are any, with the time ``stamp``, ns."""
+        for block, row in zip(self.blocks, rows, strict=False):
+            block[:] = row
         self._template.stamp(stamp)
         self._publisher.publish(self._template.bytes())
 
@@ -73,14 +62,7 @@ class JointTopic(TemplatePublisher):
 
 
 class Output(ABC):
-    """One topic or several that belong together.
-
-    Args:
-        publishers: of the topics; other outputs may be among them.
-
-    Attributes:
-        has_listeners: whether somebody listens; brought up to date by :meth:`look_for_listeners`.
-    """
+    """One topic or several that belong together; other outputs may be among them."""
 
     def __init__(self, publishers: Sequence[Topic | Output]) -> None:
         self._publishers = list(publishers)
@@ -104,14 +86,8 @@ class Output(ABC):
 
 
 class Outputs(Output):
-    """Several outputs as one.
-
-    Args:
-        divisor: publish with every ``divisor``-th cycle, the first one too.
-
-    Attributes:
-        divisor: may be changed; the new one counts from the next cycle that passes.
-    """
+    """Several outputs as one, published with every ``divisor``-th cycle, the first one too; another divisor counts from the
+    next cycle that passes."""
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
         super().__init__(outputs)

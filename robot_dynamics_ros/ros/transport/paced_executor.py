@@ -15,11 +15,7 @@ _MOST = 200  # callbacks a round, so that a flood does not keep the signal from 
 
 
 class PacedExecutor(SingleThreadedExecutor):
-    """Spins one node; each :meth:`spin_once` is one round.
-
-    Args:
-        rate: rounds per second.
-    """
+    """Spins one node; each :meth:`spin_once` is one round, of so many a second."""
 
     def __init__(self, node: Node, rate: float) -> None:
         super().__init__()

@@ -71,6 +71,16 @@ class Param:
     def type_text(self) -> str:
         return _ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)]
 
+    @property
+    def hint(self) -> str:
+        if self.choices:
+            return "one of " + ", ".join(self.choices) + "."
+        if self.lower is None and self.upper is None:
+            return "see its description."
+        return (
+            f"between {'-inf' if self.lower is None else self.lower} and {'inf' if self.upper is None else self.upper}."
+        )
+
     def descriptor(self) -> ParameterDescriptor:
         """The declaration that ``ros2 param describe`` shows."""
         text = self.description + (f" [{self.unit}]" if self.unit else "")
@@ -87,23 +97,17 @@ class Param:
             # rclpy would take [] for a list of bytes and refuse 5 for 5.0; the type is checked here instead
             dynamic_typing=self.is_array or isinstance(self.default, float),
         )
-        if self.lower is not None or self.upper is not None:
-            if isinstance(self.default, float):
-                biggest = sys.float_info.max
-                descriptor.floating_point_range = [
-                    FloatingPointRange(
-                        from_value=float(-biggest if self.lower is None else self.lower),
-                        to_value=float(biggest if self.upper is None else self.upper),
-                    )
-                ]
-            elif isinstance(self.default, int):
-                descriptor.integer_range = [
-                    IntegerRange(
-                        from_value=-(2**63) if self.lower is None else int(self.lower),
-                        to_value=2**63 - 1 if self.upper is None else int(self.upper),
-                        step=1,
-                    )
-                ]
+        kind = type(self.default)
+        if kind in (int, float) and (self.lower is not None or self.upper is not None):
+            least, most = (-(2**63), 2**63 - 1) if kind is int else (-sys.float_info.max, sys.float_info.max)
+            bounds = {
+                "from_value": kind(least if self.lower is None else self.lower),
+                "to_value": kind(most if self.upper is None else self.upper),
+            }
+            if kind is float:
+                descriptor.floating_point_range = [FloatingPointRange(**bounds)]
+            else:
+                descriptor.integer_range = [IntegerRange(**bounds, step=1)]
         return descriptor
 
     def check(self, value: object) -> object:
@@ -113,16 +117,14 @@ class Param:
             ArgumentError: another type, outside the bounds or choices, not finite, wrong length.
         """
         where = f"parameter {self.name!r}"
-        if self.is_array:
-            items = tuple(value) if isinstance(value, (list, tuple, array.array)) else None
-            if value is None:
-                items = ()
-            if items is None:
-                raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
-            if self.length is not None and items and len(items) != self.length:
-                raise ArgumentError(f"has {len(items)} values", where=where, remedy=f"Give {self.length}.")
-            return tuple(self._check_one(where, item, self.element) for item in items)
-        return self._check_one(where, value, type(self.default))
+        if not self.is_array:
+            return self._check_one(where, value, type(self.default))
+        items = () if value is None else value
+        if not isinstance(items, (list, tuple, array.array)):
+            raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
+        if self.length is not None and items and len(items) != self.length:
+            raise ArgumentError(f"has {len(items)} values", where=where, remedy=f"Give {self.length}.")
+        return tuple(self._check_one(where, item, self.element) for item in items)
 
     def _check_one(self, where: str, value: object, kind: type) -> object:
         if kind is float and type(value) is int:
@@ -135,13 +137,10 @@ class Param:
             )
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            for bound, beyond, comparison, remedy in (
-                (self.lower, self.lower is not None and value < self.lower, "less", "Give at least"),
-                (self.upper, self.upper is not None and value > self.upper, "more", "Give at most"),
-            ):
-                if beyond:
-                    remedy = f"{remedy} {bound} {self.unit}".rstrip() + "."
+        if isinstance(value, int | float):
+            for bound, sign, comparison, most in ((self.lower, -1, "less", "least"), (self.upper, 1, "more", "most")):
+                if bound is not None and sign * value > sign * bound:
+                    remedy = f"Give at {most} {bound} {self.unit}".rstrip() + "."
                     raise ArgumentError(f"is {value}, {comparison} than {bound}", where=where, remedy=remedy)
         return value
 
@@ -152,16 +151,12 @@ def parameter_table(
     choices: Mapping[str, Iterable[str]] | None = None,
     defaults: Mapping[str, object] | None = None,
 ) -> tuple[Param, ...]:
-    """The parameters of one section of ``ros/tables/<file>.yaml``.
-
-    Args:
-        choices, defaults: by parameter, values that the core defines and the file leaves out.
-    """
+    """The parameters of one section of ``ros/tables/<file>.yaml``; ``choices`` and ``defaults`` are those, by parameter, that
+    the core defines and the file leaves out."""
     params = []
     for name, fields in _tables(file)[section].items():
-        fields = {"default": (defaults or {}).get(name), **fields}
-        if isinstance(fields["default"], list):
-            fields["default"] = tuple(fields["default"])
+        default = fields.get("default", (defaults or {}).get(name))
+        fields = {**fields, "default": tuple(default) if isinstance(default, list) else default}
         fields["choices"] = tuple((choices or {}).get(name, fields.get("choices", ())))
         fields["element"] = {"float": float, "int": int}.get(fields.get("element", ""), str)
         params.append(Param(name, **fields))
@@ -188,19 +183,10 @@ def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
 
 
 def check_joints(joints: Sequence[str]) -> None:
-    """Refuse a parameter ``joints`` that names one twice.
-
-    Raises:
-        ArgumentError: naming the joint.
-    """
-    repeated = sorted({name for name in joints if joints.count(name) > 1})
-    if repeated:
-        raise ArgumentError(
-            f"names {repeated[0]!r} more than once",
-            where="parameter 'joints'",
-            got=joints,
-            remedy="Name each joint once.",
-        )
+    """Refuse a parameter ``joints`` that names one twice."""
+    if repeated := sorted({name for name in joints if joints.count(name) > 1}):
+        text = f"names {repeated[0]!r} more than once"
+        raise ArgumentError(text, where="parameter 'joints'", got=joints, remedy="Name each joint once.")
 
 
 class ParameterSet(Mapping[str, Any]):
@@ -218,9 +204,7 @@ class ParameterSet(Mapping[str, Any]):
         validate: Callable[[ParameterValues], None] = lambda values: None,
         apply: Callable[[frozenset[str], ParameterValues], None] = lambda changed, values: None,
     ) -> None:
-        self._node = node
-        self._validate = validate
-        self._apply = apply
+        self._node, self._validate, self._apply = node, validate, apply
         self._params: dict[str, Param] = {}
         self._values: dict[str, Any] = {}
         node.add_on_set_parameters_callback(self._on_set)
@@ -250,11 +234,8 @@ class ParameterSet(Mapping[str, Any]):
                 else:
                     value = self._node.declare_parameter(param.name, default, param.descriptor(), ignored).value
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-                raise ArgumentError(
-                    f"has a value that cannot be used ({error})",
-                    where=where,
-                    remedy=f"Give {param.type_text}; " + self._hint(param),
-                ) from None
+                text, remedy = f"has a value that cannot be used ({error})", f"Give {param.type_text}; {param.hint}"
+                raise ArgumentError(text, where=where, remedy=remedy) from None
             except ValueError as error:
                 raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
             self._values[param.name] = param.check(value)
@@ -270,22 +251,8 @@ class ParameterSet(Mapping[str, Any]):
         self._node.set_descriptor(param.name, param.descriptor())
         return value
 
-    @staticmethod
-    def _hint(param: Param) -> str:
-        if param.choices:
-            return "one of " + ", ".join(param.choices) + "."
-        if param.lower is not None or param.upper is not None:
-            low = "-inf" if param.lower is None else param.lower
-            high = "inf" if param.upper is None else param.upper
-            return f"between {low} and {high}."
-        return "see its description."
-
     def validate(self) -> None:
-        """Check the values against each other.
-
-        Raises:
-            RobotDynamicsError: they do not fit together.
-        """
+        """Check the values against each other; an error if they do not fit together."""
         self._validate(self)
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:

@@ -8,6 +8,7 @@ import functools
 import gc
 import os
 import platform
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,23 +27,19 @@ REALTIME_PARAMETERS = parameter_table("common", "realtime")
 def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:
     """Pin the process to processors, raise its priority, as far as the system permits."""
     wake_sooner()
-    if parameters["cpu_affinity"]:
+    if processors := parameters["cpu_affinity"]:
         try:
-            _for_each_thread(lambda thread: os.sched_setaffinity(thread, parameters["cpu_affinity"]))
+            _for_each_thread(lambda thread: os.sched_setaffinity(thread, processors))
         except (OSError, AttributeError, ValueError) as error:
-            logger.warning(
-                f"cpu_affinity {list(parameters['cpu_affinity'])} cannot be set ({error}); continuing without it"
-            )
-    if parameters["thread_priority"]:
+            logger.warning(f"cpu_affinity {list(processors)} cannot be set ({error}); continuing without it")
+    if priority := parameters["thread_priority"]:
         try:
-            priority = os.sched_param(parameters["thread_priority"])
-            _for_each_thread(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority))
+            _for_each_thread(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority)))
         except (OSError, AttributeError) as error:
             logger.warning(
-                f"thread_priority {parameters['thread_priority']} cannot be set ({error}); continuing with ordinary "
-                "scheduling. It needs the right to real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
+                f"thread_priority {priority} cannot be set ({error}); continuing with ordinary scheduling. It needs the right to "
+                "real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
             )
-
     if parameters["lock_memory"] and (problem := _lock_memory()):
         logger.warning(
             f"lock_memory is not possible ({problem}); continuing without it. It needs ulimit -l unlimited, or CAP_IPC_LOCK."
@@ -81,21 +78,8 @@ def yield_to_others() -> None:
             Path("/proc/self/autogroup").write_text("10")
 
 
-class _SchedulingAttributes(ctypes.Structure):
-    """``struct sched_attr``, its first version."""
-
-    _fields_ = (
-        ("size", ctypes.c_uint32),
-        ("sched_policy", ctypes.c_uint32),
-        ("sched_flags", ctypes.c_uint64),
-        ("sched_nice", ctypes.c_int32),
-        ("sched_priority", ctypes.c_uint32),
-        ("sched_runtime", ctypes.c_uint64),
-        ("sched_deadline", ctypes.c_uint64),
-        ("sched_period", ctypes.c_uint64),
-    )
-
-
+#: ``struct sched_attr``, its first version: size, policy, flags, nice, priority, runtime, deadline, period
+_SCHED_ATTR = struct.Struct("=IIQiIQQQ")
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 _SLICE = 100_000
 
@@ -114,10 +98,7 @@ def wake_sooner() -> None:
     def shorten(thread: int) -> None:
         if os.sched_getscheduler(thread) == os.SCHED_OTHER:
             nice = os.getpriority(os.PRIO_PROCESS, thread)
-            attributes = _SchedulingAttributes(
-                size=ctypes.sizeof(_SchedulingAttributes), sched_nice=nice, sched_runtime=_SLICE
-            )
-            syscall(number, thread, ctypes.byref(attributes), 0)
+            syscall(number, thread, _SCHED_ATTR.pack(_SCHED_ATTR.size, os.SCHED_OTHER, 0, nice, 0, _SLICE, 0, 0), 0)
 
     _for_each_thread(shorten)
 

@@ -24,7 +24,6 @@ class Rejections:
 
     Attributes:
         counts: cause → how often since the start.
-        latest: cause → the last text.
     """
 
     def __init__(self, logger: RcutilsLogger, interval: float = 5.0, background: Background | None = None) -> None:
@@ -34,18 +33,14 @@ class Rejections:
         self._silent: Counter[str] = Counter()
         self._logged_texts: set[str] = set()
         self.counts: Counter[str] = Counter()
-        self.latest: dict[str, str] = {}
 
     def report(self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False) -> None:
-        """Count one event and say so if it is time to.
+        """Count one event and say so, as ``"info"``, ``"warning"`` or ``"error"``, if it is time to.
 
-        Args:
-            severity: ``"info"``, ``"warning"`` or ``"error"``.
-            distinct: say a text that has not been said yet at once, whenever the cause was reported last; only for
-                texts of which there are few.
+        ``distinct``: say a text that has not been said yet at once, whenever the cause was reported last; only for texts of
+        which there are few.
         """
         self.counts[cause] += 1
-        self.latest[cause] = text
         self.say(cause, text, severity, distinct=distinct)
 
     def say(

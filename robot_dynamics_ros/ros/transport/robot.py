@@ -34,10 +34,6 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no element for it.
 
     Findings about the description go to the log.
-
-    Raises:
-        ModelError: the description is not a usable URDF.
-        ArgumentError: a parameter is wrong.
     """
     policy = values["inertia_check"]
     robot = parse_urdf(description, inertia_check=policy)
@@ -46,11 +42,8 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
         Param(f"armature.{joint.name}", float(joint.armature), _ARMATURE, unit="kg m^2 or kg", lower=0.0, applies=_READ)
         for joint in moving
     )
-    armature = {
-        joint.name: values[f"armature.{joint.name}"]
-        for joint in moving
-        if values[f"armature.{joint.name}"] != joint.armature
-    }
+    given = {joint.name: (values[f"armature.{joint.name}"], joint.armature) for joint in moving}
+    armature = {name: value for name, (value, described) in given.items() if value != described}
     with warnings.catch_warnings(record=True) as findings:
         warnings.simplefilter("always")
         model = load_urdf(
@@ -58,30 +51,18 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
         )
     for finding in findings:
         logger.warning(str(finding.message))
-    return _with_locked(model, values["locked_joints"])
+    # those that mimic a locked joint are locked with it
+    locked, start = [n for n in values["locked_joints"] if n in model.joint_names], model.initial_configuration()
+    return model.lock(locked, {name: start[model.q_slice(name)] for name in locked}) if locked else model
 
 
 def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, ...]:
-    """The joints that the parameter ``joints`` names, in its order; all of the robot if it names none.
-
-    Raises:
-        ArgumentError: it names one twice.
-        UnknownNameError: it names one that the robot does not have.
-    """
+    """The joints that the parameter ``joints`` names, in its order; all of the robot if it names none."""
     check_joints(values["joints"])
     for name in values["joints"]:
         if name not in model.joint_names:
             raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
     return values["joints"] or model.joint_names
-
-
-def _with_locked(model: RobotModel, names: Sequence[str]) -> RobotModel:
-    """The robot with some joints fixed at its initial configuration; those that mimic one of them are fixed with it."""
-    masters = [name for name in names if name in model.joint_names]
-    if not masters:
-        return model
-    start = model.initial_configuration()
-    return model.lock(masters, {name: start[model.q_slice(name)] for name in masters})
 
 
 MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table("common", "measured_effort", {"measured_effort": MEANINGS})
@@ -93,11 +74,7 @@ def factor_parameters(joints: Sequence[str]) -> list[Param]:
 
 
 def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:
-    """The meaning that the parameters give.
-
-    Raises:
-        ArgumentError: currents without torque constants, or factors where nothing is measured.
-    """
+    """The meaning that the parameters give."""
     factors = np.array([values.get(f"measured_effort_factor.{name}", 0.0) for name in model.joint_names])
     listed = factors != 0.0
     return MeasuredEffort(values["measured_effort"], np.where(listed, factors, 1.0) if listed.any() else None)

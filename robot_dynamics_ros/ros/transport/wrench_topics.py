@@ -25,38 +25,25 @@ LARGEST = 1e6
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:
-    """(6,) [moment; force] of a message.
-
-    Raises:
-        ArgumentError: a component is not finite, or beyond what anything on Earth could exert on a robot.
-    """
+    """(6,) [moment; force] of a message; an ArgumentError if a component is not finite, or beyond what anything on Earth could
+    exert on a robot."""
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     largest = np.abs(wrench).max()
     if not largest <= LARGEST:
-        raise ArgumentError(
-            f"the wrench has a component of {largest:.3g}",
-            where="external_wrench",
-            remedy=f"Finite forces in N and moments in N m, up to {LARGEST:g}.",
-        )
+        remedy = f"Finite forces in N and moments in N m, up to {LARGEST:g}."
+        raise ArgumentError(f"the wrench has a component of {largest:.3g}", where="external_wrench", remedy=remedy)
     return wrench
 
 
 def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
-    """:func:`topic_token` of each joint.
-
-    Raises:
-        ArgumentError: two joints would share a topic.
-    """
+    """:func:`topic_token` of each joint; an ArgumentError where two would share a topic."""
     taken: dict[str, str] = {}
     for joint in joints:
         token = topic_token(joint)
         if token in taken:
-            raise ArgumentError(
-                f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}",
-                where="joint_wrenches",
-                remedy="Rename one of them in the URDF.",
-            )
+            problem = f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}"
+            raise ArgumentError(problem, where="joint_wrenches", remedy="Rename one of them in the URDF.")
         taken[token] = joint
     return list(taken)
 
@@ -83,11 +70,7 @@ class WrenchPublisher(TemplatePublisher):
 
 
 def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: str = "") -> dict[str, WrenchPublisher]:
-    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches.
-
-    Raises:
-        ArgumentError: two names would share a topic.
-    """
+    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches."""
     tokens = distinct_tokens(tuple(frames), prefix)
     return {
         name: WrenchPublisher(node, prefix + token + end, frames[name])
@@ -96,12 +79,8 @@ def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: s
 
 
 class WrenchTopics(Output):
-    """The wrenches of joints, one topic each.
-
-    Args:
-        wrenches: gives (joints, 6) wrenches [moment; force] of the present state.
-        prefix: topic prefix, ended by the joint's name.
-    """
+    """The wrenches of joints, one topic each, ``prefix`` + name; ``wrenches`` gives (joints, 6) [moment; force] of the present
+    state."""
 
     def __init__(
         self,

@@ -24,7 +24,6 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -33,7 +32,7 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench, topic_token
 from robot_dynamics_ros.ros.viewer.live_state import LiveState
-from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, world_arrows
+from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, link_arrows
 from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source, smooth_motion
 
 _KEPT = ("external", "contacts", "estimated", "published", "reference")
@@ -49,7 +48,6 @@ class LiveRobot(Source):
         namespace: of its topics, ``""`` for the node's own.
         names: of the nodes ``controller`` and ``simulator``.
         wrenches: ``computed``, ``published`` or ``none``.
-        rejections: where unusable messages are reported.
     """
 
     def __init__(
@@ -104,8 +102,7 @@ class LiveRobot(Source):
             ],
         }
         for name in model.joint_names if wrenches == "published" else ():
-            topic = f"{controller}/joint_wrenches/{topic_token(name)}"
-            self._subscriptions.append(wrench("published", topic, name))
+            self._subscriptions.append(wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name))
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
@@ -169,8 +166,8 @@ class LiveRobot(Source):
             return joint_arrows(m, s.q, s.v, s.a, s.external or None)
         fresh = self._fresh("published", time.monotonic())
         names = tuple(name for name in m.joint_names if name in fresh)
-        poses = link_poses(m, s.q)[[m.link_index(m.joint(name).child) for name in names]].reshape(-1, 4, 4)
-        return world_arrows(names, poses, np.array([fresh[name] for name in names]).reshape(-1, 6))
+        rows = np.array([fresh[name] for name in names]).reshape(-1, 6)
+        return link_arrows(m, s.q, names, [m.joint(name).child for name in names], rows)
 
     def state(self) -> Shown | None:
         """See :class:`~robot_dynamics_ros.view.source.Source`; joint wrenches are computed for whoever asks first."""
@@ -231,13 +228,9 @@ class LiveControls(Controls):
         self._adjustables: tuple[Adjustable, ...] = ()
         self._asked = 0.0
         self._carrier = self._model.link_names[-1]
-        client = node.create_client
-        self._services = {
-            "hold": client(Trigger, f"{controller}/hold"),
-            "reset": client(Trigger, f"{simulator}/reset_world"),
-            "pause": client(SetBool, f"{simulator}/set_pause"),
-            "step": client(Trigger, f"{simulator}/step"),
-        }
+        topics = {"hold": f"{controller}/hold", "reset": f"{simulator}/reset_world", "step": f"{simulator}/step"}
+        self._services = {name: node.create_client(Trigger, topic) for name, topic in topics.items()}
+        self._services["pause"] = node.create_client(SetBool, f"{simulator}/set_pause")
         self._parameters = AsyncParameterClient(node, controller)
         self._trajectories = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
@@ -361,11 +354,9 @@ class LiveControls(Controls):
 
     def _push(self, link: str, wrench: Array) -> None:
         message = WrenchStamped()
-        message.header.frame_id = link
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        m, f = wrench[:3].tolist(), wrench[3:].tolist()
-        message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = m
-        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = f
+        message.header.frame_id, message.header.stamp = link, self._node.get_clock().now().to_msg()
+        for vector, numbers in ((message.wrench.torque, wrench[:3]), (message.wrench.force, wrench[3:])):
+            vector.x, vector.y, vector.z = numbers.tolist()
         self._pushes.publish(message)
 
     def _on_law(self, answer: GetParameters.Response) -> None:
@@ -379,14 +370,8 @@ class LiveControls(Controls):
             self._await("describe", described, self._on_described)
 
     def _on_described(self, answer: DescribeParameters.Response) -> None:
-        described = [
-            d
-            for d in answer.descriptors
-            if d.type == ParameterType.PARAMETER_DOUBLE
-            and not d.read_only
-            and d.floating_point_range
-            and APPLIES_LATER not in d.additional_constraints
-        ]
+        numbers = [d for d in answer.descriptors if d.type == ParameterType.PARAMETER_DOUBLE and d.floating_point_range]
+        described = [d for d in numbers if not d.read_only and APPLIES_LATER not in d.additional_constraints]
         values = self._parameters.get_parameters([d.name for d in described])
         self._await("get", values, lambda answer: self._on_values(described, answer.values))
 

@@ -52,11 +52,8 @@ class LiveState:
         for field in ("position", "velocity", "effort"):
             size = len(getattr(message, field))
             if size not in (0, len(names)) or (field == "position" and not size):
-                text, remedy = (
-                    f"{field} has {size} values for {len(names)} names",
-                    "Give as many values as names, or none.",
-                )
-                raise ArgumentError(text, where="joint_states", remedy=remedy)
+                text = f"{field} has {size} values for {len(names)} names"
+                raise ArgumentError(text, where="joint_states", remedy="Give as many values as names, or none.")
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 from builtin_interfaces.msg import Time
@@ -52,7 +53,7 @@ class ViewerNode(Node):
             port=values["port"],
             rate=values["rate"],
             title=", ".join(filter(None, namespaces)) or "robot",
-            report=self._refused,
+            report=lambda cause, text: self.rejections.report(f"browser_{cause}", text),
         )
         alone = namespaces == ("",)
         self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)
@@ -61,7 +62,7 @@ class ViewerNode(Node):
                 self._described(namespace, self._source.text)
             elif not alone:
                 topic = f"/{namespace.strip('/')}/robot_description"
-                self.create_subscription(String, topic, partial(self._on_description, namespace), LATCHED)
+                self.create_subscription(String, topic, self._description_reader(namespace), LATCHED)
         self.create_timer(1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(f"open {self.viewer.address} in a browser")
         if not self.viewer.window.loopback:
@@ -69,11 +70,8 @@ class ViewerNode(Node):
         if values["open_browser"]:
             self.viewer.window.open()
 
-    def _refused(self, cause: str, text: str) -> None:
-        self.rejections.report(f"browser_{cause}", text)
-
-    def _on_description(self, namespace: str, message: String) -> None:
-        self._described(namespace, message.data)
+    def _description_reader(self, namespace: str) -> Callable[[String], None]:
+        return lambda message: self._described(namespace, message.data)
 
     def _described(self, namespace: str, text: str) -> None:
         """A description has arrived: show the robot."""

@@ -11,11 +11,7 @@ VIEWER_PARAMETERS = (*DESCRIPTION_PARAMETERS, *ROBOT_PARAMETERS, *parameter_tabl
 
 
 def validate(values: ParameterValues) -> None:
-    """Rules that concern more than one parameter.
-
-    Raises:
-        ArgumentError: a robot is named twice.
-    """
+    """Refuse a robot that is named twice."""
     robots = values["robots"]
     if len(set(robots)) != len(robots):
         raise ArgumentError("names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once.")

@@ -20,8 +20,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect, per_joint
 
-KEPT = 0.95
-"""Share that is kept, from state to state, of whether ways and velocities agree."""
+KEPT = 0.95  # Share that is kept, from state to state, of whether ways and velocities agree
 
 
 class GateState(enum.Enum):

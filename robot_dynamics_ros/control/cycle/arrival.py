@@ -8,32 +8,22 @@ from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
 
 TINY = 1e-12
-WINDOW = 0.2
-"""Time over which ways and velocities are compared, s."""
-LEAST_WAY = 0.05
-"""Way, rad or m, that a joint must go in that time before its velocity is judged."""
+WINDOW = 0.2  # Time over which ways and velocities are compared, s
+LEAST_WAY = 0.05  # Way, rad or m, that a joint must go in that time before its velocity is judged
 OTHER_UNIT = 8.0
 """Times as far as one of way and velocity the other must have gone for another unit: from state to state, those of a slow
 joint with a coarse encoder agree as little as degrees and radians."""
-OVERSPEED = 1.3
-"""Times its velocity limit, a joint is far above it."""
-MOST_JUMP = 1e9
-"""rad or m; a larger accepted jump means that none is refused."""
-AHEAD = 0.004
-"""Time for which a joint is believed to go on speeding up as it did since the state before, s."""
-OUTRAGEOUS = 5.0
-"""Times its velocity limit, where one state is enough."""
-DEGREES = 0.0349
-"""Agreement of way and velocity where one of the two is in degrees."""
-DIVERGENCE = 30.0
-"""1/s, at which velocity and acceleration of a joint that runs away grow at least."""
+OVERSPEED = 1.3  # Times its velocity limit, a joint is far above it
+MOST_JUMP = 1e9  # rad or m; a larger accepted jump means that none is refused
+AHEAD = 0.004  # Time for which a joint is believed to go on speeding up as it did since the state before, s
+OUTRAGEOUS = 5.0  # Times its velocity limit, where one state is enough
+DEGREES = 0.0349  # Agreement of way and velocity where one of the two is in degrees
+DIVERGENCE = 30.0  # 1/s, at which velocity and acceleration of a joint that runs away grow at least
 RUNAWAY_SPEED = 0.36
 """Share of its velocity limit by which it is then faster than its reference, if its acceleration has grown e-fold; a state
 counts for 0.5 at most of the logarithm, all for 1.5."""
-RETURNS = 5.5
-"""Times that the stamps may run back, one of them forgotten each second: resets of a simulation are rarer."""
-ROOM = 2.0
-"""How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
+RETURNS = 5.5  # Times that the stamps may run back, one of them forgotten each second: resets of a simulation are rarer
+ROOM = 2.0  # How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter
 
 
 def arrive(p: CycleMemory) -> int:

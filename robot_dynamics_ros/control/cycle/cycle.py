@@ -56,10 +56,8 @@ from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 AT_ONCE = -(2**62)
 """ns; a piece of the path that was due then is read anew in the next cycle."""
-FAST = 0.3
-"""Share of its velocity limit up to which a joint may get faster after a fault."""
-FASTER = 0.1
-"""Share of it by which a joint that was as fast already may get faster."""
+FAST = 0.3  # Share of its velocity limit up to which a joint may get faster after a fault
+FASTER = 0.1  # Share of it by which a joint that was as fast already may get faster
 
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:

@@ -20,77 +20,47 @@ from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
 
 TURN = 6.283185307179586
-MARGIN = 0.28
-"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""
-LOW_PASS = 100.0
-"""Hz, highest corner of v̂, or two fifths of the rate if that is less."""
-INTEGRAL = 0.3
-"""Integral gain over ω³; below 2 the loop without delay is stable."""
-MOVING_INTEGRAL = 2.0
-"""Integral gain of a joint whose reference moves, over that at rest, where dry friction would make a limit cycle of it."""
-MOVING_STIFFNESS = 0.5
-"""What is added to its stiffness, as a share: the integral needs it, and ω and the damping, hence the noise, stay."""
-HIGH_PASS = 0.7
-"""Corner times the whole delay, of the signals that the rotor inertia is estimated from."""
-KNOWN = 2e-5
-"""(rad/s)² s: how much the assumed rotor inertia counts against what is measured."""
-RINGING = 0.04
-"""rad/s, of high-passed velocity that counts as measured."""
-DOUBT = 0.2
-"""Share of the rotor inertia that counts there, as it may not be."""
-PUSHED = 0.3
-"""Share of its inertia by which a joint may seem too light; one that seems lighter is pushed by something else."""
-ENTRY = 0.5
-"""s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly."""
-FORGET = 4.0
-"""1/s, while the joint rings."""
-BAND = 3e-3
-"""rad, within which a joint at rest is left alone."""
-CALM = 0.3
-"""s within that band, after which the joint stands."""
-YIELDING = 0.02
-"""Share of the integral gain of a joint that stands."""
-SLOW = 0.02
-"""rad/s, below which a joint may be stuck."""
-NEAR = 2e-3
-"""rad that a joint lags, from which on friction is raised at full rate."""
-AHEAD = 5e-3
-"""rad ahead, from which on friction is lowered at full rate."""
-RAISE = 0.6
-"""1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free."""
-MOST_FRICTION = 0.15
-"""Largest friction by evidence, as a share of the effort limit."""
-TURN_TIME = 0.03
-"""s, in which friction changes its side."""
-FALL = 0.25
-"""Largest share by which friction falls once a joint moves."""
-SETTLED = 0.2
-"""s after breaking free, in which what that took may be too much."""
-ADAPT = 0.5
-"""Gain, over ω, of c, and of f as it falls, by the error of a joint that moves."""
-PULSE = 0.02
-"""Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light."""
-GROWTH = 0.3
-"""Share by which a large pulse grows; also the share of the error that one pulse should do."""
-SLIP = 2e-3
-"""rad, twice the way that a joint goes while a pulse acts that is one step above its friction."""
+MARGIN = 0.28  # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
+LOW_PASS = 100.0  # Hz, highest corner of v̂, or two fifths of the rate if that is less
+INTEGRAL = 0.3  # Integral gain over ω³; below 2 the loop without delay is stable
+MOVING_INTEGRAL = 2.0  # Integral gain in motion over that at rest, where dry friction would make a limit cycle of it
+MOVING_STIFFNESS = (
+    0.5  # Share added to the stiffness in motion: the integral needs it; ω and damping, hence noise, stay
+)
+HIGH_PASS = 0.7  # Corner times the whole delay, of the signals that the rotor inertia is estimated from
+KNOWN = 2e-5  # (rad/s)² s: how much the assumed rotor inertia counts against what is measured
+RINGING = 0.04  # rad/s, of high-passed velocity that counts as measured
+DOUBT = 0.2  # Share of the rotor inertia that counts there, as it may not be
+PUSHED = 0.3  # Share of its inertia by which a joint may seem too light; a lighter one is pushed by something else
+ENTRY = 0.5  # s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly
+FORGET = 4.0  # 1/s, while the joint rings
+BAND = 3e-3  # rad, within which a joint at rest is left alone
+CALM = 0.3  # s within that band, after which the joint stands
+YIELDING = 0.02  # Share of the integral gain of a joint that stands
+SLOW = 0.02  # rad/s, below which a joint may be stuck
+NEAR = 2e-3  # rad that a joint lags, from which on friction is raised at full rate
+AHEAD = 5e-3  # rad ahead, from which on friction is lowered at full rate
+RAISE = 0.6  # 1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free
+MOST_FRICTION = 0.15  # Largest friction by evidence, as a share of the effort limit
+TURN_TIME = 0.03  # s, in which friction changes its side
+FALL = 0.25  # Largest share by which friction falls once a joint moves
+SETTLED = 0.2  # s after breaking free, in which what that took may be too much
+ADAPT = 0.5  # Gain, over ω, of c, and of f as it falls, by the error of a joint that moves
+PULSE = 0.02  # Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light
+GROWTH = 0.3  # Share by which a large pulse grows; also the share of the error that one pulse should do
+SLIP = 2e-3  # rad, twice the way that a joint goes while a pulse acts that is one step above its friction
 FREE = 400.0
 """1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
-MOST_PULSE = 0.25
-"""Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
-MOVING = 0.05
-"""rad/s; a joint that moved as fast had its friction overcome."""
-STOPPING = 0.3
-"""Share of the largest friction by which its friction may grow as it stops."""
+MOST_PULSE = 0.25  # Largest pulse, as a share of the effort limit; what it does not move is integrated: no friction
+MOVING = 0.05  # rad/s; a joint that moved as fast had its friction overcome
+STOPPING = 0.3  # Share of the largest friction by which its friction may grow as it stops
 DESCRIBED = 1.2
 """Times the described friction; a joint so light that friction stops it within a period was never seen to overcome it."""
 OWED = 1e-3
 """rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed:
 its encoder is dead, its brake closed, or its way blocked."""
-SUSPECT = 0.3
-"""Share of it after which a joint that says it stands is let go."""
-PATIENCE = 0.05
-"""s that it then has to show motion: gravity moves a joint whose friction was only larger than thought."""
+SUSPECT = 0.3  # Share of it after which a joint that says it stands is let go
+PATIENCE = 0.05  # s that it then has to show motion: gravity moves a joint whose friction was only larger than thought
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:

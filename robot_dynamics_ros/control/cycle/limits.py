@@ -21,21 +21,15 @@ from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
 
-NEAR = 0.95
-"""Share of the velocity limit from which on a joint is near it."""
-BRAKING = 0.75
-"""A joint is near a position limit from one and a half times v²/2a before its soft zone."""
-LAST = 0.01
-"""Distance to a limit, as a share of the soft zone, in which no friction is allowed for."""
-FADE = 0.1
-"""Overspeed, as a share of the speed allowed, over which the allowance for friction fades out."""
+NEAR = 0.95  # Share of the velocity limit from which on a joint is near it
+BRAKING = 0.75  # A joint is near a position limit from one and a half times v²/2a before its soft zone
+LAST = 0.01  # Distance to a limit, as a share of the soft zone, in which no friction is allowed for
+FADE = 0.1  # Overspeed, as a share of the speed allowed, over which the allowance for friction fades out
 ROUNDING = 1e-6
 """Share of an effort that is no violation: a change of law begins with the command before, which may be the limit itself."""
 TINY = 1e-9
-STOP_TIME = 0.25
-"""A speed limit is given up within this time where no deceleration is configured, s."""
-PLAIN_DECELERATION = 5.0
-"""Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²."""
+STOP_TIME = 0.25  # A speed limit is given up within this time where no deceleration is configured, s
+PLAIN_DECELERATION = 5.0  # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
 
 
 def narrow_limits(

@@ -19,8 +19,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
 """kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
-UNLIMITED = 100.0
-"""N m or N, from which on rotors are taken to be largest; also the size of a joint without effort limit."""
+UNLIMITED = 100.0  # N m or N, from which on rotors are largest; also the size of a joint without effort limit
 
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:

@@ -34,10 +34,8 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 NANOSECONDS = 1e9
-PAST = 32
-"""Control periods that a command may be late."""
-GAINS = 8
-"""Most gains that a compiled law may have."""
+PAST = 32  # Control periods that a command may be late
+GAINS = 8  # Most gains that a compiled law may have
 _LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
 
 

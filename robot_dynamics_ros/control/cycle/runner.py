@@ -34,8 +34,9 @@ from robot_dynamics_ros.per_joint import vector
 
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
-LIGHT = 10.0
-"""Times its inertia: with so large an assumed rotor a joint that has none may run away before that is learned."""
+LIGHT = (
+    10.0  # Times its inertia: an assumed rotor so large may have a joint without one run away before that is learned
+)
 
 
 class CycleRunner:

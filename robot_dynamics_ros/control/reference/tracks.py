@@ -17,24 +17,16 @@ from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM, T
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
 
-NEVER = 2**62
-"""A time that does not come, ns."""
-WAITING = 16
-"""Trajectories whose time has not come, at most."""
-EVENTS = 64
-"""Events that are kept until somebody takes them."""
-SET_POINT = 0
-"""The slot of streamed set-points."""
-HARDEST = 10.0
-"""How much harder than asked a joint may brake in order to stop before its position limit."""
-LONGEST = 1e6
-"""s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times."""
-FASTEST_SHARE = 10.0
-"""How many times a joint's velocity limit a velocity may be that is taken for meant."""
+NEVER = 2**62  # A time that does not come, ns
+WAITING = 16  # Trajectories whose time has not come, at most
+EVENTS = 64  # Events that are kept until somebody takes them
+SET_POINT = 0  # The slot of streamed set-points
+HARDEST = 10.0  # How much harder than asked a joint may brake in order to stop before its position limit
+LONGEST = 1e6  # s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
+FASTEST_SHARE = 10.0  # How many times a joint's velocity limit a velocity may be that is taken for meant
 FASTEST, SHARPEST, STRONGEST = 1e4, 1e7, 1e7
 """Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
-SLACK = 1e-6
-"""rad or m beyond a position limit that is rounding."""
+SLACK = 1e-6  # rad or m beyond a position limit that is rounding
 FREE, USED, RELEASED = 0, 1, 2
 ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
 _SLOTS = f"(nv + {WAITING + 3})"

@@ -59,10 +59,10 @@ class Changes:
             job()()
             return
         if self._thread is None:
-            job_queue, owner = self._jobs, weakref.ref(self)
-            self._thread = threading.Thread(target=_work, args=(job_queue, owner), name=self._name, daemon=True)
+            arguments = self._jobs, weakref.ref(self)
+            self._thread = threading.Thread(target=_work, args=arguments, name=self._name, daemon=True)
             self._thread.start()
-            weakref.finalize(self, job_queue.put, None).atexit = False
+            weakref.finalize(self, self._jobs.put, None).atexit = False
         self._asked += 1
         self._jobs.put((topic, self._newest[topic], job, failed or _nothing))
 

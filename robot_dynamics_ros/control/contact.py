@@ -37,13 +37,10 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
     Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13 (1997).
     """
     s, U = np.linalg.eigh(A)
-    top = s[-1]
-    if top <= 0.0:
+    if s[-1] <= 0.0:
         return np.zeros_like(A)
-    small = threshold * top
-    s = np.maximum(s, 0.0)
-    ratio = s / small
-    squared = np.where(ratio < 1.0, (1.0 - ratio * ratio) * small * small, 0.0)
+    s, small = np.maximum(s, 0.0), threshold * s[-1]
+    squared = np.maximum(small * small - s * s, 0.0)
     return (U * (s / (s * s + squared))) @ U.T
 
 
@@ -199,7 +196,7 @@ class FlangeLoad:
     def update(
         self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
     ) -> Array:
-        """Take the next state.
+        """(6,) ``load`` at the next state.
 
         Args:
             q, v: (n,) measured position and velocity.
@@ -207,9 +204,6 @@ class FlangeLoad:
             dt: s since the state before.
             external: known wrenches [moment; force] on links.
             a: (n,) acceleration; if not given it follows from the effort, contact included.
-
-        Returns:
-            (6,) ``load``.
         """
         kernels = self._kernels
         if self.contact == "estimated":

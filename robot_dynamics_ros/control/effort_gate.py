@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect, per_joint
 
@@ -26,14 +25,10 @@ KEPT = 0.95  # Share that is kept, from state to state, of whether ways and velo
 class GateState(enum.Enum):
     """State of the gate."""
 
-    WAITING = "waiting"
-    """No good command has arrived yet: the safe command is sent."""
-    OPEN = "open"
-    """Commands pass."""
-    STALE = "stale"
-    """Commands have stopped arriving, or the gate was held up: the safe command is sent until the next good one."""
-    STOPPED = "stopped"
-    """A violation was seen: the safe command is sent until :meth:`EffortGate.reset`."""
+    WAITING = "waiting"  # no good command has arrived yet: the safe command is sent
+    OPEN = "open"  # commands pass
+    STALE = "stale"  # commands have stopped arriving, or the gate was held up: the safe command until the next good one
+    STOPPED = "stopped"  # a violation was seen: the safe command is sent until EffortGate.reset
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +83,8 @@ class EffortGate:
 
     def __init__(self, settings: GateSettings, names: Sequence[str]) -> None:
         n = len(names)
-        if settings.effort_limit.shape != (n,):
-            raise ArgumentError(
-                f"has bounds for {len(settings.effort_limit)} joints", where="effort gate", got=n, remedy=f"Give {n}."
-            )
+        bounds = len(settings.effort_limit)
+        expect(bounds == n, f"bounds of {n} joints", bounds, "effort gate", f"Give {n}.")
         self.settings, self.names = settings, tuple(names)
         self.state, self.reason = GateState.WAITING, "no command has arrived yet"
         self.output = np.zeros(n)

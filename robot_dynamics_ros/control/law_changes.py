@@ -18,8 +18,8 @@ from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 
 class LawChanges(CycleRunner):
@@ -44,7 +44,6 @@ class LawChanges(CycleRunner):
         From a law without reference to one with, the arm holds where it is.
 
         Args:
-            law: the law.
             background: compile what it needs in a thread of its own; a later cycle takes it over.
 
         Raises:
@@ -89,12 +88,8 @@ class LawChanges(CycleRunner):
         Raises:
             ArgumentError: the controller was made without that step.
         """
-        if self.options.robustness is None:
-            raise ArgumentError(
-                "the controller was made without robustness",
-                where="set_robustness",
-                remedy="Make it with ControllerOptions(robustness=Robustness()).",
-            )
+        present, remedy = self.options.robustness, "Make it with ControllerOptions(robustness=Robustness())."
+        expect(present is not None, "a controller made with robustness", present, "set_robustness", remedy)
         self.options = dataclasses.replace(self.options, robustness=robustness)
         load_rejection(self.memory, robustness, self.model)
         self.start_blend()
@@ -149,16 +144,12 @@ class LawChanges(CycleRunner):
         self.start_blend()
 
     def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
-        """Compile the functions of wrenches and external efforts in another process.
-
-        Args:
-            failed: called between two cycles with an error that this ended with.
-        """
-        base = self.base
+        """Compile the functions of wrenches and external efforts in another process; ``failed`` is called between two
+        cycles with an error that this ended with."""
 
         def job() -> Callable[[], None]:
-            compile_elsewhere(base.model, ESTIMATES)
-            base.prepare_estimates()
+            compile_elsewhere(self.model, ESTIMATES)
+            self.base.prepare_estimates()
             return take_over
 
         def take_over() -> None:

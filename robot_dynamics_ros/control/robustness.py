@@ -57,11 +57,9 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> 
     """
     sentences = []
     for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
-        name = model.joint_names[i]
+        name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
         unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
-        times = (
-            f"{unexplained[i] / inertial[i]:.0f} times what" if inertial[i] > 0.01 * unexplained[i] else "and more than"
-        )
+        times = f"{1.0 / ratio:.0f} times what" if ratio > 0.01 else "and more than"
         sentences.append(
             f"joint {name}: {unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs: friction, rotor or payload "
             f"missing in the description; see {GAPS_PAGE}"

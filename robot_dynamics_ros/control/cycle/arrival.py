@@ -44,35 +44,24 @@ def arrive(p: CycleMemory) -> int:
                 return verdicts.CONTRADICTED  # the last effort, that of another unit, must not stand longer
             return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
-            if since == 0:
-                return verdicts.STILL
-            return verdicts.LATE
+            return verdicts.STILL if since == 0 else verdicts.LATE
     if is_elsewhere(p):
         return verdicts.ELSEWHERE
-    was_started = p.started[0]
-    was_stale = p.stale[0]
-    p.last[0] = p.time[0]
-    p.started[0] = 1
-    p.stale[0] = 0
+    was_started, was_stale = p.started[0], p.stale[0]
+    p.last[0], p.started[0], p.stale[0] = p.time[0], 1, 0
     p.dt[0] = since / NANOSECONDS
     if was_started == 0:
         return verdicts.FIRST
     if since < 0:
         p.returns[0] = p.returns[0] + 1.0
-        if p.returns[0] > RETURNS:
-            return verdicts.CLOCKS
-        return verdicts.BACKWARDS
+        return verdicts.CLOCKS if p.returns[0] > RETURNS else verdicts.BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
-        if p.adrift[0] == 1:
-            return verdicts.LOST
-        return verdicts.RECOVERED
+        return verdicts.LOST if p.adrift[0] == 1 else verdicts.RECOVERED
     p.adrift[0] = 0
     p.returns[0] = max(p.returns[0] - p.dt[0], 0.0)
     if p.mode[0] == SAFE:
         return verdicts.RESUMED
-    if p.fresh[0] == 1:
-        return verdicts.DONE
-    return judge_motion(p, p.dt[0])
+    return verdicts.DONE if p.fresh[0] == 1 else judge_motion(p, p.dt[0])
 
 
 def is_elsewhere(p: CycleMemory) -> bool:
@@ -197,9 +186,7 @@ def is_frozen(p: CycleMemory, i: int, gone: float, told: float, keep: float) -> 
 def take_state(p: CycleMemory) -> None:
     """Go on from this state."""
     for i in range(p.nv):
-        p.q[i] = p.arrived[0, i]
-        p.v[i] = p.arrived[1, i]
-        p.previous[i] = p.effort[i]
+        p.q[i], p.v[i], p.previous[i] = p.arrived[0, i], p.arrived[1, i], p.effort[i]
     if p.fresh[0] == 1:
         p.dt[0] = 0.0
 
@@ -207,11 +194,7 @@ def take_state(p: CycleMemory) -> None:
 def begin_afresh(p: CycleMemory) -> None:
     """Go on from the state in ``arrived`` as if nothing had come before it."""
     for i in range(p.nv):
-        p.q[i] = p.arrived[0, i]
-        p.v[i] = p.arrived[1, i]
+        p.q[i], p.v[i] = p.arrived[0, i], p.arrived[1, i]
         p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.change[i] = 0.0, 0.0, 0.0, 0.0, 0.0
         p.fast[i], p.astray[i], p.hidden[i], p.ways[0, i], p.ways[1, i] = 0, 0.0, 0.0, 0.0, 0.0
-    p.blending[0] = 0
-    p.adrift[0] = 0
-    p.differentiates[0] = 0
-    p.fresh[0] = 1
+    p.blending[0], p.adrift[0], p.differentiates[0], p.fresh[0] = 0, 0, 0, 1

@@ -25,11 +25,8 @@ class Estimates(LawChanges):
         flange: FlangeLoad | None,
     ) -> None:
         if contact is not None and observer is None:
-            raise ArgumentError(
-                "there is no observer to know external efforts from",
-                where="contact",
-                remedy="Give the controller a MomentumObserver too.",
-            )
+            problem = "there is no observer to know external efforts from"
+            raise ArgumentError(problem, where="contact", remedy="Give the controller a MomentumObserver too.")
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
         self.wrench_acceleration = self.memory["wrench_acceleration"]
         self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, self.model.nv))

@@ -80,10 +80,8 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
     """
     functions = robot_functions(kernels.model, estimates=kernels.estimates_ready)
     if not all(memory.fits(name, function) for name, function in functions.items()):
-        raise RobotDynamicsError(
-            "the functions of the robot with this payload run in another way than those before",
-            where=f"robot {kernels.model.name!r}",
-            remedy="Make a new controller for the robot with its payload.",
-        )
+        problem = "the functions of the robot with this payload run in another way than those before"
+        remedy = "Make a new controller for the robot with its payload."
+        raise RobotDynamicsError(problem, where=f"robot {kernels.model.name!r}", remedy=remedy)
     for name, function in functions.items():
         memory.exchange(name, function)

@@ -127,11 +127,7 @@ class CycleRunner:
         return LawCode.of(law, self.model.nv) if self.compiled else None
 
     def set_guards(self, settings: GuardSettings) -> None:
-        """Use other limits from the next cycle on, e.g. derated ones.
-
-        Raises:
-            ArgumentError: settings that do not fit the model; the ones of before stay.
-        """
+        """Use other limits from the next cycle on, e.g. derated ones; ArgumentError: they do not fit the model, nothing changes."""
         self.guards = Guards(self.model, settings)
         self.guards.load(self.memory)
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
@@ -170,23 +166,17 @@ class CycleRunner:
         try:
             self.p.time[0] = t
         except (TypeError, ValueError):
-            raise ArgumentError(
-                f"expected an integer number of nanoseconds, got {t!r}",
-                where="t",
-                got=t,
-                remedy="Seconds become nanoseconds with nanoseconds(seconds), in robot_dynamics_ros.control.",
-            ) from None
+            problem = f"expected an integer number of nanoseconds, got {t!r}"
+            remedy = "Seconds become nanoseconds with nanoseconds(seconds), in robot_dynamics_ros.control."
+            raise ArgumentError(problem, where="t", got=t, remedy=remedy) from None
         arrived = self.memory["arrived"]
         arrived[0], arrived[1] = q, v
         if effort is not None:
             arrived[2] = effort
 
     def answer(self) -> bool:
-        """The cycle for the state that has been read into ``memory``, up to the command, which is written into the answer.
-
-        Returns:
-            Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
-        """
+        """The cycle for the state in ``memory``, up to the command, which is written into the answer; False: the state was
+        dropped, or the answer is the safe command."""
         if self.changes.ready:
             self.changes.take_over()
         run, p = self._run, self.p
@@ -253,10 +243,8 @@ class CycleRunner:
         joint, position, speed = f"joint {self.model.joint_names[i]!r}", p.arrived[0, i], p.arrived[1, i]
         match verdict:
             case verdict_of.JUMP:
-                self.jump = (
-                    f"the joint state has jumped: {joint} from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of "
-                    f"{speed:.4g}"
-                )
+                way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
+                self.jump = f"the joint state has jumped: {joint} {way}"
             case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
                 wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(verdict, "recovered")
                 return self.jump or f"the joint state's time went wrong: {wrong}"
@@ -282,15 +270,13 @@ class CycleRunner:
             case verdict_of.TOO_FAST:
                 return f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}"
             case verdict_of.LOST:
-                timeout = self.options.state_timeout
-                return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
+                return f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s"
             case verdict_of.FROZEN | verdict_of.UNMOVED:
                 effort = p.previous[i] or p.asked[i]  # of a joint that was let go: what a new goal asks for
                 at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
                 let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
-                return (
-                    f"{joint} stands still at {at}: is its encoder dead, its brake closed, or its way blocked?{let_go}"
-                )
+                cause = "is its encoder dead, its brake closed, or its way blocked?"
+                return f"{joint} stands still at {at}: {cause}{let_go}"
             case verdict_of.CLOCKS:
                 return Reason.CLOCKS.words
         return ""
@@ -322,8 +308,7 @@ class CycleRunner:
     def process_was_delayed(self, t: int, gap: int) -> None:
         """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
 
-        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more than that the arm is
-        stopped where it is, and goals end with this reason.
+        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is.
         """
         p = self.p
         self.counts["own_delay"] += 1

@@ -27,14 +27,31 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_ALL: tuple[type[Law], ...] = (
+__all__ = [
+    "ComputedTorque",
+    "PDGravity",
+    "GravityCompensation",
+    "FeedforwardPD",
+    "JointImpedance",
+    "CartesianImpedance",
+    "Law",
+    "computed_torque",
+    "pd_gravity",
+    "gravity_compensation",
+    "feedforward_pd",
+    "joint_impedance",
+    "cartesian_impedance",
+    "bind",
+]
+
+_ALL: list[type[Law]] = [
     ComputedTorque,
     PDGravity,
     FeedforwardPD,
     JointImpedance,
     CartesianImpedance,
     GravityCompensation,
-)
+]
 LAWS: Mapping[str, type[Law]] = MappingProxyType({law.name: law for law in _ALL})
 
 
@@ -65,12 +82,9 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
         try:
             x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
-            raise ArgumentError(
-                f"state and reference must have {model.nv} numbers each",
-                where="q, v, q_d, v_d, a_d",
-                got=tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d)),
-                remedy="Give them in the order of joint_names.",
-            ) from None
+            shapes = tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d))
+            problem, remedy = f"expected {model.nv} numbers in each", "Give them in the order of joint_names."
+            raise ArgumentError(problem, where="q, v, q_d, v_d, a_d", got=shapes, remedy=remedy) from None
         return law(x, out)
 
     return efforts

@@ -59,11 +59,9 @@ class CartesianImpedance(Law):
                 T = frozen_array(np.full(16, np.nan), (4, 4))
             R = T[:3, :3]
             if not np.isfinite(T).all() or np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+                remedy = "Its upper left 3 × 3 block must be a rotation."
                 raise ArgumentError(
-                    "expected a homogeneous 4 × 4 matrix",
-                    where="target",
-                    got=self.target,
-                    remedy="Its upper left 3 × 3 block must be a rotation.",
+                    "expected a homogeneous 4 × 4 matrix", where="target", got=self.target, remedy=remedy
                 )
             object.__setattr__(self, "target", T)
 

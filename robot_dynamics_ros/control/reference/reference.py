@@ -55,25 +55,20 @@ class JointTable:
     def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
         """(n,) the place of each joint among those named, −1 where it is not; TrajectoryRejected: a joint that is
         unknown or not commanded, or some missing without ``allow_partial``."""
+        wrong = ResultCode.INVALID_JOINTS
         column_of = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
         for i, name in enumerate(joint_names):
             if name not in column_of:
-                raise TrajectoryRejected(
+                problem, remedy = (
                     f"joint {name!r} is none of the controller's",
-                    where=f"joint_names[{i}]",
-                    got=name,
-                    code=ResultCode.INVALID_JOINTS,
-                    remedy=f"Its joints are {', '.join(column_of)}.",
+                    f"Its joints are {', '.join(column_of)}.",
                 )
+                raise TrajectoryRejected(problem, where=f"joint_names[{i}]", got=name, code=wrong, remedy=remedy)
         missing = [name for name in column_of if name not in joint_names]
         if missing and not allow_partial:
-            raise TrajectoryRejected(
-                f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else ""),
-                where="joint_names",
-                got=tuple(joint_names),
-                code=ResultCode.INVALID_JOINTS,
-                remedy="Name all joints of the controller, or set allow_partial_joints_goal.",
-            )
+            problem = f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else "")
+            remedy = "Name all joints of the controller, or set allow_partial_joints_goal."
+            raise TrajectoryRejected(problem, where="joint_names", got=tuple(joint_names), code=wrong, remedy=remedy)
         columns = np.full(len(self.names), -1)
         columns[[column_of[name] for name in joint_names]] = np.arange(len(joint_names))
         return columns
@@ -195,10 +190,8 @@ class ReferenceGenerator:
     def goal(self) -> Goal | None:
         """The active goal, or the next one waiting."""
         p = self.memory.python
-        waiting = [
-            self._goals[p.goal[slot]] for slot in self.memory["queue"][: p.waiting[0]].tolist() if p.goal_waits[slot]
-        ]
-        return self.active_goal or (waiting[0] if waiting else None)
+        queue = self.memory["queue"][: p.waiting[0]].tolist()
+        return self.active_goal or next((self._goals[p.goal[slot]] for slot in queue if p.goal_waits[slot]), None)
 
     @property
     def stops(self) -> int:
@@ -249,10 +242,8 @@ class ReferenceGenerator:
         if problem == 5:
             raise _too_fast(name, value, bound, p.bad_point[0])
         if problem == 1:
-            text = (
-                f"joint {name!r} is sent to {value:.6g}, its limits are {table.lower[joint]:.6g} to "
-                f"{table.upper[joint]:.6g}"
-            )
+            limits = f"{table.lower[joint]:.6g} to {table.upper[joint]:.6g}"
+            text = f"joint {name!r} is sent to {value:.6g}, its limits are {limits}"
             remedy = "Keep every point within the position limits."
         else:
             text = f"{value:.6g} for joint {name!r} cannot be meant, the most that is accepted is {bound:.6g}"
@@ -265,12 +256,9 @@ class ReferenceGenerator:
         name, way, point = self.table.names[p.bad_joint[0]], p.bad_value[0], p.bad_point[0]
         if within > 0:
             return _too_fast(name, way, within / NANOSECONDS, point)
-        return TrajectoryRejected(
-            f"joint {name!r} would have to jump by {way:.4g}",
-            where=f"points[{point}]",
-            got=way,
-            remedy=f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted.",
-        )
+        problem = f"joint {name!r} would have to jump by {way:.4g}"
+        remedy = f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
+        return TrajectoryRejected(problem, where=f"points[{point}]", got=way, remedy=remedy)
 
     def adopt(self, motion: PreparedMotion, t: int, tolerances: Tolerances) -> Goal:
         """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one is too far from the
@@ -282,13 +270,9 @@ class ReferenceGenerator:
             raise TrajectoryRejected(Reason.BUSY.words, where="trajectory", remedy="Wait until one has begun.")
         motion.describe(self.memory, slot)
         if self._run("offer", slot, t, motion.stamp, motion.times):
-            raise TrajectoryRejected(
-                f"its last point was due {p.bad_value[0]:.3f} s ago",
-                where="header.stamp",
-                got=motion.stamp,
-                code=ResultCode.OLD_HEADER_TIMESTAMP,
-                remedy="Set the stamp to zero (start now) or to the future, and check that the clocks agree.",
-            )
+            problem, old = f"its last point was due {p.bad_value[0]:.3f} s ago", ResultCode.OLD_HEADER_TIMESTAMP
+            remedy = "Set the stamp to zero (start now) or to the future, and check that the clocks agree."
+            raise TrajectoryRejected(problem, where="header.stamp", got=motion.stamp, code=old, remedy=remedy)
         begin, start = p.origin[slot], p.start[slot]
         within = begin + int(motion.times[p.first[slot]]) - start
         self.memory["now"][0] = self.sample(start)[0]  # of what may have begun by then
@@ -336,16 +320,12 @@ class ReferenceGenerator:
         """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a reason's words, of all goals that
         end or of the ``first``."""
         p = self.memory.python
-        for k in range(p.events[0]):
-            number, status, reason = (
-                p.event[5 * k],
-                GoalStatus(STATUSES[p.event[5 * k + 1]]),
-                REASONS[p.event[5 * k + 2]],
-            )
-            if status is GoalStatus.ACTIVE:
-                self._goals[number].status = status
+        for number, status, reason, *_ in self.memory["event"][: 5 * p.events[0]].reshape(-1, 5).tolist():
+            if status == tracks.ACTIVE:
+                self._goals[number].status = GoalStatus.ACTIVE
             else:
-                self._goals.pop(number).finish(status, reason.code, text or reason.words)
+                words = text or REASONS[reason].words
+                self._goals.pop(number).finish(GoalStatus(STATUSES[status]), REASONS[reason].code, words)
                 text = "" if first else text
         p.events[0] = 0
         for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
@@ -379,9 +359,8 @@ class ReferenceGenerator:
 
 def _too_fast(name: str, way: float, time: float, point: int) -> TrajectoryRejected:
     """The error for a way that no joint covers in the time given for it."""
-    return TrajectoryRejected(
+    problem, where = (
         f"joint {name!r} would have to move by {way:.4g} in {time:.4g} s",
-        where=f"points[{point}].time_from_start",
-        got=way,
-        remedy="Give the motion more time.",
+        f"points[{point}].time_from_start",
     )
+    return TrajectoryRejected(problem, where=where, got=way, remedy="Give the motion more time.")

@@ -18,8 +18,8 @@ from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect
 
 
 class LawChanges(CycleRunner):
@@ -88,8 +88,9 @@ class LawChanges(CycleRunner):
         Raises:
             ArgumentError: the controller was made without that step.
         """
-        present, remedy = self.options.robustness, "Make it with ControllerOptions(robustness=Robustness())."
-        expect(present is not None, "a controller made with robustness", present, "set_robustness", remedy)
+        if self.options.robustness is None:
+            remedy = "Make it with ControllerOptions(robustness=Robustness())."
+            raise ArgumentError("the controller was made without robustness", where="set_robustness", remedy=remedy)
         self.options = dataclasses.replace(self.options, robustness=robustness)
         load_rejection(self.memory, robustness, self.model)
         self.start_blend()

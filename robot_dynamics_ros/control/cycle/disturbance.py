@@ -24,9 +24,7 @@ MARGIN = 0.28  # ω times the whole delay: at the crossover, 2 ω, the delay tak
 LOW_PASS = 100.0  # Hz, highest corner of v̂, or two fifths of the rate if that is less
 INTEGRAL = 0.3  # Integral gain over ω³; below 2 the loop without delay is stable
 MOVING_INTEGRAL = 2.0  # Integral gain in motion over that at rest, where dry friction would make a limit cycle of it
-MOVING_STIFFNESS = (
-    0.5  # Share added to the stiffness in motion: the integral needs it; ω and damping, hence noise, stay
-)
+MOVING_STIFFNESS = 0.5  # Share added to the stiffness in motion: the integral needs it; ω, damping and noise stay
 HIGH_PASS = 0.7  # Corner times the whole delay, of the signals that the rotor inertia is estimated from
 KNOWN = 2e-5  # (rad/s)² s: how much the assumed rotor inertia counts against what is measured
 RINGING = 0.04  # rad/s, of high-passed velocity that counts as measured

@@ -224,10 +224,8 @@ class Guards:
         for name in ("position_margin", "zone_rate", "braking_rate"):
             value = getattr(s, name)
             expect(0.0 <= value < inf, "a non-negative number", value, name)
-        largest, rate = (
-            per_joint(inf if (value := getattr(s, name)) is None else value, n, name, infinite=True)
-            for name in ("effort_limit", "effort_rate")
-        )
+        largest = per_joint(inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        rate = per_joint(inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
         deceleration: ArrayLike = 0.0
         if s.max_deceleration is not None:
             remedy = "A joint that cannot brake cannot be stopped."

@@ -35,7 +35,7 @@ from robot_dynamics_ros.per_joint import vector
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
 LIGHT = (
-    10.0  # Times its inertia: an assumed rotor so large may have a joint without one run away before that is learned
+    10.0  # Times its inertia: so large an assumed rotor may have a joint without one run away before that is learned
 )
 
 
@@ -223,9 +223,8 @@ class CycleRunner:
             memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
             memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
             memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
-        polynomials, due = reference.load(t)
         goal = p.with_effort[0], p.open[0], p.goal_end[0]
-        self.routines["take_piece"](self.memory, polynomials, due, reference.mode_at(t), *goal)
+        self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:
         self.work.want_wrenches = bool(self.p.wrenches_with_law[0])

@@ -140,8 +140,8 @@ class Tolerances:
         remedy = "Zero means: however long it takes."
         expect(0.0 <= goal_time < math.inf, "a non-negative number of seconds", goal_time, "goal_time", remedy)
         given = {"path": path, "path velocity": 0.0, "goal": goal, "stopped_velocity": stopped_velocity}
-        watched = (per_joint(x, n, name, remedy="Zero means: not watched.") for name, x in given.items())
-        return cls(*watched, goal_time=float(goal_time))
+        a, b, c, d = (per_joint(x, n, name, remedy="Zero means: not watched.") for name, x in given.items())
+        return cls(a, b, c, d, float(goal_time))
 
     def with_requests(
         self,

@@ -136,11 +136,8 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     """
     a = p.deceleration[i]
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
-    if v != 0.0 and 0.5 * v * v > a * room:
-        hardest = HARDEST * a
-        if room > 0.0:
-            hardest = min(0.5 * v * v / room, hardest)
-        a = hardest
+    if 0.5 * v * v > a * room:
+        a = min(0.5 * v * v / room, HARDEST * a) if room > 0.0 else HARDEST * a
     duration = min(abs(v) / a, LONGEST)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:

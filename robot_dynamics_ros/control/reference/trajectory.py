@@ -201,15 +201,14 @@ class Trajectory:
             if not math.isfinite(time):
                 remedy = "Give seconds as finite numbers."
                 raise TrajectoryRejected(f"the time is {time}", where=f"times[{i}]", got=time, remedy=remedy)
-        columns = (positions, velocities, accelerations, effort)
-        for name, rows in zip(_FIELDS, columns, strict=True):
+        columns: list[list[Array]] = []
+        for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
             if rows is not None and len(rows) != len(times):
                 problem = f"{len(rows)} rows for {len(times)} times"
                 raise TrajectoryRejected(problem, where=name, got=len(rows), remedy="Give one row a time.")
-        points = [
-            TrajectoryPoint(nanoseconds(t), *(() if rows is None else np.atleast_1d(rows[i]) for rows in columns))
-            for i, t in enumerate(times)
-        ]
+            given = [()] * len(times) if rows is None else rows
+            columns.append([np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in given])
+        points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
         return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
@@ -266,8 +265,8 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
         remedy = "Times count from the start of the trajectory and must be strictly increasing."
         raise TrajectoryRejected(problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy)
     for rows in slices(len(times)):
-        bad = [] if np.isfinite(fields[:, rows].sum()) else np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))
-        for i, f, j in bad[:1]:
+        if not np.isfinite(fields[:, rows].sum()):
+            i, f, j = np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[0]
             value, where = float(fields[f, rows.start + i, j]), f"points[{rows.start + i}].{_FIELDS[f]}"
             problem = f"the value of joint {names[j]!r} is {value}"
             remedy = "Give finite numbers; leave the field empty if it is not specified."

@@ -177,8 +177,6 @@ class FlangeLoad:
         self.observer = MomentumObserver(model, gain, friction)
         self._estimate = ContactEstimate(model, self.link)
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
-        self._friction = friction
-        self._a, self._net = np.zeros((2, model.nv))
         self.use(Kernels(model))
 
     def use(self, kernels: Kernels) -> None:
@@ -213,20 +211,16 @@ class FlangeLoad:
             contact = {k: w for k, w in external.items() if k in self._beyond}
             unexplained = kernels.efforts_of(q, external)
         if a is None:
-            np.add(effort, unexplained, out=self._net)
-            if self._friction is not None:
-                self._net -= self._friction.effort(v)
-            kernels.forward_dynamics(q, v, self._net, self._a)
-            a = self._a
+            friction = 0.0 if self.observer.friction is None else self.observer.friction.effort(v)
+            a = kernels.forward_dynamics(q, v, effort + unexplained - friction)
         joint = kernels.joints((self.joint,))
         load = -joint(q, v, a, contact)[0]
         if self.subtract:
             load += joint(q, v, a, {})[0]
         if self.frame != self.link:
             pose, to = kernels.link(self.link).pose(q), kernels.link(self.frame).pose(q)
-            R = to[:3, :3].T @ pose[:3, :3]
-            r = to[:3, :3].T @ (pose[:3, 3] - to[:3, 3])  # from the new point to the old one
-            force = R @ load[3:]
-            load = np.concatenate([R @ load[:3] + np.cross(r, force), force])
+            moment, force = load.reshape(2, 3) @ pose[:3, :3].T  # in world axes
+            moment = moment + np.cross(pose[:3, 3] - to[:3, 3], force)
+            load = in_link_axes(to, np.concatenate([moment, force]))
         self.load[:] = load
         return self.load

@@ -33,7 +33,6 @@ class LawChanges(CycleRunner):
     ) -> None:
         super().__init__(model, law, options, guards, estimates=estimates)
         self.payload: Payload | None = None
-        self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
         self._wanted_law, self._coming = law, self.base
         if self.options.collision_reaction == "gravity":
             self.code(self._giving_way(law))  # at hand

@@ -148,11 +148,7 @@ def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
 
 
 def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
-    """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
-
-    Args:
-        A, B: (nx, nx), (nx, nu).
-        dt: s.
+    """The exact discrete system of (nx, nx), (nx, nu) A, B, sampled every ``dt`` s, the input held constant in between.
 
     Raises:
         ArgumentError: shapes that do not fit, or ``dt`` not positive.

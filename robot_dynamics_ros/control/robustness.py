@@ -46,15 +46,8 @@ class Robustness:
 
 
 def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> tuple[str, ...]:
-    """One sentence a joint whose effort the description does not explain.
-
-    Args:
-        unexplained: (n,) mean effort in motion that the model did not explain, N m or N.
-        inertial: (n,) mean effort that the desired acceleration took by the model, N m or N.
-
-    Returns:
-        Those of joints where it is more than what the inertia took, and than 1 % of the effort limit.
-    """
+    """One sentence a joint whose mean effort in motion, N m or N, the description did not explain by more than 1 % of the
+    effort limit, and than what the desired acceleration took by the model: (n,) ``unexplained`` and ``inertial``."""
     sentences = []
     for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
         name, ratio = model.joint_names[i], inertial[i] / unexplained[i]

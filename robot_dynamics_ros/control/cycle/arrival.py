@@ -133,7 +133,8 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
 
     Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
     RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
-    that: the law drives it the wrong way.  FROZEN: see :func:`is_frozen`.
+    that: the law drives it the wrong way.  FROZEN: a position has not changed in any digit, although its velocity says that
+    the joint moves: a dead encoder.
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
@@ -151,7 +152,8 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
         if p.travel[i] > least and (agreement < -0.5 or (apart and differs_as_degrees(agreement))):
             return verdicts.CONTRADICTED
-        if p.commanded[i] == 1 and is_frozen(p, i, gone, told, keep):
+        p.hidden[i] = keep * (p.hidden[i] + told) if gone == 0.0 else 0.0
+        if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
             return verdicts.FROZEN
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
@@ -173,14 +175,6 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
                 return verdicts.RUNAWAY
     return verdicts.DONE
-
-
-def is_frozen(p: CycleMemory, i: int, gone: float, told: float, keep: float) -> bool:
-    """Whether the position of joint ``i`` has not changed in any digit, although its velocity says that it moves: a dead encoder."""
-    p.hidden[i] = keep * (p.hidden[i] + told)
-    if gone != 0.0:
-        p.hidden[i] = 0.0
-    return abs(p.hidden[i]) > LEAST_WAY
 
 
 def take_state(p: CycleMemory) -> None:

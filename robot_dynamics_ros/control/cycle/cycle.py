@@ -18,16 +18,6 @@ they are written.
 Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
 ``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all
 of them with those in ``stopped``, where the arm brakes from ``q`` and ``v`` at the time ``last``.
-
-| verdict | what follows |
-|---|---|
-| the state is dropped | nothing: the command of before stays |
-| another start | hold where the arm is; where a fault stands, the safe command |
-| a tolerance is violated | the goal ends, the arm stops |
-| a goal is reached | it ends |
-| a joint shows no motion | all goals end; the joint gets no effort until it moves |
-| a fault | the safe command, until the controller is activated again |
-| anything else | the caller has to do something: load the reference, forget wrenches, call the law |
 """
 
 from __future__ import annotations
@@ -110,27 +100,25 @@ def follow_and_decide(p: CycleMemory) -> int:
 
 def finish(p: CycleMemory) -> None:
     """The command: the effort without what the robot adds itself; none for joints that are let go."""
-    for i in range(p.nv):
-        p.command[i] = p.effort[i]
     if p.robot_holds[0] == 1:
         p.gravity_that_the_robot_adds(p.q, p.held)
     elif p.robot_holds[0] == 2:
         p.bias_that_the_robot_adds(p.q, p.v, p.held)
-    if p.robot_holds[0] > 0:
-        for i in range(p.nv):
-            if p.commanded[i] == 1:
-                p.command[i] = p.command[i] - p.held[i]
-    if p.robust[0] == 1:
-        for i in range(p.nv):
-            if p.let_go[i] > 0.0:
-                p.command[i], p.effort[i] = 0.0, p.held[i]
+    for i in range(p.nv):
+        p.command[i] = p.effort[i] - p.held[i] if p.commanded[i] == 1 else p.effort[i]
+        if p.robust[0] == 1 and p.let_go[i] > 0.0:
+            p.command[i], p.effort[i] = 0.0, p.held[i]
 
 
 # -- reactions ---------------------------------------------------------------------------------------------------------
 
 
 def react(p: CycleMemory, verdict: int) -> None:
-    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED."""
+    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED: the command of before stays.
+
+    After a fault the safe command goes out until the controller is activated again.  What is not named here needs the caller:
+    to load the reference, to forget wrenches.
+    """
     p.next[0] = FOLLOW
     if verdict >= verdicts.FAULTS:
         fail(p, verdict)

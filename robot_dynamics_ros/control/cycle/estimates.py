@@ -30,8 +30,7 @@ class Estimates(LawChanges):
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
         self.wrench_acceleration = self.memory["wrench_acceleration"]
         self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, self.model.nv))
-        plain = self.options.measured_effort.plain
-        efforts = self._measured if plain else self._converted
+        efforts = self._measured if self.options.measured_effort.plain else self._converted
         self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
         if contact is not None:
@@ -40,11 +39,7 @@ class Estimates(LawChanges):
             flange.use(self.base)
 
     def estimate(self, *, measured: bool) -> None:
-        """The rest of that cycle: external efforts, contact, wrenches.
-
-        Args:
-            measured: whether the state has efforts.
-        """
+        """The rest of that cycle: external efforts, contact, wrenches; ``measured``: the state has efforts."""
         p, work, dt = self.p, self.work, self.p.dt[0]
         if fresh := bool(p.fresh[0]):  # the motion is a new one
             for estimate in (self.observer, self.collision):
@@ -57,9 +52,8 @@ class Estimates(LawChanges):
             needed = self.want_efforts or self.collision is not None or contact is not None
             if self._observes and not needed:
                 self.observer.reset()
-                self._observes = False
-            if needed and not (fresh and effort is None):
-                self._observes = True
+            self._observes = needed and not (fresh and effort is None)
+            if self._observes:
                 external = self.observer.update(work.kernels, work.q, work.v, applied, dt)
                 if self.collision is not None and self.collision.update(external, dt):
                     self.counts["collision"] += 1

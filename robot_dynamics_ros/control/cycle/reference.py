@@ -32,15 +32,10 @@ def follow_reference(p: CycleMemory) -> int:
         return REFERENCE_DUE
     sample(p)
     for i in range(p.nv):
-        if p.tracks[0] == 0 or p.commanded[i] == 0:
-            rest(p, i)
+        if p.tracks[0] == 0 or p.commanded[i] == 0:  # the reference of a joint that is not driven is its measured state
+            p.reference[0, i], p.reference[1, i], p.reference[2, i] = p.q[i], p.v[i], 0.0
     compute_errors(p)
     return watch_tolerances(p) if p.tracks[0] == 1 else DONE
-
-
-def rest(p: CycleMemory, i: int) -> None:
-    """The reference of a joint that is not driven: its measured state."""
-    p.reference[0, i], p.reference[1, i], p.reference[2, i] = p.q[i], p.v[i], 0.0
 
 
 def sample(p: CycleMemory) -> None:

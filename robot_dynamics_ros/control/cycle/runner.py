@@ -34,9 +34,7 @@ from robot_dynamics_ros.per_joint import vector
 
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
-LIGHT = (
-    10.0  # Times its inertia: so large an assumed rotor may have a joint without one run away before that is learned
-)
+LIGHT = 10.0  # Times its inertia: with so large an assumed rotor a joint that has none may run away at first
 
 
 class CycleRunner:
@@ -70,7 +68,8 @@ class CycleRunner:
         self.counts: Counter[str] = Counter()
         self.changes = Changes("controller changes")
         self.memory = memory = self.work.memory
-        self.p, self.want_wrenches, self.want_efforts = memory.python, True, True
+        self.p, self.compiled = memory.python, self.work.compiled
+        self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
         memory["commanded"][:] = table.commanded
@@ -85,12 +84,10 @@ class CycleRunner:
         memory["wrench_source"][0] = CHOICES["wrench_acceleration"].index(options.wrench_acceleration)
         memory["wrench_cutoff"][0] = options.differentiation_cutoff
         memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(options.gravity_compensated_by)
-        self.motion = ReferenceGenerator(
-            table, options, memory["deceleration"], self._reference_changed, compiled=self.work.compiled
-        )
+        changed, deceleration = self._reference_changed, memory["deceleration"]
+        self.motion = ReferenceGenerator(table, options, deceleration, changed, compiled=self.compiled)
         self.external_wrenches: dict[str, Array] = {}
         memory["wrench_due"][0] = NEVER
-        self.compiled = self.work.compiled
         routines = (control_cycle, read_state, compute_wrenches, *BETWEEN_CYCLES)
         self.routines = make_routines(memory, routines, compiled=self.compiled)
         self.read = reading(memory, self.routines)
@@ -103,12 +100,10 @@ class CycleRunner:
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
-        memory = self.memory
-        memory["answer_count"][0], memory["answer_at"][:] = 0, 0
-        if answer is not None:
-            memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
-            memory["answer_joints"][: len(answer.joints)] = answer.joints
-        self._buffer = np.zeros(16, np.uint8) if answer is None else answer.buffer
+        memory, answer = self.memory, answer or AnswerLayout(bytearray(16), 0, (), False)
+        memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
+        memory["answer_joints"][: len(answer.joints)] = answer.joints
+        self._buffer = answer.buffer
         self._run: Callable[[int], int] = bound(memory, self.routines, control_cycle, self._buffer)
 
     # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
@@ -135,9 +130,7 @@ class CycleRunner:
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
 
-        Raises:
-            UnknownNameError: the model has no such link.
-            ArgumentError: not six finite numbers.
+        UnknownNameError: the model has no such link; ArgumentError: not six finite numbers.
         """
         k, until = self.model.link_index(link), 0
         self.external_wrenches.pop(link, None)

@@ -29,9 +29,7 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
         return
     else:
         for i in range(p.nv):
-            p.net[i] = p.effort[i]
-            if p.wrench_source[0] == MEASURED and is_measured:
-                p.net[i] = measured[i]
+            p.net[i] = measured[i] if is_measured and p.wrench_source[0] == MEASURED else p.effort[i]
         if p.rubs[0] == 1:  # what the motors spend in the joints before it reaches the links
             without_friction(p, p.net)
         if p.pushed[0] == 1:

@@ -167,11 +167,7 @@ class Law:
         return tuple(f.name for f in dataclasses.fields(self) if f.metadata.get("gain"))
 
     def check(self, model: RobotModel) -> Law:
-        """The law, if it fits the model.
-
-        Raises:
-            ArgumentError: a gain has neither one value nor one for each joint.
-        """
+        """The law, if it fits the model; ArgumentError: a gain has neither one value nor one for each joint."""
         for f in dataclasses.fields(self):
             one_a_joint, value = f.metadata.get("gain") and f.metadata["size"] is None, getattr(self, f.name)
             if one_a_joint and value is not None and value.shape not in ((), (model.nv,)):

@@ -67,9 +67,6 @@ Row: TypeAlias = ArrayLike
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
 
-    Args:
-        law: e.g. :class:`ComputedTorque`.
-
     Raises:
         ArgumentError: the law does not fit the model, or the model has joints of several degrees of freedom.
     """
@@ -93,11 +90,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
 def computed_torque(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
-    """τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F; ``gains``: the fields of :class:`ComputedTorque`.
-
-    Returns:
-        (n,) efforts, N m or N.
-    """
+    """(n,) τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F, N m or N; ``gains``: the fields of :class:`ComputedTorque`."""
     return bind(model, ComputedTorque(**gains))(q, v, q_d, v_d, a_d)
 
 

@@ -129,14 +129,8 @@ class Tolerances:
         stopped_velocity: float | Sequence[float] = 0.01,
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``.
-
-        Args:
-            n: number of joints; each other value is one number for all or one for each.
-
-        Raises:
-            ArgumentError: a value negative, not finite, or of the wrong length.
-        """
+        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``: one
+        number for all ``n`` joints or one for each; ArgumentError: negative, not finite, or of the wrong length."""
         remedy = "Zero means: however long it takes."
         expect(0.0 <= goal_time < math.inf, "a non-negative number of seconds", goal_time, "goal_time", remedy)
         given = {"path": path, "path velocity": 0.0, "goal": goal, "stopped_velocity": stopped_velocity}

@@ -90,11 +90,8 @@ def plan_move(
         i = int(np.argmin(velocity))
         problem = f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0"
         raise TrajectoryError(problem, where="velocity limit", remedy="Correct the URDF's <limit>, or lock the joint.")
-    shortest = max(
-        float((PEAK_SPEED * distance / velocity).max()),
-        math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())),
-        1e-3,
-    )
+    by_speed = float((PEAK_SPEED * distance / velocity).max())
+    shortest = max(by_speed, math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())), 1e-3)
     shortest = max(shortest, _time_for_efforts(model, q0, way, effort_scale, shortest, samples))
     if duration is not None:
         if not math.isfinite(duration) or duration < shortest * (1.0 - 1e-9):
@@ -266,12 +263,9 @@ def _weakness(model: RobotModel, i: int) -> str:
 
 def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bool_]:
     """(n,) joints that nothing moves, wherever the robot is, with that share of their effort."""
-    return np.asarray(
-        (model.lower >= model.upper)
-        | (model.velocity_limit <= _STILL)
-        | (model.effort_limit <= 0.0)
-        | ((model.friction > 0.0) & (model.friction > 0.99 * share * model.effort_limit))
-    )
+    rough = (model.friction > 0.0) & (model.friction > 0.99 * share * model.effort_limit)
+    weak = (model.velocity_limit <= _STILL) | (model.effort_limit <= 0.0)
+    return np.asarray((model.lower >= model.upper) | weak | rough)
 
 
 def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:

@@ -34,14 +34,7 @@ REST_SPEED = 1.2e-7
 
 
 def nanoseconds(seconds: float) -> int:
-    """Seconds as an integer number of nanoseconds.
-
-    Args:
-        seconds: s.
-
-    Raises:
-        ArgumentError: not a finite number.
-    """
+    """Seconds as an integer number of nanoseconds; ArgumentError: not a finite number."""
     if not (isinstance(seconds, (int, float, np.integer, np.floating)) and math.isfinite(seconds)):
         raise ArgumentError("expected a finite number of seconds", where="seconds", got=seconds)
     return round(seconds * NANOSECONDS)
@@ -140,16 +133,12 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from whole arrays; the caller gives them away.
+        """The same from whole arrays, which the caller gives away.
 
         Args:
-            joint_names: the k joints.
             times: (n,) int64 ns after the start.
             fields: (4, n, k) positions, velocities, accelerations, efforts.
             present: (4, n) whether a point has the field; where it has not, ``fields`` is zero.
-
-        Raises:
-            TrajectoryRejected: as :meth:`from_points`.
         """
         names = _checked_names(joint_names, needed=len(times) > 0)
         if not isinstance(stamp, (int, np.integer)) or stamp < 0:
@@ -167,11 +156,7 @@ class Trajectory:
         return trajectory
 
     def check_rest(self) -> None:
-        """Refuse a trajectory with points whose last one moves.
-
-        Raises:
-            TrajectoryRejected: naming the fastest joint.
-        """
+        """Refuse a trajectory with points whose last one moves; TrajectoryRejected names the fastest joint."""
         worst = int(np.argmax(np.abs(self.velocities[-1])))
         speed = float(self.velocities[-1, worst])
         if abs(speed) > REST_SPEED:
@@ -192,11 +177,7 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from whole arrays: ``times`` (n,) in seconds, the others (n, k).
-
-        Raises:
-            TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
-        """
+        """The same from arrays, ``times`` (n,) in seconds, the others (n, k); TrajectoryRejected: as there, or unlike lengths."""
         for i, time in enumerate(times):
             if not math.isfinite(time):
                 remedy = "Give seconds as finite numbers."

@@ -98,7 +98,8 @@ class JointController(Estimates):
         self.reference, self.error, self.wrenches = self.work.reference, self.work.error, self.work.wrenches
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
-        self._keep_up_to_date(observer, collision, contact, flange)
+        self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
+        self._begin_estimates()
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
@@ -241,11 +242,8 @@ class JointController(Estimates):
         self.changes.prepare("", job, lambda error: done(error, None))
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop.
-
-        Raises:
-            TrajectoryRejected: with ``code`` and text; the arm goes on as before.
-        """
+        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop;
+        TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
         self.motion.stream(joint_names, point, t)
         self.mode = Mode.STREAM

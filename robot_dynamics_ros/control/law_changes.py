@@ -7,19 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle.law_code import LawCode
-from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.observer import MomentumObserver
-from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 class LawChanges(CycleRunner):
@@ -28,14 +25,11 @@ class LawChanges(CycleRunner):
     observer: MomentumObserver | None
     flange: FlangeLoad | None
 
-    def __init__(
-        self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
-    ) -> None:
-        super().__init__(model, law, options, guards, estimates=estimates)
-        self.payload: Payload | None = None
-        self._wanted_law, self._coming = law, self.base
+    def code(self, law: Law) -> LawCode | None:
+        """Machine code of a law; that of the one in which the arm gives way is at hand then, if a collision asks for it."""
         if self.options.collision_reaction == "gravity":
-            self.code(self._giving_way(law))  # at hand
+            super().code(self._giving_way(law))
+        return super().code(law)
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
         """Use another law, or other gains, from the next cycle on; the effort does not jump.
@@ -54,8 +48,6 @@ class LawChanges(CycleRunner):
             law.prepare(self.work.kernels)
             law.prepare(self._coming)  # a payload that is ready, but not carried yet
             code = self.code(law)
-            if self.options.collision_reaction == "gravity":
-                self.code(self._giving_way(law))  # at hand
             return lambda: self._use_law(law, code)
 
         self.changes.prepare("law", job, background=background)

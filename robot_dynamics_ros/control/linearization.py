@@ -148,7 +148,11 @@ def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
 
 
 def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
-    """The exact discrete system of (nx, nx), (nx, nu) A, B, sampled every ``dt`` s, the input held constant in between.
+    """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
+
+    Args:
+        A, B: (nx, nx), (nx, nu).
+        dt: s.
 
     Raises:
         ArgumentError: shapes that do not fit, or ``dt`` not positive.
@@ -182,14 +186,7 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
     from scipy.linalg import LinAlgError, solve, solve_continuous_are, solve_discrete_are
 
     A, B = _checked(A, B)
-    Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R")
-    for name, W, kind, remedy in (
-        ("Q", Q, "positive semi-definite", "Give weights of which none is negative."),
-        ("R", R, "positive definite", "Give a positive weight to every input."),
-    ):
-        least = np.linalg.eigvalsh(W)[0]
-        if least <= 0.0 if name == "R" else least < -1e-12 * max(1.0, np.abs(W).max()):
-            raise ArgumentError(f"must be {kind}", where=name, got=W, remedy=remedy)
+    Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R", definite=True)
     try:
         P = (solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R)
         K = np.asarray(solve(R + B.T @ P @ B, B.T @ P @ A) if discrete else solve(R, B.T @ P))
@@ -211,7 +208,7 @@ def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
     return A, B
 
 
-def _weight(W: ArrayLike, n: int, name: str) -> Array:
+def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array:
     W = as_input(W, (), name, finite=False)
     if W.shape == (n,):
         W = np.diag(W)
@@ -221,4 +218,11 @@ def _weight(W: ArrayLike, n: int, name: str) -> Array:
     if np.abs(W - W.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(W).max(initial=0.0)):
         remedy = f"Give ({name} + {name}.T) / 2, or a diagonal."
         raise ArgumentError("must be symmetric", where=name, got=W, remedy=remedy)
-    return (W + W.T) / 2.0
+    symmetric = (W + W.T) / 2.0
+    least = np.linalg.eigvalsh(symmetric)[0]
+    remedy = "Give a positive weight to every input." if definite else "Give weights of which none is negative."
+    if definite and least <= 0.0:
+        raise ArgumentError("must be positive definite", where=name, got=W, remedy=remedy)
+    if least < -1e-12 * max(1.0, np.abs(W).max()):
+        raise ArgumentError("must be positive semi-definite", where=name, got=W, remedy=remedy)
+    return symmetric

@@ -53,8 +53,7 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> 
         name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
         unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
         times = f"{1.0 / ratio:.0f} times what" if ratio > 0.01 else "and more than"
-        sentences.append(
-            f"joint {name}: {unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs: friction, rotor or payload "
-            f"missing in the description; see {GAPS_PAGE}"
-        )
+        needs = f"{unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs"
+        missing = f"friction, rotor or payload missing in the description; see {GAPS_PAGE}"
+        sentences.append(f"joint {name}: {needs}: {missing}")
     return tuple(sentences)

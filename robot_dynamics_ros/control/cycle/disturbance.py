@@ -167,19 +167,13 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     least = (SUSPECT if stands else 1.0) * OWED * p.scale[i]
     if abs(p.owed[1, i]) <= max(least, p.digit[i]):
         return False
-    if stands and p.let_go[i] == 0.0:
-        let_go(p, i, dt)
-        return False
     p.owed[0, i], p.owed[1, i] = 0.0, 0.0
-    return True
-
-
-def let_go(p: CycleMemory, i: int, dt: float) -> None:
-    """Joint ``i`` gets no effort until it is seen to move; what had built up meanwhile is forgotten."""
-    p.let_go[i] = dt
-    p.owed[0, i], p.owed[1, i] = 0.0, 0.0
+    if not stands or p.let_go[i] > 0.0:
+        return True
+    p.let_go[i] = dt  # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
     p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]
     p.rejected[i], p.side[i], p.pulse[i] = 0.0, 0.0, 0.0
+    return False
 
 
 def beyond_friction(drive: float, then: float, friction: float) -> float:

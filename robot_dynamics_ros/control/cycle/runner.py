@@ -27,6 +27,7 @@ from robot_dynamics_ros.control.reference.reference import JointTable, Reference
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
+from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -62,9 +63,10 @@ class CycleRunner:
     def __init__(
         self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
     ) -> None:
-        self.model, self.options, self.law = model, options, law
+        self.model, self.options, self.law, self._wanted_law = model, options, law, law
         self.work = Workspace(model, estimates=estimates)
-        self.base = self.work.kernels
+        self.base = self._coming = self.work.kernels
+        self.payload: Payload | None = None
         self.counts: Counter[str] = Counter()
         self.changes = Changes("controller changes")
         self.memory = memory = self.work.memory
@@ -204,7 +206,7 @@ class CycleRunner:
         else:
             text = self._words(verdict)
             if verdict >= verdict_of.FAULTS:
-                self.fault = self.safe_reason = text
+                self.fault = self.safe_reason = text or REASONS[self.p.fault[0]].words
                 self.counts["fault"] += 1
             self.end_goals(text)
 
@@ -248,7 +250,7 @@ class CycleRunner:
                 words = REASONS[p.ended[1]].words
                 return f"{words}: {_QUANTITIES[field]} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
             case verdict_of.EFFORT_NOT_FINITE:
-                return self._law_failed or Reason.FAULT.words
+                return self._law_failed
             case verdict_of.CONTRADICTED:
                 return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
             case verdict_of.RUNAWAY:
@@ -269,8 +271,6 @@ class CycleRunner:
                 let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
                 cause = "is its encoder dead, its brake closed, or its way blocked?"
                 return f"{joint} stands still at {at}: {cause}{let_go}"
-            case verdict_of.CLOCKS:
-                return Reason.CLOCKS.words
         return ""
 
     def end_goals(self, text: str = "") -> None:

@@ -44,14 +44,7 @@ __all__ = [
     "bind",
 ]
 
-_ALL: list[type[Law]] = [
-    ComputedTorque,
-    PDGravity,
-    FeedforwardPD,
-    JointImpedance,
-    CartesianImpedance,
-    GravityCompensation,
-]
+_ALL = ComputedTorque, PDGravity, FeedforwardPD, JointImpedance, CartesianImpedance, GravityCompensation
 LAWS: Mapping[str, type[Law]] = MappingProxyType({law.name: law for law in _ALL})
 
 
@@ -66,6 +59,9 @@ Row: TypeAlias = ArrayLike
 
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
+
+    Args:
+        law: e.g. :class:`ComputedTorque`.
 
     Raises:
         ArgumentError: the law does not fit the model, or the model has joints of several degrees of freedom.

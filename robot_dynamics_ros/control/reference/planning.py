@@ -105,11 +105,8 @@ def plan_move(
 
 def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
     """The polynomial of degree five from 0 to 1, at rest at both ends, and its two derivatives, at ``x`` from 0 to 1."""
-    return (
-        x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
-        30.0 * x * x * (1.0 - x) ** 2,
-        60.0 * x * (1.0 - x) * (1.0 - 2.0 * x),
-    )
+    share = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
+    return share, 30.0 * x * x * (1.0 - x) ** 2, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x)
 
 
 def _time_for_efforts(
@@ -285,10 +282,7 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     burden = _burden(model, path)
     enough = burden <= max(0.6 * _SHARES[0], 1.05 * float(burden[-1]))
     bearable = path[int(np.argmax(enough))] if enough.any() else best
-    i, need = _most_burdened(model, start)
-    return bearable, (
-        f"at its initial configuration joint {model.joint_names[i]!r} needs {need}, and has {model.effort_limit[i]:.3g}"
-    )
+    return bearable, f"at its initial configuration {_most_burdened(model, start)[1]}"
 
 
 def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -345,10 +339,8 @@ def _too_weak(
     model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
 ) -> ArgumentError:
     """The error for a robot that is too weak to move, with the joint that needs most for its limit at ``q``."""
-    i, need = _most_burdened(model, q)
-    name = model.joint_names[i]
-    nearest = f"joint {name!r} is nearest to them {place}: it needs {need}, and has {model.effort_limit[i]:.3g}"
-    problem = f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; {nearest}"
+    name, need = _most_burdened(model, q)
+    problem = f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; {place} {need}"
     remedy = "Check masses and effort limits of the URDF, or start elsewhere."
     return ArgumentError(problem, where=f"robot {model.name!r}", got=name, remedy=remedy)
 
@@ -377,12 +369,14 @@ def _burden(model: RobotModel, q: Array) -> Array:
     return np.asarray(_holding(model, q).max(axis=1, initial=0.0))
 
 
-def _most_burdened(model: RobotModel, q: Array) -> tuple[int, str]:
-    """The joint whose share is largest, and what gravity and friction take of it, in words."""
+def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
+    """The joint whose share is largest, and what it needs against gravity and friction, in words."""
     i = int(np.argmax(_holding(model, q)))
     moves = model.friction[i] > 0.0 and not _cannot_move(model)[i]
-    also = f" and {model.friction[i]:.3g} against friction" if moves else ""
-    return i, f"{np.abs(_gravity(model, q))[i]:.3g} against gravity{also}"
+    need = f"{np.abs(_gravity(model, q))[i]:.3g} against gravity"
+    need += f" and {model.friction[i]:.3g} against friction" if moves else ""
+    name = model.joint_names[i]
+    return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g}"
 
 
 def _inner(model: RobotModel) -> tuple[Array, Array]:

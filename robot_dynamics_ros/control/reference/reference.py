@@ -74,14 +74,8 @@ class JointTable:
 
 @dataclass(slots=True, eq=False)
 class PreparedMotion:
-    """A trajectory as routines take it.
-
-    Attributes:
-        columns: see :meth:`JointTable.columns`.
-        fields: (4 × m × k,) positions, velocities, accelerations, efforts, row after row.
-        segments: ((m − 1) × k × 8,) see :func:`~robot_dynamics_ros.control.reference.tracks.make_segments`.
-        handed: ``times`` and ``segments`` as routines take them, once it is followed.
-    """
+    """A trajectory as routines take it: ``fields``, (4 × m × k,) positions, velocities, accelerations, efforts, row after row;
+    ``segments``, ((m − 1) × k × 8,); ``handed``, ``times`` and ``segments`` as routines take them, once it is followed."""
 
     stamp: int
     columns: np.ndarray

@@ -34,7 +34,14 @@ REST_SPEED = 1.2e-7
 
 
 def nanoseconds(seconds: float) -> int:
-    """Seconds as an integer number of nanoseconds; ArgumentError: not a finite number."""
+    """Seconds as an integer number of nanoseconds.
+
+    Args:
+        seconds: s.
+
+    Raises:
+        ArgumentError: not a finite number.
+    """
     if not (isinstance(seconds, (int, float, np.integer, np.floating)) and math.isfinite(seconds)):
         raise ArgumentError("expected a finite number of seconds", where="seconds", got=seconds)
     return round(seconds * NANOSECONDS)
@@ -246,8 +253,9 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
         remedy = "Times count from the start of the trajectory and must be strictly increasing."
         raise TrajectoryRejected(problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy)
     for rows in slices(len(times)):
-        if not np.isfinite(fields[:, rows].sum()):
-            i, f, j = np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[0]
+        if np.isfinite(fields[:, rows].sum()):
+            continue
+        for i, f, j in np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[:1]:  # or their sum overflowed
             value, where = float(fields[f, rows.start + i, j]), f"points[{rows.start + i}].{_FIELDS[f]}"
             problem = f"the value of joint {names[j]!r} is {value}"
             remedy = "Give finite numbers; leave the field empty if it is not specified."

@@ -47,13 +47,8 @@ class Changes:
         *,
         background: bool = True,
     ) -> None:
-        """Have a job done in the background, or at once.
-
-        Args:
-            topic: what it is about, e.g. ``"payload"``; empty: never replaced.
-            job: prepares, and returns a function without arguments that takes over; this one runs in :meth:`take_over`.
-            failed: called in :meth:`take_over` with the error that the job ended with.
-        """
+        """Have a ``job`` done in the background, or at once; what it returns is called by :meth:`take_over`, or ``failed``
+        with the error that it ended with.  ``topic``: what it is about, e.g. ``"payload"``; empty: never replaced."""
         self._newest[topic] += 1
         if not background:
             job()()

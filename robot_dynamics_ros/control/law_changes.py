@@ -34,10 +34,8 @@ class LawChanges(CycleRunner):
     def set_law(self, law: Law, *, background: bool = False) -> None:
         """Use another law, or other gains, from the next cycle on; the effort does not jump.
 
-        From a law without reference to one with, the arm holds where it is.
-
-        Args:
-            background: compile what it needs in a thread of its own; a later cycle takes it over.
+        From a law without reference to one with, the arm holds where it is.  In the ``background``, what it needs is compiled
+        in a thread of its own; a later cycle takes it over.
 
         Raises:
             ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
@@ -74,11 +72,8 @@ class LawChanges(CycleRunner):
         self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
     def set_robustness(self, robustness: Robustness) -> None:
-        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump.
-
-        Raises:
-            ArgumentError: the controller was made without that step.
-        """
+        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump;
+        ArgumentError: the controller was made without that step."""
         if self.options.robustness is None:
             remedy = "Make it with ControllerOptions(robustness=Robustness())."
             raise ArgumentError("the controller was made without robustness", where="set_robustness", remedy=remedy)

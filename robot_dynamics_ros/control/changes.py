@@ -47,22 +47,17 @@ class Changes:
         *,
         background: bool = True,
     ) -> None:
-        """Have a job done in the background, or at once.
-
-        Args:
-            topic: what it is about, e.g. ``"payload"``; empty: never replaced.
-            job: prepares, and returns a function without arguments that takes over; this one runs in :meth:`take_over`.
-            failed: called in :meth:`take_over` with the error that the job ended with.
-        """
+        """Have a ``job`` done in the background, or at once; what it returns is called by :meth:`take_over`, or ``failed``
+        with the error that it ended with.  ``topic``: what it is about, e.g. ``"payload"``; empty: never replaced."""
         self._newest[topic] += 1
         if not background:
             job()()
             return
         if self._thread is None:
-            job_queue, owner = self._jobs, weakref.ref(self)
-            self._thread = threading.Thread(target=_work, args=(job_queue, owner), name=self._name, daemon=True)
+            arguments = self._jobs, weakref.ref(self)
+            self._thread = threading.Thread(target=_work, args=arguments, name=self._name, daemon=True)
             self._thread.start()
-            weakref.finalize(self, job_queue.put, None).atexit = False
+            weakref.finalize(self, self._jobs.put, None).atexit = False
         self._asked += 1
         self._jobs.put((topic, self._newest[topic], job, failed or _nothing))
 

@@ -37,13 +37,10 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
     Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13 (1997).
     """
     s, U = np.linalg.eigh(A)
-    top = s[-1]
-    if top <= 0.0:
+    if s[-1] <= 0.0:
         return np.zeros_like(A)
-    small = threshold * top
-    s = np.maximum(s, 0.0)
-    ratio = s / small
-    squared = np.where(ratio < 1.0, (1.0 - ratio * ratio) * small * small, 0.0)
+    s, small = np.maximum(s, 0.0), threshold * s[-1]
+    squared = np.maximum(small * small - s * s, 0.0)
     return (U * (s / (s * s + squared))) @ U.T
 
 
@@ -180,8 +177,6 @@ class FlangeLoad:
         self.observer = MomentumObserver(model, gain, friction)
         self._estimate = ContactEstimate(model, self.link)
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
-        self._friction = friction
-        self._a, self._net = np.zeros((2, model.nv))
         self.use(Kernels(model))
 
     def use(self, kernels: Kernels) -> None:
@@ -199,7 +194,7 @@ class FlangeLoad:
     def update(
         self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
     ) -> Array:
-        """Take the next state.
+        """(6,) ``load`` at the next state.
 
         Args:
             q, v: (n,) measured position and velocity.
@@ -207,9 +202,6 @@ class FlangeLoad:
             dt: s since the state before.
             external: known wrenches [moment; force] on links.
             a: (n,) acceleration; if not given it follows from the effort, contact included.
-
-        Returns:
-            (6,) ``load``.
         """
         kernels = self._kernels
         if self.contact == "estimated":
@@ -219,20 +211,16 @@ class FlangeLoad:
             contact = {k: w for k, w in external.items() if k in self._beyond}
             unexplained = kernels.efforts_of(q, external)
         if a is None:
-            np.add(effort, unexplained, out=self._net)
-            if self._friction is not None:
-                self._net -= self._friction.effort(v)
-            kernels.forward_dynamics(q, v, self._net, self._a)
-            a = self._a
+            friction = 0.0 if self.observer.friction is None else self.observer.friction.effort(v)
+            a = kernels.forward_dynamics(q, v, effort + unexplained - friction)
         joint = kernels.joints((self.joint,))
         load = -joint(q, v, a, contact)[0]
         if self.subtract:
             load += joint(q, v, a, {})[0]
         if self.frame != self.link:
             pose, to = kernels.link(self.link).pose(q), kernels.link(self.frame).pose(q)
-            R = to[:3, :3].T @ pose[:3, :3]
-            r = to[:3, :3].T @ (pose[:3, 3] - to[:3, 3])  # from the new point to the old one
-            force = R @ load[3:]
-            load = np.concatenate([R @ load[:3] + np.cross(r, force), force])
+            moment, force = load.reshape(2, 3) @ pose[:3, :3].T  # in world axes
+            moment = moment + np.cross(pose[:3, 3] - to[:3, 3], force)
+            load = in_link_axes(to, np.concatenate([moment, force]))
         self.load[:] = load
         return self.load

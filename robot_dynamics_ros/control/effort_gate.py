@@ -16,25 +16,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect, per_joint
 
-KEPT = 0.95
-"""Share that is kept, from state to state, of whether ways and velocities agree."""
+KEPT = 0.95  # Share that is kept, from state to state, of whether ways and velocities agree
 
 
 class GateState(enum.Enum):
     """State of the gate."""
 
-    WAITING = "waiting"
-    """No good command has arrived yet: the safe command is sent."""
-    OPEN = "open"
-    """Commands pass."""
-    STALE = "stale"
-    """Commands have stopped arriving, or the gate was held up: the safe command is sent until the next good one."""
-    STOPPED = "stopped"
-    """A violation was seen: the safe command is sent until :meth:`EffortGate.reset`."""
+    WAITING = "waiting"  # no good command has arrived yet: the safe command is sent
+    OPEN = "open"  # commands pass
+    STALE = "stale"  # commands have stopped arriving, or the gate was held up: the safe command until the next good one
+    STOPPED = "stopped"  # a violation was seen: the safe command is sent until EffortGate.reset
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +66,9 @@ class GateSettings:
 
 
 class EffortGate:
-    """Decides for each command whether it passes.
+    """Decides for each command whether it passes; ``names``: of the joints, in the order of the arrays, for messages.
 
     Times are integers in nanoseconds of one steady clock.  Nothing here locks: calls belong to one thread.
-
-    Args:
-        settings: the bounds.
-        names: of the joints, for messages; in the order of the arrays.
 
     Attributes:
         state: a :class:`GateState`.
@@ -88,11 +78,8 @@ class EffortGate:
     """
 
     def __init__(self, settings: GateSettings, names: Sequence[str]) -> None:
-        n = len(names)
-        if settings.effort_limit.shape != (n,):
-            raise ArgumentError(
-                f"has bounds for {len(settings.effort_limit)} joints", where="effort gate", got=n, remedy=f"Give {n}."
-            )
+        n, bounds = len(names), len(settings.effort_limit)
+        expect(bounds == n, f"bounds of {n} joints", bounds, "effort gate", f"Give {n}.")
         self.settings, self.names = settings, tuple(names)
         self.state, self.reason = GateState.WAITING, "no command has arrived yet"
         self.output = np.zeros(n)
@@ -104,15 +91,10 @@ class EffortGate:
         self._distrust_until = 0
 
     def command(self, t: int, effort: Array) -> bool:
-        """Take one command of time ``t``.
+        """Whether a command of time ``t``, (n,) N m or N, passes, cut to the bounds if need be: ``output`` is then to be sent.
 
-        Args:
-            effort: (n,) N m or N.
-
-        Returns:
-            whether it passes, cut to the bounds if need be; ``output`` is then the effort to send.  A command that is
-            not finite is dropped: the one before stands until ``command_timeout``.  So is one that has waited while the
-            gate was held up.
+        One that is not finite is dropped: the one before stands until ``command_timeout``.  So is one that has waited while
+        the gate was held up.
         """
         self._notice_standstill(t)
         if self.state is GateState.STOPPED:
@@ -148,8 +130,7 @@ class EffortGate:
     def measured(self, t: int, velocity: Array, position: Array | None = None) -> bool:
         """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate.
 
-        Args:
-            position: (n,) rad or m.  With it no joint is braked that moves against its velocity: that would drive it.
+        With the ``position``, (n,) rad or m, no joint is braked that moves against its velocity: that would drive it.
         """
         self._notice_standstill(t)
         if not np.isfinite(velocity).all():

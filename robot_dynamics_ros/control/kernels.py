@@ -20,19 +20,15 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 def check_controllable(model: RobotModel) -> RobotModel:
     """The model, if every joint has one coordinate; ArgumentError: it has no moving joint, or a floating or planar one."""
+    where = f"robot {model.name!r}"
     for name in model.joint_names:
         kind = model.joint(name).type
         if kind.nv != 1:
-            raise ArgumentError(
-                f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom",
-                where=f"robot {model.name!r}",
-                got=name,
-                remedy="A joint controller needs joints of one degree of freedom each; lock this joint.",
-            )
+            problem = f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom"
+            remedy = "A joint controller needs joints of one degree of freedom each; lock this joint."
+            raise ArgumentError(problem, where=where, got=name, remedy=remedy)
     if model.nv == 0:
-        raise ArgumentError(
-            "it has no moving joint to control", where=f"robot {model.name!r}", remedy="Check the URDF."
-        )
+        raise ArgumentError("it has no moving joint to control", where=where, remedy="Check the URDF.")
     return model
 
 
@@ -111,7 +107,6 @@ class Kernels:
     Functions of a link or of some joints are compiled at their first use: call them once before the cycle starts.
 
     Attributes:
-        model: the robot.
         inverse_dynamics: (q, v, a, out_tau).
         inverse_dynamics_wrenches: (q, v, a, out_tau, out_wrenches).
         bias_forces: (q, v, out); C q̇ + g.
@@ -120,11 +115,7 @@ class Kernels:
         forward_dynamics: (q, v, tau, out).
         generalized_momentum: (q, v, out_p, out_rate); M q̇ and Cᵀ q̇ − g.
         external_efforts: (q, external, out); Σ Jᵀ f.
-        estimates_ready: whether :data:`ESTIMATES` are there, which no command needs.
-
-    Args:
-        model: the robot.
-        estimates: make these too; see :meth:`prepare_estimates`.
+        estimates_ready: whether :data:`ESTIMATES` are there, which no command needs; made at once with ``estimates``.
     """
 
     inverse_dynamics: Callable[..., Any]
@@ -166,18 +157,12 @@ class Kernels:
         return self._efforts
 
     def _get(self, make: Callable[..., Any], *arguments: Any) -> Any:
-        key = (make, *arguments)
-        kernel = self._made.get(key)
-        if kernel is None:
-            kernel = self._made[key] = make(self.model, *arguments)
-        return kernel
+        if (key := (make, *arguments)) not in self._made:
+            self._made[key] = make(self.model, *arguments)
+        return self._made[key]
 
     def link(self, name: str) -> LinkKernels:
-        """The functions of a link.
-
-        Raises:
-            UnknownNameError: the model has no such link.
-        """
+        """The functions of a link; UnknownNameError: the model has no such link."""
         return self._get(LinkKernels, name)
 
     def joints(self, names: Sequence[str]) -> JointKernel:
@@ -185,11 +170,7 @@ class Kernels:
         return self._get(JointKernel, tuple(names))
 
     def balance(self, joint: str, observer: str) -> BalanceKernel:
-        """The balance of wrenches of a joint's child link.
-
-        Raises:
-            UnknownNameError: the model has no such observer.
-        """
+        """The balance of wrenches of a joint's child link; UnknownNameError: the model has no such observer."""
         return self._get(BalanceKernel, joint, observer)
 
     def include(self, other: Kernels) -> None:

@@ -7,19 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle.law_code import LawCode
-from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.observer import MomentumObserver
-from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 class LawChanges(CycleRunner):
@@ -28,24 +25,17 @@ class LawChanges(CycleRunner):
     observer: MomentumObserver | None
     flange: FlangeLoad | None
 
-    def __init__(
-        self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
-    ) -> None:
-        super().__init__(model, law, options, guards, estimates=estimates)
-        self.payload: Payload | None = None
-        self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
-        self._wanted_law, self._coming = law, self.base
+    def code(self, law: Law) -> LawCode | None:
+        """Machine code of a law; that of the one in which the arm gives way is at hand then, if a collision asks for it."""
         if self.options.collision_reaction == "gravity":
-            self.code(self._giving_way(law))  # at hand
+            super().code(self._giving_way(law))
+        return super().code(law)
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
         """Use another law, or other gains, from the next cycle on; the effort does not jump.
 
-        From a law without reference to one with, the arm holds where it is.
-
-        Args:
-            law: the law.
-            background: compile what it needs in a thread of its own; a later cycle takes it over.
+        From a law without reference to one with, the arm holds where it is.  In the ``background``, what it needs is compiled
+        in a thread of its own; a later cycle takes it over.
 
         Raises:
             ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
@@ -56,8 +46,6 @@ class LawChanges(CycleRunner):
             law.prepare(self.work.kernels)
             law.prepare(self._coming)  # a payload that is ready, but not carried yet
             code = self.code(law)
-            if self.options.collision_reaction == "gravity":
-                self.code(self._giving_way(law))  # at hand
             return lambda: self._use_law(law, code)
 
         self.changes.prepare("law", job, background=background)
@@ -84,17 +72,11 @@ class LawChanges(CycleRunner):
         self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
     def set_robustness(self, robustness: Robustness) -> None:
-        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump.
-
-        Raises:
-            ArgumentError: the controller was made without that step.
-        """
+        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump;
+        ArgumentError: the controller was made without that step."""
         if self.options.robustness is None:
-            raise ArgumentError(
-                "the controller was made without robustness",
-                where="set_robustness",
-                remedy="Make it with ControllerOptions(robustness=Robustness()).",
-            )
+            remedy = "Make it with ControllerOptions(robustness=Robustness())."
+            raise ArgumentError("the controller was made without robustness", where="set_robustness", remedy=remedy)
         self.options = dataclasses.replace(self.options, robustness=robustness)
         load_rejection(self.memory, robustness, self.model)
         self.start_blend()
@@ -149,16 +131,12 @@ class LawChanges(CycleRunner):
         self.start_blend()
 
     def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
-        """Compile the functions of wrenches and external efforts in another process.
-
-        Args:
-            failed: called between two cycles with an error that this ended with.
-        """
-        base = self.base
+        """Compile the functions of wrenches and external efforts in another process; ``failed`` is called between two
+        cycles with an error that this ended with."""
 
         def job() -> Callable[[], None]:
-            compile_elsewhere(base.model, ESTIMATES)
-            base.prepare_estimates()
+            compile_elsewhere(self.model, ESTIMATES)
+            self.base.prepare_estimates()
             return take_over
 
         def take_over() -> None:

@@ -81,10 +81,8 @@ def linearize(
         table = MotorTable(model, motors)
         model = add_rotors(model, motors)
     damping = model.damping if viscous else np.zeros(model.nv)
-    if tau is None:
-        free = bias_forces(model, q, v, external=external)
-    else:
-        free = as_input(tau, (model.nv,), "tau") - damping * v
+    given = None if tau is None else as_input(tau, (model.nv,), "tau") - damping * v
+    free = bias_forces(model, q, v, external=external) if given is None else given
     check_finite(q=q, v=v, tau=free)
     by_q, by_v, inverse = forward_dynamics_derivatives(model, q, v, free, external=external)
     n = model.nv
@@ -111,9 +109,8 @@ def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
             raise UnknownNameError("joint", name, model.joint_names, where="inputs")
         block = model.v_slice(name)
         if block.start in columns:
-            raise ArgumentError(
-                "is named twice", where=f"inputs, joint {name!r}", got=list(inputs), remedy="Name each place once."
-            )
+            where, remedy = f"inputs, joint {name!r}", "Name each place once."
+            raise ArgumentError("is named twice", where=where, got=list(inputs), remedy=remedy)
         columns += range(block.start, block.stop)
     return columns
 
@@ -166,9 +163,7 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
     if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0.0):
         raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
     n, m = B.shape
-    whole = np.zeros((n + m, n + m))
-    whole[:n, :n], whole[:n, n:] = A, B
-    stepped = expm(whole * dt)
+    stepped = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * dt)
     return LinearModel(stepped[:n, :n], stepped[:n, n:])
 
 
@@ -191,36 +186,18 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
     from scipy.linalg import LinAlgError, solve, solve_continuous_are, solve_discrete_are
 
     A, B = _checked(A, B)
-    Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R")
-    if np.linalg.eigvalsh(Q)[0] < -1e-12 * max(1.0, np.abs(Q).max()):
-        raise ArgumentError(
-            "must be positive semi-definite", where="Q", got=Q, remedy="Give weights of which none is negative."
-        )
-    if np.linalg.eigvalsh(R)[0] <= 0.0:
-        raise ArgumentError(
-            "must be positive definite", where="R", got=R, remedy="Give a positive weight to every input."
-        )
+    Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R", definite=True)
     try:
-        if discrete:
-            P = solve_discrete_are(A, B, Q, R)
-            K = solve(R + B.T @ P @ B, B.T @ P @ A)
-        else:
-            P = solve_continuous_are(A, B, Q, R)
-            K = solve(R, B.T @ P)
+        P = (solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R)
+        K = np.asarray(solve(R + B.T @ P @ B, B.T @ P @ A) if discrete else solve(R, B.T @ P))
+        poles = np.linalg.eigvals(A - B @ K)
+        stable = np.abs(poles).max() < 1.0 if discrete else poles.real.max() < 0.0
     except LinAlgError:
-        raise _not_stabilizable() from None
-    poles = np.linalg.eigvals(A - B @ K)
-    if not (np.abs(poles).max() < 1.0 if discrete else poles.real.max() < 0.0):
-        raise _not_stabilizable()
-    return np.asarray(K)
-
-
-def _not_stabilizable() -> ArgumentError:
-    return ArgumentError(
-        "no feedback stabilizes this system with these weights",
-        where="lqr",
-        remedy="Check which joints are driven, and that Q weighs every motion that is not stable by itself.",
-    )
+        stable = False
+    if not stable:
+        remedy = "Check which joints are driven, and that Q weighs every motion that is not stable by itself."
+        raise ArgumentError("no feedback stabilizes this system with these weights", where="lqr", remedy=remedy)
+    return K
 
 
 def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
@@ -231,7 +208,7 @@ def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
     return A, B
 
 
-def _weight(W: ArrayLike, n: int, name: str) -> Array:
+def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array:
     W = as_input(W, (), name, finite=False)
     if W.shape == (n,):
         W = np.diag(W)
@@ -239,7 +216,13 @@ def _weight(W: ArrayLike, n: int, name: str) -> Array:
         raise ArgumentError(f"expected ({n}, {n}) or ({n},), got {W.shape}", where=name)
     check_finite(**{name: W})
     if np.abs(W - W.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(W).max(initial=0.0)):
-        raise ArgumentError(
-            "must be symmetric", where=name, got=W, remedy=f"Give ({name} + {name}.T) / 2, or a diagonal."
-        )
-    return (W + W.T) / 2.0
+        remedy = f"Give ({name} + {name}.T) / 2, or a diagonal."
+        raise ArgumentError("must be symmetric", where=name, got=W, remedy=remedy)
+    symmetric = (W + W.T) / 2.0
+    least = np.linalg.eigvalsh(symmetric)[0]
+    remedy = "Give a positive weight to every input." if definite else "Give weights of which none is negative."
+    if definite and least <= 0.0:
+        raise ArgumentError("must be positive definite", where=name, got=W, remedy=remedy)
+    if least < -1e-12 * max(1.0, np.abs(W).max()):
+        raise ArgumentError("must be positive semi-definite", where=name, got=W, remedy=remedy)
+    return symmetric

@@ -47,17 +47,14 @@ class ObserverMemory(FrictionMemory):
 def observe(p: ObserverMemory, dt: float) -> None:
     """One step of the observer, ``dt`` s after the one before, for ``p.momentum`` and the known efforts ``p.known``, Cᵀ v − g."""
     for i in range(p.nv):
-        known = p.known[i]
-        if p.rubs[0] == 1:
-            known = known - friction_of(p, i)
+        known = p.known[i] - friction_of(p, i) if p.rubs[0] == 1 else p.known[i]
         if p.started[0] == 0:
             p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
         elif dt > 0.0:
             total = p.integral[i] + dt * (p.tau[i] + 0.5 * (known + p.before[i]))
             # r = K (p − total − ∫r), the newest r included: stable for any dt
-            effort = (p.momentum[i] - total) * (p.gain[i] / (1.0 + p.gain[i] * dt))
-            p.effort[i] = effort
-            p.integral[i] = total + dt * effort
+            p.effort[i] = (p.momentum[i] - total) * (p.gain[i] / (1.0 + p.gain[i] * dt))
+            p.integral[i] = total + dt * p.effort[i]
         p.before[i] = known
     p.started[0] = 1
 
@@ -83,17 +80,11 @@ class MomentumObserver:
     """
 
     def __init__(self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None) -> None:
-        """Allocate.
-
-        Raises:
-            ArgumentError: a gain that is not positive and finite, or of the wrong length.
-        """
-        n = model.nv
-        gains = per_joint(gain, n, "observer gain", positive=True)
+        """Raises ArgumentError for a gain that is not positive and finite, or of the wrong length."""
         compiled = backend_of(model) in ("native", "loops")
-        self.memory = memory = Memory(ObserverMemory, {"nv": n}, compiled=compiled)
+        self.memory = memory = Memory(ObserverMemory, {"nv": model.nv}, compiled=compiled)
         self.gain, self.effort = memory["gain"], memory["effort"]
-        self.gain[:] = gains
+        self.gain[:] = per_joint(gain, model.nv, "observer gain", positive=True)
         self.friction = friction
         self._p, self._known, self._v, self._tau = (memory[name] for name in ("momentum", "known", "v", "tau"))
         self._observe = bound(memory, make_routines(memory, (observe,), compiled=compiled), observe)
@@ -116,17 +107,8 @@ class MomentumObserver:
         self.memory["started"][0] = 0
 
     def update(self, kernels: Kernels, q: Array, v: Array, tau: Array, dt: float) -> Array:
-        """Take the next state.
-
-        Args:
-            kernels: of the robot.
-            q, v: (n,) measured position and velocity.
-            tau: (n,) motor effort that acted since the state before.
-            dt: s since then; at the first call it plays no part.
-
-        Returns:
-            (n,) ``effort``.
-        """
+        """(n,) ``effort`` by the next state: (n,) position ``q`` and velocity ``v``, ``dt`` s after the one before (at the
+        first call it plays no part), and the motor effort ``tau`` (n,) that acted since then."""
         kernels.generalized_momentum(q, v, self._p, self._known)
         self._v[:], self._tau[:] = v, tau
         self._observe(float(dt))
@@ -146,13 +128,11 @@ class CollisionMemory(Declared):
 
 def watch(p: CollisionMemory, efforts: Vector, dt: float) -> bool:
     """Whether the flag rises: an effort has stayed above its threshold.  It falls when all are below half of theirs."""
-    worst = 0.0
-    joint = 0
+    worst, joint = 0.0, 0
     for i in range(p.nv):
         share = abs(efforts[i]) / p.threshold[i]
         if share > worst:
-            worst = share
-            joint = i
+            worst, joint = share, i
     if p.flag[0] == 1:
         p.above[0] = 0.0
         if worst <= 0.5:
@@ -161,8 +141,7 @@ def watch(p: CollisionMemory, efforts: Vector, dt: float) -> bool:
     p.above[0] = p.above[0] + dt if worst > 1.0 else 0.0
     if worst <= 1.0 or p.above[0] < p.delay[0]:
         return False
-    p.flag[0] = 1
-    p.joint[0] = joint
+    p.flag[0], p.joint[0] = 1, joint
     return True
 
 

@@ -89,12 +89,8 @@ class ControllerOptions:
             object.__setattr__(self, "joints", tuple(self.joints))
 
     def check(self, model: RobotModel) -> ControllerOptions:
-        """The options, if their joints are the model's.
-
-        Raises:
-            UnknownNameError: a joint that the model does not have (or that mimics another).
-            ArgumentError: no joint at all, or one twice.
-        """
+        """The options, if their joints are the model's; UnknownNameError: it has no such joint, or one that mimics another;
+        ArgumentError: no joint at all, or one twice."""
         if self.joints is not None:
             for name in self.joints:
                 if name not in model.joint_names:

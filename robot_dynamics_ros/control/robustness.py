@@ -46,24 +46,14 @@ class Robustness:
 
 
 def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> tuple[str, ...]:
-    """One sentence a joint whose effort the description does not explain.
-
-    Args:
-        unexplained: (n,) mean effort in motion that the model did not explain, N m or N.
-        inertial: (n,) mean effort that the desired acceleration took by the model, N m or N.
-
-    Returns:
-        Those of joints where it is more than what the inertia took, and than 1 % of the effort limit.
-    """
+    """One sentence a joint whose mean effort in motion, N m or N, the description did not explain by more than 1 % of the
+    effort limit, and than what the desired acceleration took by the model: (n,) ``unexplained`` and ``inertial``."""
     sentences = []
     for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
-        name = model.joint_names[i]
+        name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
         unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
-        times = (
-            f"{unexplained[i] / inertial[i]:.0f} times what" if inertial[i] > 0.01 * unexplained[i] else "and more than"
-        )
-        sentences.append(
-            f"joint {name}: {unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs: friction, rotor or payload "
-            f"missing in the description; see {GAPS_PAGE}"
-        )
+        times = f"{1.0 / ratio:.0f} times what" if ratio > 0.01 else "and more than"
+        needs = f"{unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs"
+        missing = f"friction, rotor or payload missing in the description; see {GAPS_PAGE}"
+        sentences.append(f"joint {name}: {needs}: {missing}")
     return tuple(sentences)

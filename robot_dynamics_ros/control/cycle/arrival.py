@@ -8,32 +8,22 @@ from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
 
 TINY = 1e-12
-WINDOW = 0.2
-"""Time over which ways and velocities are compared, s."""
-LEAST_WAY = 0.05
-"""Way, rad or m, that a joint must go in that time before its velocity is judged."""
+WINDOW = 0.2  # Time over which ways and velocities are compared, s
+LEAST_WAY = 0.05  # Way, rad or m, that a joint must go in that time before its velocity is judged
 OTHER_UNIT = 8.0
 """Times as far as one of way and velocity the other must have gone for another unit: from state to state, those of a slow
 joint with a coarse encoder agree as little as degrees and radians."""
-OVERSPEED = 1.3
-"""Times its velocity limit, a joint is far above it."""
-MOST_JUMP = 1e9
-"""rad or m; a larger accepted jump means that none is refused."""
-AHEAD = 0.004
-"""Time for which a joint is believed to go on speeding up as it did since the state before, s."""
-OUTRAGEOUS = 5.0
-"""Times its velocity limit, where one state is enough."""
-DEGREES = 0.0349
-"""Agreement of way and velocity where one of the two is in degrees."""
-DIVERGENCE = 30.0
-"""1/s, at which velocity and acceleration of a joint that runs away grow at least."""
+OVERSPEED = 1.3  # Times its velocity limit, a joint is far above it
+MOST_JUMP = 1e9  # rad or m; a larger accepted jump means that none is refused
+AHEAD = 0.004  # Time for which a joint is believed to go on speeding up as it did since the state before, s
+OUTRAGEOUS = 5.0  # Times its velocity limit, where one state is enough
+DEGREES = 0.0349  # Agreement of way and velocity where one of the two is in degrees
+DIVERGENCE = 30.0  # 1/s, at which velocity and acceleration of a joint that runs away grow at least
 RUNAWAY_SPEED = 0.36
 """Share of its velocity limit by which it is then faster than its reference, if its acceleration has grown e-fold; a state
 counts for 0.5 at most of the logarithm, all for 1.5."""
-RETURNS = 5.5
-"""Times that the stamps may run back, one of them forgotten each second: resets of a simulation are rarer."""
-ROOM = 2.0
-"""How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter."""
+RETURNS = 5.5  # Times that the stamps may run back, one of them forgotten each second: resets of a simulation are rarer
+ROOM = 2.0  # How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter
 
 
 def arrive(p: CycleMemory) -> int:
@@ -54,35 +44,24 @@ def arrive(p: CycleMemory) -> int:
                 return verdicts.CONTRADICTED  # the last effort, that of another unit, must not stand longer
             return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
-            if since == 0:
-                return verdicts.STILL
-            return verdicts.LATE
+            return verdicts.STILL if since == 0 else verdicts.LATE
     if is_elsewhere(p):
         return verdicts.ELSEWHERE
-    was_started = p.started[0]
-    was_stale = p.stale[0]
-    p.last[0] = p.time[0]
-    p.started[0] = 1
-    p.stale[0] = 0
+    was_started, was_stale = p.started[0], p.stale[0]
+    p.last[0], p.started[0], p.stale[0] = p.time[0], 1, 0
     p.dt[0] = since / NANOSECONDS
     if was_started == 0:
         return verdicts.FIRST
     if since < 0:
         p.returns[0] = p.returns[0] + 1.0
-        if p.returns[0] > RETURNS:
-            return verdicts.CLOCKS
-        return verdicts.BACKWARDS
+        return verdicts.CLOCKS if p.returns[0] > RETURNS else verdicts.BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
-        if p.adrift[0] == 1:
-            return verdicts.LOST
-        return verdicts.RECOVERED
+        return verdicts.LOST if p.adrift[0] == 1 else verdicts.RECOVERED
     p.adrift[0] = 0
     p.returns[0] = max(p.returns[0] - p.dt[0], 0.0)
     if p.mode[0] == SAFE:
         return verdicts.RESUMED
-    if p.fresh[0] == 1:
-        return verdicts.DONE
-    return judge_motion(p, p.dt[0])
+    return verdicts.DONE if p.fresh[0] == 1 else judge_motion(p, p.dt[0])
 
 
 def is_elsewhere(p: CycleMemory) -> bool:
@@ -154,7 +133,8 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
 
     Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
     RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
-    that: the law drives it the wrong way.  FROZEN: see :func:`is_frozen`.
+    that: the law drives it the wrong way.  FROZEN: a position has not changed in any digit, although its velocity says that
+    the joint moves: a dead encoder.
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
@@ -172,7 +152,8 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
         if p.travel[i] > least and (agreement < -0.5 or (apart and differs_as_degrees(agreement))):
             return verdicts.CONTRADICTED
-        if p.commanded[i] == 1 and is_frozen(p, i, gone, told, keep):
+        p.hidden[i] = keep * (p.hidden[i] + told) if gone == 0.0 else 0.0
+        if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
             return verdicts.FROZEN
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
@@ -196,20 +177,10 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
     return verdicts.DONE
 
 
-def is_frozen(p: CycleMemory, i: int, gone: float, told: float, keep: float) -> bool:
-    """Whether the position of joint ``i`` has not changed in any digit, although its velocity says that it moves: a dead encoder."""
-    p.hidden[i] = keep * (p.hidden[i] + told)
-    if gone != 0.0:
-        p.hidden[i] = 0.0
-    return abs(p.hidden[i]) > LEAST_WAY
-
-
 def take_state(p: CycleMemory) -> None:
     """Go on from this state."""
     for i in range(p.nv):
-        p.q[i] = p.arrived[0, i]
-        p.v[i] = p.arrived[1, i]
-        p.previous[i] = p.effort[i]
+        p.q[i], p.v[i], p.previous[i] = p.arrived[0, i], p.arrived[1, i], p.effort[i]
     if p.fresh[0] == 1:
         p.dt[0] = 0.0
 
@@ -217,11 +188,7 @@ def take_state(p: CycleMemory) -> None:
 def begin_afresh(p: CycleMemory) -> None:
     """Go on from the state in ``arrived`` as if nothing had come before it."""
     for i in range(p.nv):
-        p.q[i] = p.arrived[0, i]
-        p.v[i] = p.arrived[1, i]
+        p.q[i], p.v[i] = p.arrived[0, i], p.arrived[1, i]
         p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.change[i] = 0.0, 0.0, 0.0, 0.0, 0.0
         p.fast[i], p.astray[i], p.hidden[i], p.ways[0, i], p.ways[1, i] = 0, 0.0, 0.0, 0.0, 0.0
-    p.blending[0] = 0
-    p.adrift[0] = 0
-    p.differentiates[0] = 0
-    p.fresh[0] = 1
+    p.blending[0], p.adrift[0], p.differentiates[0], p.fresh[0] = 0, 0, 0, 1

@@ -18,16 +18,6 @@ they are written.
 Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
 ``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all
 of them with those in ``stopped``, where the arm brakes from ``q`` and ``v`` at the time ``last``.
-
-| verdict | what follows |
-|---|---|
-| the state is dropped | nothing: the command of before stays |
-| another start | hold where the arm is; where a fault stands, the safe command |
-| a tolerance is violated | the goal ends, the arm stops |
-| a goal is reached | it ends |
-| a joint shows no motion | all goals end; the joint gets no effort until it moves |
-| a fault | the safe command, until the controller is activated again |
-| anything else | the caller has to do something: load the reference, forget wrenches, call the law |
 """
 
 from __future__ import annotations
@@ -56,10 +46,8 @@ from robot_dynamics_ros.dynamics.engine.routines import Vector
 
 AT_ONCE = -(2**62)
 """ns; a piece of the path that was due then is read anew in the next cycle."""
-FAST = 0.3
-"""Share of its velocity limit up to which a joint may get faster after a fault."""
-FASTER = 0.1
-"""Share of it by which a joint that was as fast already may get faster."""
+FAST = 0.3  # Share of its velocity limit up to which a joint may get faster after a fault
+FASTER = 0.1  # Share of it by which a joint that was as fast already may get faster
 
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
@@ -101,9 +89,8 @@ def follow_and_decide(p: CycleMemory) -> int:
     if verdict != DONE:
         return verdict
     integrate(p)
-    p.wrenches_with_law[0] = 0
-    if p.inverts[0] == 1 and p.robust[0] == 0 and p.pushed[0] == 0 and p.wrench_source[0] == COMMANDED:
-        p.wrenches_with_law[0] = p.want_wrenches[0]
+    alone = p.inverts[0] == 1 and p.robust[0] == 0 and p.pushed[0] == 0 and p.wrench_source[0] == COMMANDED
+    p.wrenches_with_law[0] = p.want_wrenches[0] if alone else 0
     if p.own_law[0] == 1:
         return OWN_LAW
     evaluate_law(p)
@@ -112,30 +99,30 @@ def follow_and_decide(p: CycleMemory) -> int:
 
 def finish(p: CycleMemory) -> None:
     """The command: the effort without what the robot adds itself; none for joints that are let go."""
-    for i in range(p.nv):
-        p.command[i] = p.effort[i]
     if p.robot_holds[0] == 1:
         p.gravity_that_the_robot_adds(p.q, p.held)
     elif p.robot_holds[0] == 2:
         p.bias_that_the_robot_adds(p.q, p.v, p.held)
-    if p.robot_holds[0] > 0:
-        for i in range(p.nv):
-            if p.commanded[i] == 1:
-                p.command[i] = p.command[i] - p.held[i]
-    if p.robust[0] == 1:
-        for i in range(p.nv):
-            if p.let_go[i] > 0.0:
-                p.command[i], p.effort[i] = 0.0, p.held[i]
+    for i in range(p.nv):
+        p.command[i] = p.effort[i] - p.held[i] if p.commanded[i] == 1 else p.effort[i]
+        if p.robust[0] == 1 and p.let_go[i] > 0.0:
+            p.command[i], p.effort[i] = 0.0, p.held[i]
 
 
 # -- reactions ---------------------------------------------------------------------------------------------------------
 
 
 def react(p: CycleMemory, verdict: int) -> None:
-    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED."""
+    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED: the command of before stays.
+
+    After a fault the safe command goes out until the controller is activated again.  What is not named here needs the caller:
+    to load the reference, to forget wrenches.
+    """
     p.next[0] = FOLLOW
     if verdict >= verdicts.FAULTS:
-        fail(p, verdict)
+        p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
+        stop(p, ABORTED, p.fault[0])
+        send_safe(p)
     elif verdict == OWN_LAW:
         p.next[0] = BLEND
     elif verdict == verdicts.GOAL_REACHED:
@@ -182,24 +169,12 @@ def restart(p: CycleMemory, reason: int) -> None:
 def give_up(p: CycleMemory, late: bool) -> None:
     """A tolerance of the path is violated, or, ``late``, one of the goal; ``bad_value``: error, tolerance, delay in s."""
     field, i = p.bad_field[0], p.bad_joint[0]
-    p.bad_value[0], p.bad_value[2] = p.error[field, i], 0.0
-    p.ended[0] = ABORTED
-    if late:
-        p.bad_value[1] = p.goal_tolerance[field, i]
-        p.bad_value[2] = (p.time[0] - p.goal_end[0]) / NANOSECONDS
-        p.ended[1] = Reason.GOAL_TOLERANCE
-    else:
-        p.bad_value[1] = p.path_tolerance[field, i]
-        p.ended[1] = Reason.PATH_TOLERANCE
+    p.bad_value[0] = p.error[field, i]
+    p.bad_value[1] = p.goal_tolerance[field, i] if late else p.path_tolerance[field, i]
+    p.bad_value[2] = (p.time[0] - p.goal_end[0]) / NANOSECONDS if late else 0.0
+    p.ended[0], p.ended[1] = ABORTED, Reason.GOAL_TOLERANCE if late else Reason.PATH_TOLERANCE
     stop(p, CANCELED, Reason.NONE)
     start_blend(p)
-
-
-def fail(p: CycleMemory, verdict: int) -> None:
-    """Stop for good."""
-    p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
-    stop(p, ABORTED, p.fault[0])
-    send_safe(p)
 
 
 def watch_fall(p: CycleMemory) -> None:
@@ -214,8 +189,7 @@ def send_safe(p: CycleMemory) -> None:
     p.mode[0], p.next[0] = SAFE, DROPPED
     find_safe_command(p)
     for i in range(p.nv):
-        p.command[i] = p.safe_effort[i]
-        p.effort[i] = p.safe_effort[i]
+        p.command[i], p.effort[i] = p.safe_effort[i], p.safe_effort[i]
 
 
 # -- between two cycles -----------------------------------------------------------------------------------------------
@@ -257,9 +231,13 @@ def watch_state(p: CycleMemory, t: int) -> bool:
 
 
 def begin_law(p: CycleMemory, integral_gain: Vector) -> None:
-    """Another law is in the memory, or other gains."""
+    """Another law is in the memory, or other gains; with one that inverts the dynamics disturbances may be rejected."""
     take_integral_gain(p, integral_gain)
-    choose_rejection(p)
+    robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
+    if p.robust[0] != robust:
+        p.robust[0], p.steady[0] = robust, 0
+        for i in range(p.nv):
+            p.trust[i] = p.first_trust[0]
     p.due[0] = AT_ONCE
 
 
@@ -270,15 +248,6 @@ def change_law(p: CycleMemory, tracked: int) -> None:
     if p.tracks[0] != tracked and p.mode[0] != INACTIVE and p.mode[0] != SAFE:
         stop(p, CANCELED, Reason.LAW_CHANGED)
         rest(p)
-
-
-def choose_rejection(p: CycleMemory) -> None:
-    """Reject disturbances if that is wanted, and the law is one that inverts the dynamics."""
-    robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
-    if p.robust[0] != robust:
-        p.robust[0], p.steady[0] = robust, 0
-        for i in range(p.nv):
-            p.trust[i] = p.first_trust[0]
 
 
 def know_wrench(p: CycleMemory, link: int, until: int) -> None:

@@ -13,84 +13,52 @@ Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters
 
 from __future__ import annotations
 
-from math import exp, floor, log, sqrt
+from math import copysign, exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
 
 TURN = 6.283185307179586
-MARGIN = 0.28
-"""ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase."""
-LOW_PASS = 100.0
-"""Hz, highest corner of v̂, or two fifths of the rate if that is less."""
-INTEGRAL = 0.3
-"""Integral gain over ω³; below 2 the loop without delay is stable."""
-MOVING_INTEGRAL = 2.0
-"""Integral gain of a joint whose reference moves, over that at rest, where dry friction would make a limit cycle of it."""
-MOVING_STIFFNESS = 0.5
-"""What is added to its stiffness, as a share: the integral needs it, and ω and the damping, hence the noise, stay."""
-HIGH_PASS = 0.7
-"""Corner times the whole delay, of the signals that the rotor inertia is estimated from."""
-KNOWN = 2e-5
-"""(rad/s)² s: how much the assumed rotor inertia counts against what is measured."""
-RINGING = 0.04
-"""rad/s, of high-passed velocity that counts as measured."""
-DOUBT = 0.2
-"""Share of the rotor inertia that counts there, as it may not be."""
-PUSHED = 0.3
-"""Share of its inertia by which a joint may seem too light; one that seems lighter is pushed by something else."""
-ENTRY = 0.5
-"""s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly."""
-FORGET = 4.0
-"""1/s, while the joint rings."""
-BAND = 3e-3
-"""rad, within which a joint at rest is left alone."""
-CALM = 0.3
-"""s within that band, after which the joint stands."""
-YIELDING = 0.02
-"""Share of the integral gain of a joint that stands."""
-SLOW = 0.02
-"""rad/s, below which a joint may be stuck."""
-NEAR = 2e-3
-"""rad that a joint lags, from which on friction is raised at full rate."""
-AHEAD = 5e-3
-"""rad ahead, from which on friction is lowered at full rate."""
-RAISE = 0.6
-"""1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free."""
-MOST_FRICTION = 0.15
-"""Largest friction by evidence, as a share of the effort limit."""
-TURN_TIME = 0.03
-"""s, in which friction changes its side."""
-FALL = 0.25
-"""Largest share by which friction falls once a joint moves."""
-SETTLED = 0.2
-"""s after breaking free, in which what that took may be too much."""
-ADAPT = 0.5
-"""Gain, over ω, of c, and of f as it falls, by the error of a joint that moves."""
-PULSE = 0.02
-"""Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light."""
-GROWTH = 0.3
-"""Share by which a large pulse grows; also the share of the error that one pulse should do."""
-SLIP = 2e-3
-"""rad, twice the way that a joint goes while a pulse acts that is one step above its friction."""
+MARGIN = 0.28  # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
+LOW_PASS = 100.0  # Hz, highest corner of v̂, or two fifths of the rate if that is less
+INTEGRAL = 0.3  # Integral gain over ω³; below 2 the loop without delay is stable
+MOVING_INTEGRAL = 2.0  # Integral gain in motion over that at rest, where dry friction would make a limit cycle of it
+MOVING_STIFFNESS = 0.5  # Share added to the stiffness in motion: the integral needs it; ω, damping and noise stay
+HIGH_PASS = 0.7  # Corner times the whole delay, of the signals that the rotor inertia is estimated from
+KNOWN = 2e-5  # (rad/s)² s: how much the assumed rotor inertia counts against what is measured
+RINGING = 0.04  # rad/s, of high-passed velocity that counts as measured
+DOUBT = 0.2  # Share of the rotor inertia that counts there, as it may not be
+PUSHED = 0.3  # Share of its inertia by which a joint may seem too light; a lighter one is pushed by something else
+ENTRY = 0.5  # s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly
+FORGET = 4.0  # 1/s, while the joint rings
+BAND = 3e-3  # rad, within which a joint at rest is left alone
+CALM = 0.3  # s within that band, after which the joint stands
+YIELDING = 0.02  # Share of the integral gain of a joint that stands
+SLOW = 0.02  # rad/s, below which a joint may be stuck
+NEAR = 2e-3  # rad that a joint lags, from which on friction is raised at full rate
+AHEAD = 5e-3  # rad ahead, from which on friction is lowered at full rate
+RAISE = 0.6  # 1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free
+MOST_FRICTION = 0.15  # Largest friction by evidence, as a share of the effort limit
+TURN_TIME = 0.03  # s, in which friction changes its side
+FALL = 0.25  # Largest share by which friction falls once a joint moves
+SETTLED = 0.2  # s after breaking free, in which what that took may be too much
+ADAPT = 0.5  # Gain, over ω, of c, and of f as it falls, by the error of a joint that moves
+PULSE = 0.02  # Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light
+GROWTH = 0.3  # Share by which a large pulse grows; also the share of the error that one pulse should do
+SLIP = 2e-3  # rad, twice the way that a joint goes while a pulse acts that is one step above its friction
 FREE = 400.0
 """1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
-MOST_PULSE = 0.25
-"""Largest pulse, as a share of the effort limit; what it does not move is no friction, and is integrated."""
-MOVING = 0.05
-"""rad/s; a joint that moved as fast had its friction overcome."""
-STOPPING = 0.3
-"""Share of the largest friction by which its friction may grow as it stops."""
+MOST_PULSE = 0.25  # Largest pulse, as a share of the effort limit; what it does not move is integrated: no friction
+MOVING = 0.05  # rad/s; a joint that moved as fast had its friction overcome
+STOPPING = 0.3  # Share of the largest friction by which its friction may grow as it stops
 DESCRIBED = 1.2
 """Times the described friction; a joint so light that friction stops it within a period was never seen to overcome it."""
 OWED = 1e-3
 """rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed:
 its encoder is dead, its brake closed, or its way blocked."""
-SUSPECT = 0.3
-"""Share of it after which a joint that says it stands is let go."""
-PATIENCE = 0.05
-"""s that it then has to show motion: gravity moves a joint whose friction was only larger than thought."""
+SUSPECT = 0.3  # Share of it after which a joint that says it stands is let go
+PATIENCE = 0.05  # s that it then has to show motion: gravity moves a joint whose friction was only larger than thought
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
@@ -120,9 +88,7 @@ def reject_disturbances(p: CycleMemory) -> int:
         for i in range(p.nv):
             if p.commanded[i] == 1 and is_unmoved(p, i, dt):
                 p.bad_joint[0] = i
-                if abs(p.v[i]) > SLOW * p.scale[i]:
-                    return FROZEN
-                return UNMOVED
+                return FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else UNMOVED
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
@@ -160,10 +126,8 @@ def reject_disturbances(p: CycleMemory) -> int:
             p.moving[1, i] = p.moving[1, i] + dt * abs(p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i])
             p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
         described = p.claimed[i]
-        if pulse > 0.0:  # a joint that stands has its friction against the pulse
-            described = described + p.dry[i]
-        elif pulse < 0.0:
-            described = described - p.dry[i]
+        if pulse != 0.0:  # a joint that stands has its friction against the pulse
+            described = described + copysign(p.dry[i], pulse)
         p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
@@ -178,9 +142,7 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
     The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
     """
-    cut = p.asked[i] - p.previous[i]
-    if p.let_go[i] > 0.0:  # judged by the effort that it would have
-        cut = 0.0
+    cut = p.asked[i] - p.previous[i] if p.let_go[i] == 0.0 else 0.0  # let go: judged by the effort that it would have
     if p.q[i] != p.position_before[i]:
         p.let_go[i] = 0.0
         p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
@@ -198,28 +160,20 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     if own * whole <= 0.0 or p.blending[0] != 0 or known:
         p.owed[0, i] = 0.0
         return False
-    if abs(whole) < abs(own):
-        own = whole
-    p.owed[0, i] = p.owed[0, i] + own / (p.inertia[i, i] + p.largest_rotor[i]) * dt
+    least_drive = whole if abs(whole) < abs(own) else own
+    p.owed[0, i] = p.owed[0, i] + least_drive / (p.inertia[i, i] + p.largest_rotor[i]) * dt
     p.owed[1, i] = p.owed[1, i] + p.owed[0, i] * dt
-    least, stands = OWED * p.scale[i], abs(p.v[i]) <= SLOW * p.scale[i]
-    if stands:
-        least = SUSPECT * least
+    stands = abs(p.v[i]) <= SLOW * p.scale[i]
+    least = (SUSPECT if stands else 1.0) * OWED * p.scale[i]
     if abs(p.owed[1, i]) <= max(least, p.digit[i]):
         return False
-    if stands and p.let_go[i] == 0.0:
-        let_go(p, i, dt)
-        return False
     p.owed[0, i], p.owed[1, i] = 0.0, 0.0
-    return True
-
-
-def let_go(p: CycleMemory, i: int, dt: float) -> None:
-    """Joint ``i`` gets no effort until it is seen to move; what had built up meanwhile is forgotten."""
-    p.let_go[i] = dt
-    p.owed[0, i], p.owed[1, i] = 0.0, 0.0
+    if not stands or p.let_go[i] > 0.0:
+        return True
+    p.let_go[i] = dt  # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
     p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]
     p.rejected[i], p.side[i], p.pulse[i] = 0.0, 0.0, 0.0
+    return False
 
 
 def beyond_friction(drive: float, then: float, friction: float) -> float:
@@ -246,16 +200,9 @@ def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
 def begin_rejection(p: CycleMemory) -> None:
     """Start afresh from the measured state; what was learned of rotors and friction stays."""
     for i in range(p.nv):
-        p.velocity[i] = p.v[i]
-        p.position_before[i] = p.q[i]
-        p.rejected[i] = 0.0
-        p.side[i] = 0.0
-        p.calm[i] = 0.0
-        p.taken[i] = 0.0
-        p.stuck[i] = 0.0
-        p.pulse[i] = 0.0
-        p.nominal[i] = p.previous[i]
-        p.let_go[i] = 0.0
+        p.position_before[i], p.velocity[i], p.nominal[i] = p.q[i], p.v[i], p.previous[i]
+        p.rejected[i], p.side[i], p.taken[i], p.pulse[i] = 0.0, 0.0, 0.0, 0.0
+        p.calm[i], p.stuck[i], p.let_go[i] = 0.0, 0.0, 0.0
         for k in range(4):
             p.drive[k, i] = 0.0
         for k in range(3):
@@ -264,15 +211,13 @@ def begin_rejection(p: CycleMemory) -> None:
             p.passed[k, i] = 0.0
         for k in range(PAST):
             p.past[k, i] = 0.0
-    p.entered[0] = 0.0
-    p.steady[0] = 1
+    p.entered[0], p.steady[0] = 0.0, 1
 
 
 def choose_gains(p: CycleMemory, dt: float) -> None:
     """ω = min(bandwidth, MARGIN / delay); the delay: declared, half a period of holding, the lag of v̂."""
-    if p.period[0] <= 0.0:
-        p.period[0] = dt
-    p.period[0] = max(dt, p.period[0] + 0.02 * (dt - p.period[0]))  # a rate that falls counts at once
+    before = p.period[0] if p.period[0] > 0.0 else dt
+    p.period[0] = max(dt, before + 0.02 * (dt - before))  # a rate that falls counts at once
     share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
     if room * share > p.period[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
@@ -344,9 +289,7 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
         if p.side[i] * lead < 0.0 and abs(p.velocity[i]) > SLOW * scale:
             p.side[i] = p.side[i] - min(max(p.side[i], -dt / TURN_TIME), dt / TURN_TIME)
         return
-    along = 1.0
-    if desired < 0.0:
-        along = -1.0
+    along = copysign(1.0, desired)
     p.side[i] = min(max(p.side[i] + along * dt / TURN_TIME, -1.0), 1.0)
     speed, lag = p.velocity[i] * along, p.error[0, i] * along
     lead = lag + (abs(desired) - speed) / p.natural[0]
@@ -354,8 +297,7 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
         p.stuck[i] = p.stuck[i] + dt
         if p.stuck[i] < p.whole_delay[0] or lag <= 0.0 or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
             return
-        degree = min(lag / (NEAR * scale), 1.0)
-        late = p.whole_delay[0]
+        degree, late = min(lag / (NEAR * scale), 1.0), p.whole_delay[0]
         # it goes SLIP with this growth before it is seen to move
         bearable = 6.0 * SLIP * scale * (p.inertia[i, i] + p.rotor[i]) / (late * late * late)
         step = min(RAISE * p.effort_size[i], bearable) * degree * dt
@@ -394,8 +336,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """
     scale, beyond = p.scale[i], p.held_back[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * scale:
-        p.pulse[i] = 0.0
-        p.stuck[i] = max(p.stuck[i], 0.0)
+        p.pulse[i], p.stuck[i] = 0.0, max(p.stuck[i], 0.0)
         return 0.0
     stuck = p.calm[i] <= CALM and beyond != 0.0 and abs(p.velocity[i]) <= SLOW * scale
     if not stuck or p.pulse[i] > MOST_PULSE * p.effort_size[i]:
@@ -403,9 +344,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
         if beyond == 0.0:  # the next time it may take less
             p.pulse[i] = 0.0
         return 0.0
-    along = 1.0
-    if beyond < 0.0:
-        along = -1.0
+    along = copysign(1.0, beyond)
     p.stuck[i] = p.stuck[i] + dt
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
         slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
@@ -418,9 +357,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
             lasting = min(lasting, stiffness * abs(p.error[0, i]))
         choose_pulse(p, i, along, step, 0.25 * along * lasting)
         p.stuck[i] = 0.5 * dt - sqrt(slip / step)  # below 0: until the pulse is over
-    if p.stuck[i] < 0.0:
-        return along * p.pulse[i]
-    return 0.0
+    return along * p.pulse[i] if p.stuck[i] < 0.0 else 0.0
 
 
 def choose_pulse(p: CycleMemory, i: int, along: float, step: float, lasting: float) -> None:

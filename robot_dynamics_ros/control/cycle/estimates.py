@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
+from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.memory import bound
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.law_changes import LawChanges
-from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
+from robot_dynamics_ros.control.observer import CollisionMonitor
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import motor_effort
@@ -17,37 +17,25 @@ from robot_dynamics_ros.model.measured_effort import motor_effort
 class Estimates(LawChanges):
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`, which says what the attributes are."""
 
-    def _keep_up_to_date(
-        self,
-        observer: MomentumObserver | None,
-        collision: CollisionMonitor | None,
-        contact: ContactEstimate | None,
-        flange: FlangeLoad | None,
-    ) -> None:
-        if contact is not None and observer is None:
-            raise ArgumentError(
-                "there is no observer to know external efforts from",
-                where="contact",
-                remedy="Give the controller a MomentumObserver too.",
-            )
-        self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
+    collision: CollisionMonitor | None
+    contact: ContactEstimate | None
+
+    def _begin_estimates(self) -> None:
+        if self.contact is not None and self.observer is None:
+            problem = "there is no observer to know external efforts from"
+            raise ArgumentError(problem, where="contact", remedy="Give the controller a MomentumObserver too.")
         self.wrench_acceleration = self.memory["wrench_acceleration"]
         self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, self.model.nv))
-        plain = self.options.measured_effort.plain
-        efforts = self._measured if plain else self._converted
+        efforts = self._measured if self.options.measured_effort.plain else self._converted
         self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
-        if contact is not None:
-            contact.prepare(self.base)
-        if flange is not None:
-            flange.use(self.base)
+        if self.contact is not None:
+            self.contact.prepare(self.base)
+        if self.flange is not None:
+            self.flange.use(self.base)
 
     def estimate(self, *, measured: bool) -> None:
-        """The rest of that cycle: external efforts, contact, wrenches.
-
-        Args:
-            measured: whether the state has efforts.
-        """
+        """The rest of that cycle: external efforts, contact, wrenches; ``measured``: the state has efforts."""
         p, work, dt = self.p, self.work, self.p.dt[0]
         if fresh := bool(p.fresh[0]):  # the motion is a new one
             for estimate in (self.observer, self.collision):
@@ -60,9 +48,8 @@ class Estimates(LawChanges):
             needed = self.want_efforts or self.collision is not None or contact is not None
             if self._observes and not needed:
                 self.observer.reset()
-                self._observes = False
-            if needed and not (fresh and effort is None):
-                self._observes = True
+            self._observes = needed and not (fresh and effort is None)
+            if self._observes:
                 external = self.observer.update(work.kernels, work.q, work.v, applied, dt)
                 if self.collision is not None and self.collision.update(external, dt):
                     self.counts["collision"] += 1
@@ -70,10 +57,14 @@ class Estimates(LawChanges):
                 if contact is not None:
                     contact.update(work.kernels, work.q, external)
         self._compute_wrenches(effort is not None)
-        if self.flange is not None:
-            if self.flange.enabled:
-                self._read_flange(self.flange, applied, dt)
-            self._reads_flange = self.flange.enabled
+        flange = self.flange if self.flange is not None and self.flange.enabled else None
+        if flange is not None:
+            if not self._reads_flange:  # its estimate needs every joint state, or starts afresh
+                flange.reset()
+            from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
+            a = None if from_effort else self.wrench_acceleration
+            flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
+        self._reads_flange = flange is not None
         p.fresh[0] = 0
 
     def _motor_effort(self, dt: float) -> Array:
@@ -95,14 +86,6 @@ class Estimates(LawChanges):
         gravity = self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
         out, applied = self._converted, self.previous
         return motor_effort(kind, measured, applied=applied, gravity=gravity, friction=friction, rotor=rotor, out=out)
-
-    def _read_flange(self, flange: FlangeLoad, applied: Array, dt: float) -> None:
-        """The load at the flange; its estimate needs every joint state, or starts afresh."""
-        if not self._reads_flange:
-            flange.reset()
-        from_effort = self.p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
-        a = None if from_effort else self.wrench_acceleration
-        flange.update(self.work.q, self.work.v, applied, dt, self.external_wrenches, a)
 
     def _collided(self) -> None:
         """The arm has hit something."""

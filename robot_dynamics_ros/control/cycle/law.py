@@ -64,11 +64,8 @@ def friction_of(p: FrictionMemory, i: int) -> float:
     own = joint_friction(p.v[i], row(p.friction, i))
     if p.coupled[0] == 0:
         return own
-    before, after = 0.0, 0.0
-    if i > 0:
-        before = p.v[i - 1]
-    if i + 1 < p.nv:
-        after = p.v[i + 1]
+    before = p.v[i - 1] if i > 0 else 0.0
+    after = p.v[i + 1] if i + 1 < p.nv else 0.0
     return own + coupled_friction(p.v[i], before, after, row(p.friction, i))
 
 

@@ -97,8 +97,7 @@ class LawCode:
 
 
 MOST = 64
-_codes: dict[tuple[object, ...], LawCode | None] = {}
-"""By what the code of a law depends on."""
+_codes: dict[tuple[object, ...], LawCode | None] = {}  # by what the code of a law depends on
 
 
 def trace_law(law: Law, n: int) -> TracedLaw | None:

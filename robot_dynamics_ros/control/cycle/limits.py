@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from math import copysign, inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,21 +21,15 @@ from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
 
-NEAR = 0.95
-"""Share of the velocity limit from which on a joint is near it."""
-BRAKING = 0.75
-"""A joint is near a position limit from one and a half times v²/2a before its soft zone."""
-LAST = 0.01
-"""Distance to a limit, as a share of the soft zone, in which no friction is allowed for."""
-FADE = 0.1
-"""Overspeed, as a share of the speed allowed, over which the allowance for friction fades out."""
+NEAR = 0.95  # Share of the velocity limit from which on a joint is near it
+BRAKING = 0.75  # A joint is near a position limit from one and a half times v²/2a before its soft zone
+LAST = 0.01  # Distance to a limit, as a share of the soft zone, in which no friction is allowed for
+FADE = 0.1  # Overspeed, as a share of the speed allowed, over which the allowance for friction fades out
 ROUNDING = 1e-6
 """Share of an effort that is no violation: a change of law begins with the command before, which may be the limit itself."""
 TINY = 1e-9
-STOP_TIME = 0.25
-"""A speed limit is given up within this time where no deceleration is configured, s."""
-PLAIN_DECELERATION = 5.0
-"""Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²."""
+STOP_TIME = 0.25  # A speed limit is given up within this time where no deceleration is configured, s
+PLAIN_DECELERATION = 5.0  # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
 
 
 def narrow_limits(
@@ -58,9 +52,7 @@ def narrow_limits(
 
 def usual_deceleration(velocity_limit: float) -> float:
     """From a velocity limit to rest in STOP_TIME; without a limit, PLAIN_DECELERATION."""
-    if isfinite(velocity_limit) and velocity_limit > 0.0:
-        return velocity_limit / STOP_TIME
-    return PLAIN_DECELERATION
+    return velocity_limit / STOP_TIME if isfinite(velocity_limit) and velocity_limit > 0.0 else PLAIN_DECELERATION
 
 
 def limit(p: CycleMemory) -> int:
@@ -79,13 +71,8 @@ def limit(p: CycleMemory) -> int:
         silence_idle_joints(p)
     limit_effort(p)
     for i in range(p.nv):
-        p.saturated[i] = 0.0
-        slack = ROUNDING * (1.0 + abs(p.effort[i]))
-        if p.cut[0] == 1:
-            if p.asked[i] > p.effort[i] + slack:
-                p.saturated[i] = 1.0
-            if p.asked[i] < p.effort[i] - slack:
-                p.saturated[i] = -1.0
+        taken, slack = p.asked[i] - p.effort[i], ROUNDING * (1.0 + abs(p.effort[i]))
+        p.saturated[i] = copysign(1.0, taken) if p.cut[0] == 1 and abs(taken) > slack else 0.0
     return DONE
 
 
@@ -93,13 +80,12 @@ def near_limits(p: CycleMemory) -> bool:
     """Whether a joint is in a soft zone, about to brake for one, or close to its velocity limit; ``near`` says which."""
     several = False
     for i in range(p.nv):
-        p.near[i] = 0
         speed = abs(p.v[i])
         reach = BRAKING * speed * speed / p.deceleration[i] + p.margin[i]
         fast = speed > NEAR * p.velocity_limit[i]
-        if fast or p.q[i] - reach < p.lower[i] or p.q[i] + reach > p.upper[i]:
-            p.near[i] = 1
-            several = True
+        near = fast or p.q[i] - reach < p.lower[i] or p.q[i] + reach > p.upper[i]
+        p.near[i] = near
+        several = several or near
     return several
 
 
@@ -115,10 +101,8 @@ def limit_motion(p: CycleMemory) -> None:
             if p.effort[i] < low - slack or p.effort[i] > high + slack:
                 p.effort[i] = min(max(p.effort[i], low), high)
                 p.cut[0] = 1
-                if fastest < p.velocity_limit[i] or slowest < p.velocity_limit[i]:
-                    p.hits[0] = p.hits[0] + 1
-                else:
-                    p.hits[1] = p.hits[1] + 1
+                cause = 0 if min(fastest, slowest) < p.velocity_limit[i] else 1
+                p.hits[cause] = p.hits[cause] + 1
 
 
 def allowed_speed(p: CycleMemory, i: int, distance: float) -> float:
@@ -224,17 +208,10 @@ class GuardSettings:
 
 
 class Guards:
-    """The limits of one robot.
-
-    Attributes:
-        settings: what they were made from, beside the description.
-    """
+    """The limits of one robot; ``settings``: what they were made from, beside the description."""
 
     def __init__(self, model: RobotModel, settings: GuardSettings | None = None) -> None:
-        """Check the settings against the model.
-
-        Args:
-            settings: the URDF's limits alone if not given.
+        """Check the settings against the model; not given, the URDF's limits alone count.
 
         Raises:
             ArgumentError: a setting of the wrong length, negative, or a scale above 1.
@@ -247,10 +224,8 @@ class Guards:
         for name in ("position_margin", "zone_rate", "braking_rate"):
             value = getattr(s, name)
             expect(0.0 <= value < inf, "a non-negative number", value, name)
-        largest, rate = (
-            per_joint(np.inf if value is None else value, n, name, infinite=True)
-            for name, value in (("effort_limit", s.effort_limit), ("effort_rate", s.effort_rate))
-        )
+        largest = per_joint(inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        rate = per_joint(inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
         deceleration: ArrayLike = 0.0
         if s.max_deceleration is not None:
             remedy = "A joint that cannot brake cannot be stopped."

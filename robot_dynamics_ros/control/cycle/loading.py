@@ -19,8 +19,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
 """kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
-UNLIMITED = 100.0
-"""N m or N, from which on rotors are taken to be largest; also the size of a joint without effort limit."""
+UNLIMITED = 100.0  # N m or N, from which on rotors are largest; also the size of a joint without effort limit
 
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
@@ -75,16 +74,11 @@ def joint_sizes(model: RobotModel) -> dict[str, Array]:
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
     """Call the functions of this robot, which differs from the one before at most by a payload; as many as there are.
-
-    Raises:
-        RobotDynamicsError: its functions run in another way than those before; nothing is changed then.
-    """
+    RobotDynamicsError: they run in another way than those before; nothing is changed then."""
     functions = robot_functions(kernels.model, estimates=kernels.estimates_ready)
     if not all(memory.fits(name, function) for name, function in functions.items()):
-        raise RobotDynamicsError(
-            "the functions of the robot with this payload run in another way than those before",
-            where=f"robot {kernels.model.name!r}",
-            remedy="Make a new controller for the robot with its payload.",
-        )
+        problem = "the functions of the robot with this payload run in another way than those before"
+        remedy = "Make a new controller for the robot with its payload."
+        raise RobotDynamicsError(problem, where=f"robot {kernels.model.name!r}", remedy=remedy)
     for name, function in functions.items():
         memory.exchange(name, function)

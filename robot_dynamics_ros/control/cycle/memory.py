@@ -34,10 +34,8 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 NANOSECONDS = 1e9
-PAST = 32
-"""Control periods that a command may be late."""
-GAINS = 8
-"""Most gains that a compiled law may have."""
+PAST = 32  # Control periods that a command may be late
+GAINS = 8  # Most gains that a compiled law may have
 _LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
 
 
@@ -110,13 +108,9 @@ class RejectionMemory(Declared):
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
     unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
-    drive: Matrix = numbers(
-        4, "nv", unit="N m or N", meaning="effort beyond two balances of the joint; as it last moved"
-    )
+    drive: Matrix = numbers(4, "nv", unit="N m or N", meaning="effort beyond two balances; as the joint last moved")
     let_go: Vector = numbers("nv", unit="s", meaning="time without effort; a joint gets none until it is seen to move")
-    owed: Matrix = numbers(
-        3, "nv", meaning="speed and way that it would have given a joint that shows none; velocity before"
-    )
+    owed: Matrix = numbers(3, "nv", meaning="speed and way that it owes a joint that shows none; velocity before")
     moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
 
 
@@ -294,9 +288,8 @@ def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[C
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
     functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())
-    memory = Memory(
-        CycleMemory, {"nv": model.nv, "nb": model.nb, "nl": len(model.link_names)}, functions, compiled=compiled
-    )
+    sizes = {"nv": model.nv, "nb": model.nb, "nl": len(model.link_names)}
+    memory = Memory(CycleMemory, sizes, functions, compiled=compiled)
     memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     memory["commanded"][:] = 1
     return memory, compiled

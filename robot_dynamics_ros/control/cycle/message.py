@@ -37,13 +37,8 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
     for i in range(p.nv):
         for row in range(2):
             x = number(message, table[HEAD + row * p.nv + i])
-            largest = FARTHEST
-            if row == 1:
-                largest = FASTEST
-            if not abs(x) <= largest:
-                p.bad_joint[0] = i
-                p.bad_field[0] = row
-                p.bad_value[0] = x
+            if not abs(x) <= (FARTHEST if row == 0 else FASTEST):
+                p.bad_joint[0], p.bad_field[0], p.bad_value[0] = i, row, x
                 return ABSURD
     measured = table[1]
     for i in range(p.nv):

@@ -30,39 +30,24 @@ def follow_reference(p: CycleMemory) -> int:
     """Fill ``reference`` and ``error``; what is due, or violated, is returned."""
     if p.time[0] >= p.due[0]:
         return REFERENCE_DUE
-    if p.tracks[0] == 0:
-        for i in range(p.nv):
-            rest(p, i)
-        compute_errors(p)
-        return DONE
     sample(p)
     for i in range(p.nv):
-        if p.commanded[i] == 0:
-            rest(p, i)
+        if p.tracks[0] == 0 or p.commanded[i] == 0:  # the reference of a joint that is not driven is its measured state
+            p.reference[0, i], p.reference[1, i], p.reference[2, i] = p.q[i], p.v[i], 0.0
     compute_errors(p)
-    return watch_tolerances(p)
-
-
-def rest(p: CycleMemory, i: int) -> None:
-    """The reference of a joint that is not driven: its measured state."""
-    p.reference[0, i] = p.q[i]
-    p.reference[1, i] = p.v[i]
-    p.reference[2, i] = 0.0
+    return watch_tolerances(p) if p.tracks[0] == 1 else DONE
 
 
 def sample(p: CycleMemory) -> None:
     """Position, velocity and acceleration of the path's piece at ``time``; before its knot, those at the knot."""
     t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
     for i in range(p.nv):
-        p.reference[0, i] = p.piece[0, i] + t * (
-            p.piece[1, i] + t * (p.piece[2, i] + t * (p.piece[3, i] + t * (p.piece[4, i] + t * p.piece[5, i])))
-        )
-        p.reference[1, i] = p.piece[1, i] + t * (
-            2.0 * p.piece[2, i] + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
-        )
-        p.reference[2, i] = 2.0 * p.piece[2, i] + t * (
-            6.0 * p.piece[3, i] + t * (12.0 * p.piece[4, i] + t * 20.0 * p.piece[5, i])
-        )
+        q, v, a = p.piece[5, i], 0.0, 0.0  # Horner's scheme, with derivatives
+        for k in range(4, -1, -1):
+            a = v + t * a
+            v = q + t * v
+            q = p.piece[k, i] + t * q
+        p.reference[0, i], p.reference[1, i], p.reference[2, i] = q, v, 2.0 * a
 
 
 def compute_errors(p: CycleMemory) -> None:
@@ -77,9 +62,7 @@ def watch_tolerances(p: CycleMemory) -> int:
     if p.goal_open[0] == 0:
         return DONE
     if p.time[0] < p.goal_end[0]:
-        if violates(p, p.path_tolerance):
-            return PATH_VIOLATED
-        return DONE
+        return PATH_VIOLATED if violates(p, p.path_tolerance) else DONE
     if not violates(p, p.goal_tolerance):
         return GOAL_REACHED
     if p.goal_time[0] > 0 and p.time[0] - p.goal_end[0] > p.goal_time[0]:
@@ -97,8 +80,7 @@ def violates(p: CycleMemory, tolerance: Matrix) -> bool:
         for i in range(p.nv):
             if tolerance[field, i] > 0.0 and abs(p.error[field, i]) > worst * tolerance[field, i]:
                 worst = abs(p.error[field, i]) / tolerance[field, i]
-                p.bad_joint[0] = i
-                p.bad_field[0] = field
+                p.bad_joint[0], p.bad_field[0] = i, field
         if worst > 1.0:
             return True
     return False

@@ -27,6 +27,7 @@ from robot_dynamics_ros.control.reference.reference import JointTable, Reference
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
+from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -34,8 +35,7 @@ from robot_dynamics_ros.per_joint import vector
 
 _QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
-LIGHT = 10.0
-"""Times its inertia: with so large an assumed rotor a joint that has none may run away before that is learned."""
+LIGHT = 10.0  # Times its inertia: with so large an assumed rotor a joint that has none may run away at first
 
 
 class CycleRunner:
@@ -63,13 +63,15 @@ class CycleRunner:
     def __init__(
         self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
     ) -> None:
-        self.model, self.options, self.law = model, options, law
+        self.model, self.options, self.law, self._wanted_law = model, options, law, law
         self.work = Workspace(model, estimates=estimates)
-        self.base = self.work.kernels
+        self.base = self._coming = self.work.kernels
+        self.payload: Payload | None = None
         self.counts: Counter[str] = Counter()
         self.changes = Changes("controller changes")
         self.memory = memory = self.work.memory
-        self.p, self.want_wrenches, self.want_efforts = memory.python, True, True
+        self.p, self.compiled = memory.python, self.work.compiled
+        self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
         memory["commanded"][:] = table.commanded
@@ -84,12 +86,10 @@ class CycleRunner:
         memory["wrench_source"][0] = CHOICES["wrench_acceleration"].index(options.wrench_acceleration)
         memory["wrench_cutoff"][0] = options.differentiation_cutoff
         memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(options.gravity_compensated_by)
-        self.motion = ReferenceGenerator(
-            table, options, memory["deceleration"], self._reference_changed, compiled=self.work.compiled
-        )
+        changed, deceleration = self._reference_changed, memory["deceleration"]
+        self.motion = ReferenceGenerator(table, options, deceleration, changed, compiled=self.compiled)
         self.external_wrenches: dict[str, Array] = {}
         memory["wrench_due"][0] = NEVER
-        self.compiled = self.work.compiled
         routines = (control_cycle, read_state, compute_wrenches, *BETWEEN_CYCLES)
         self.routines = make_routines(memory, routines, compiled=self.compiled)
         self.read = reading(memory, self.routines)
@@ -102,12 +102,10 @@ class CycleRunner:
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
-        memory = self.memory
-        memory["answer_count"][0], memory["answer_at"][:] = 0, 0
-        if answer is not None:
-            memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
-            memory["answer_joints"][: len(answer.joints)] = answer.joints
-        self._buffer = np.zeros(16, np.uint8) if answer is None else answer.buffer
+        memory, answer = self.memory, answer or AnswerLayout(bytearray(16), 0, (), False)
+        memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
+        memory["answer_joints"][: len(answer.joints)] = answer.joints
+        self._buffer = answer.buffer
         self._run: Callable[[int], int] = bound(memory, self.routines, control_cycle, self._buffer)
 
     # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
@@ -126,11 +124,7 @@ class CycleRunner:
         return LawCode.of(law, self.model.nv) if self.compiled else None
 
     def set_guards(self, settings: GuardSettings) -> None:
-        """Use other limits from the next cycle on, e.g. derated ones.
-
-        Raises:
-            ArgumentError: settings that do not fit the model; the ones of before stay.
-        """
+        """Use other limits from the next cycle on, e.g. derated ones; ArgumentError: they do not fit the model, nothing changes."""
         self.guards = Guards(self.model, settings)
         self.guards.load(self.memory)
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
@@ -138,9 +132,7 @@ class CycleRunner:
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
 
-        Raises:
-            UnknownNameError: the model has no such link.
-            ArgumentError: not six finite numbers.
+        UnknownNameError: the model has no such link; ArgumentError: not six finite numbers.
         """
         k, until = self.model.link_index(link), 0
         self.external_wrenches.pop(link, None)
@@ -169,23 +161,17 @@ class CycleRunner:
         try:
             self.p.time[0] = t
         except (TypeError, ValueError):
-            raise ArgumentError(
-                f"expected an integer number of nanoseconds, got {t!r}",
-                where="t",
-                got=t,
-                remedy="Seconds become nanoseconds with nanoseconds(seconds), in robot_dynamics_ros.control.",
-            ) from None
+            problem = f"expected an integer number of nanoseconds, got {t!r}"
+            remedy = "Seconds become nanoseconds with nanoseconds(seconds), in robot_dynamics_ros.control."
+            raise ArgumentError(problem, where="t", got=t, remedy=remedy) from None
         arrived = self.memory["arrived"]
         arrived[0], arrived[1] = q, v
         if effort is not None:
             arrived[2] = effort
 
     def answer(self) -> bool:
-        """The cycle for the state that has been read into ``memory``, up to the command, which is written into the answer.
-
-        Returns:
-            Whether the state was followed by a cycle; if not, it was dropped, or the answer is the safe command.
-        """
+        """The cycle for the state in ``memory``, up to the command, which is written into the answer; False: the state was
+        dropped, or the answer is the safe command."""
         if self.changes.ready:
             self.changes.take_over()
         run, p = self._run, self.p
@@ -220,7 +206,7 @@ class CycleRunner:
         else:
             text = self._words(verdict)
             if verdict >= verdict_of.FAULTS:
-                self.fault = self.safe_reason = text
+                self.fault = self.safe_reason = text or REASONS[self.p.fault[0]].words
                 self.counts["fault"] += 1
             self.end_goals(text)
 
@@ -232,9 +218,8 @@ class CycleRunner:
             memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
             memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
             memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
-        polynomials, due = reference.load(t)
         goal = p.with_effort[0], p.open[0], p.goal_end[0]
-        self.routines["take_piece"](self.memory, polynomials, due, reference.mode_at(t), *goal)
+        self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:
         self.work.want_wrenches = bool(self.p.wrenches_with_law[0])
@@ -252,10 +237,8 @@ class CycleRunner:
         joint, position, speed = f"joint {self.model.joint_names[i]!r}", p.arrived[0, i], p.arrived[1, i]
         match verdict:
             case verdict_of.JUMP:
-                self.jump = (
-                    f"the joint state has jumped: {joint} from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of "
-                    f"{speed:.4g}"
-                )
+                way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
+                self.jump = f"the joint state has jumped: {joint} {way}"
             case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
                 wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(verdict, "recovered")
                 return self.jump or f"the joint state's time went wrong: {wrong}"
@@ -267,7 +250,7 @@ class CycleRunner:
                 words = REASONS[p.ended[1]].words
                 return f"{words}: {_QUANTITIES[field]} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
             case verdict_of.EFFORT_NOT_FINITE:
-                return self._law_failed or Reason.FAULT.words
+                return self._law_failed
             case verdict_of.CONTRADICTED:
                 return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
             case verdict_of.RUNAWAY:
@@ -281,17 +264,13 @@ class CycleRunner:
             case verdict_of.TOO_FAST:
                 return f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}"
             case verdict_of.LOST:
-                timeout = self.options.state_timeout
-                return f"{self.jump}, in motion, and no state that follows came within {timeout:g} s"
+                return f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s"
             case verdict_of.FROZEN | verdict_of.UNMOVED:
                 effort = p.previous[i] or p.asked[i]  # of a joint that was let go: what a new goal asks for
                 at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
                 let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
-                return (
-                    f"{joint} stands still at {at}: is its encoder dead, its brake closed, or its way blocked?{let_go}"
-                )
-            case verdict_of.CLOCKS:
-                return Reason.CLOCKS.words
+                cause = "is its encoder dead, its brake closed, or its way blocked?"
+                return f"{joint} stands still at {at}: {cause}{let_go}"
         return ""
 
     def end_goals(self, text: str = "") -> None:
@@ -321,8 +300,7 @@ class CycleRunner:
     def process_was_delayed(self, t: int, gap: int) -> None:
         """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
 
-        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more than that the arm is
-        stopped where it is, and goals end with this reason.
+        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is.
         """
         p = self.p
         self.counts["own_delay"] += 1

@@ -17,7 +17,7 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect, non_negative
+from robot_dynamics_ros.per_joint import expect, non_negative, per_joint
 
 
 class Workspace:
@@ -131,25 +131,19 @@ class Law:
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             if f.metadata.get("gain"):
-                value = getattr(self, f.name)
+                value, size, infinite = getattr(self, f.name), f.metadata["size"], f.name == "i_clamp"
                 if value is None and f.metadata["optional"]:
                     continue
-                size, infinite = f.metadata["size"], f.name == "i_clamp"
-                remedy = "Correct the gain; nothing was changed."
-                array = non_negative(value, f"gain {f.name!r}", size=size, infinite=infinite, remedy=remedy)
-                if size is not None:
-                    array = np.array(np.broadcast_to(array, (size,)))
-                    array.setflags(write=False)
+                where, remedy = f"gain {f.name!r}", "Correct the gain; nothing was changed."
+                if size is None:
+                    array = non_negative(value, where, infinite=infinite, remedy=remedy)
+                else:
+                    array = per_joint(value, size, where, infinite=infinite, remedy=remedy)
                 object.__setattr__(self, f.name, array)
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
         friction_at = getattr(self, "friction_at", "reference")
-        expect(
-            friction_at in FRICTION_AT,
-            f"one of {FRICTION_AT}",
-            friction_at,
-            "friction_at",
-            "Choose where the speed comes from.",
-        )
+        remedy = "Choose where the speed comes from."
+        expect(friction_at in FRICTION_AT, f"one of {FRICTION_AT}", friction_at, "friction_at", remedy)
 
     def effort(self, x: Workspace) -> Array:
         """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""
@@ -173,27 +167,16 @@ class Law:
         return tuple(f.name for f in dataclasses.fields(self) if f.metadata.get("gain"))
 
     def check(self, model: RobotModel) -> Law:
-        """The law, if it fits the model.
-
-        Raises:
-            ArgumentError: a gain has neither one value nor one for each joint.
-        """
+        """The law, if it fits the model; ArgumentError: a gain has neither one value nor one for each joint."""
         for f in dataclasses.fields(self):
             one_a_joint, value = f.metadata.get("gain") and f.metadata["size"] is None, getattr(self, f.name)
             if one_a_joint and value is not None and value.shape not in ((), (model.nv,)):
-                raise ArgumentError(
-                    f"{len(value)} values for {model.nv} joints",
-                    where=f"gain {f.name!r}",
-                    got=value,
-                    remedy=f"Give one number, or one for each of {', '.join(model.joint_names)}.",
-                )
-        friction = getattr(self, "friction", None)
-        if isinstance(friction, Friction) and friction.viscous.shape != (model.nv,):
-            raise ArgumentError(
-                f"friction of {len(friction.viscous)} joints for a robot with {model.nv}",
-                where="friction",
-                remedy="Make it with Friction.of(model).",
-            )
+                problem = f"{len(value)} values for {model.nv} joints"
+                remedy = f"Give one number, or one for each of {', '.join(model.joint_names)}."
+                raise ArgumentError(problem, where=f"gain {f.name!r}", got=value, remedy=remedy)
+        if isinstance(friction := getattr(self, "friction", None), Friction):
+            n = len(friction.viscous)
+            expect(n == model.nv, f"that of {model.nv} joints", n, "friction", "Make it with Friction.of(model).")
         return self
 
     def prepare(self, kernels: Kernels) -> None:

@@ -66,9 +66,7 @@ class PDGravity(_PID):
     Needs only gravity, not the inertia; converges to the reference from every state.
 
     Attributes:
-        kp: N m/rad or N/m.
-        kd: N m s/rad or N s/m.
-        ki: N m/(rad s) or N/(m s).
+        kp, kd, ki: N m/rad or N/m; N m s/rad or N s/m; N m/(rad s) or N/(m s).
         i_clamp: N m or N, largest |ki·z|.
         friction, friction_at: as in :class:`ComputedTorque`.
 

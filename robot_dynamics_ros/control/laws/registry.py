@@ -27,14 +27,24 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_ALL: tuple[type[Law], ...] = (
-    ComputedTorque,
-    PDGravity,
-    FeedforwardPD,
-    JointImpedance,
-    CartesianImpedance,
-    GravityCompensation,
-)
+__all__ = [
+    "ComputedTorque",
+    "PDGravity",
+    "GravityCompensation",
+    "FeedforwardPD",
+    "JointImpedance",
+    "CartesianImpedance",
+    "Law",
+    "computed_torque",
+    "pd_gravity",
+    "gravity_compensation",
+    "feedforward_pd",
+    "joint_impedance",
+    "cartesian_impedance",
+    "bind",
+]
+
+_ALL = ComputedTorque, PDGravity, FeedforwardPD, JointImpedance, CartesianImpedance, GravityCompensation
 LAWS: Mapping[str, type[Law]] = MappingProxyType({law.name: law for law in _ALL})
 
 
@@ -65,12 +75,9 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
         try:
             x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
-            raise ArgumentError(
-                f"state and reference must have {model.nv} numbers each",
-                where="q, v, q_d, v_d, a_d",
-                got=tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d)),
-                remedy="Give them in the order of joint_names.",
-            ) from None
+            shapes = tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d))
+            problem, remedy = f"expected {model.nv} numbers in each", "Give them in the order of joint_names."
+            raise ArgumentError(problem, where="q, v, q_d, v_d, a_d", got=shapes, remedy=remedy) from None
         return law(x, out)
 
     return efforts
@@ -79,11 +86,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
 def computed_torque(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
-    """τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F; ``gains``: the fields of :class:`ComputedTorque`.
-
-    Returns:
-        (n,) efforts, N m or N.
-    """
+    """(n,) τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F, N m or N; ``gains``: the fields of :class:`ComputedTorque`."""
     return bind(model, ComputedTorque(**gains))(q, v, q_d, v_d, a_d)
 
 

@@ -12,7 +12,7 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws.base import Gain, Law, Workspace, gain
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
-from robot_dynamics_ros.model.description import Array, frozen_array
+from robot_dynamics_ros.model.description import Array, Pose, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 
@@ -32,7 +32,7 @@ class CartesianImpedance(Law):
         damping_ratio: ζ, six or one.
         posture_stiffness: N m/rad or N/m.
         posture_damping: N m s/rad or N s/m.
-        target: (4, 4) pose in the world to hold instead of the reference's, or ``None``.
+        target: pose in the world, or its (4, 4) matrix, to hold instead of the reference's, or ``None``.
         friction, friction_at: as in :class:`ComputedTorque`.
 
     Source: Khatib, IEEE J. Robotics and Automation 3 (1987); Ott, Cartesian Impedance Control (2008), chapter 4.
@@ -54,18 +54,10 @@ class CartesianImpedance(Law):
         super().__post_init__()
         if self.target is not None:
             try:
-                T = frozen_array(self.target, (4, 4))
-            except (TypeError, ValueError):
-                T = frozen_array(np.full(16, np.nan), (4, 4))
-            R = T[:3, :3]
-            if not np.isfinite(T).all() or np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
-                raise ArgumentError(
-                    "expected a homogeneous 4 × 4 matrix",
-                    where="target",
-                    got=self.target,
-                    remedy="Its upper left 3 × 3 block must be a rotation.",
-                )
-            object.__setattr__(self, "target", T)
+                target = frozen_array(Pose.of(self.target).matrix(), (4, 4))
+            except ArgumentError as error:
+                raise ArgumentError(error.problem, where="target", got=self.target, remedy=error.remedy) from None
+            object.__setattr__(self, "target", target)
 
     def check(self, model: RobotModel) -> Law:
         """See :meth:`Law.check`; also that the link exists."""

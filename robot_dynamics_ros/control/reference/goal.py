@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
+from robot_dynamics_ros.errors import TrajectoryError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect, per_joint
 
@@ -94,11 +94,8 @@ STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected
 
 @dataclass(frozen=True, slots=True)
 class JointTolerance:
-    """A request for one joint, as in control_msgs/JointTolerance: 0 keeps the default, −1 removes the tolerance.
-
-    Attributes:
-        position, velocity, acceleration: rad, rad/s, rad/s² (or m, …).
-    """
+    """A request for one joint, as in control_msgs/JointTolerance: rad, rad/s, rad/s² (or m, …); 0 keeps the default, −1 removes
+    the tolerance."""
 
     position: float = 0.0
     velocity: float = 0.0
@@ -132,24 +129,13 @@ class Tolerances:
         stopped_velocity: float | Sequence[float] = 0.01,
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``.
-
-        Args:
-            n: number of joints; each other value is one number for all or one for each.
-
-        Raises:
-            ArgumentError: a value negative, not finite, or of the wrong length.
-        """
-        zero = "Zero means: not watched."
+        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``: one
+        number for all ``n`` joints or one for each; ArgumentError: negative, not finite, or of the wrong length."""
         remedy = "Zero means: however long it takes."
         expect(0.0 <= goal_time < math.inf, "a non-negative number of seconds", goal_time, "goal_time", remedy)
-        return cls(
-            per_joint(path, n, "path", remedy=zero),
-            per_joint(0.0, n, "path velocity"),
-            per_joint(goal, n, "goal", remedy=zero),
-            per_joint(stopped_velocity, n, "stopped_velocity", remedy=zero),
-            float(goal_time),
-        )
+        given = {"path": path, "path velocity": 0.0, "goal": goal, "stopped_velocity": stopped_velocity}
+        a, b, c, d = (per_joint(x, n, name, remedy="Zero means: not watched.") for name, x in given.items())
+        return cls(a, b, c, d, float(goal_time))
 
     def with_requests(
         self,
@@ -172,13 +158,8 @@ class Tolerances:
         }
         for stage, requests in (("path", path or {}), ("goal", goal or {})):
             for joint, request in requests.items():
-                if joint not in joints:
-                    raise ArgumentError(
-                        f"unknown joint {joint!r}",
-                        where=f"{stage}_tolerance",
-                        got=joint,
-                        remedy=f"The joints are {', '.join(joints)}.",
-                    )
+                remedy = f"The joints are {', '.join(joints)}."
+                expect(joint in joints, "one of the joints", joint, f"{stage}_tolerance", remedy)
                 i = list(joints).index(joint)
                 for quantity in ("position", "velocity"):
                     value = getattr(request, quantity)

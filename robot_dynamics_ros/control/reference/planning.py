@@ -78,38 +78,25 @@ def plan_move(
     check_within_limits(model, q1, "q1")
     for name, value in (("scale", scale), ("effort_scale", effort_scale)):
         expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a factor on the limits.")
+    continuous = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     way = q1 - q0
-    for i, name in enumerate(model.joint_names):
-        if model.joint(name).type is JointType.CONTINUOUS:
-            way[i] -= 2.0 * math.pi * round(way[i] / (2.0 * math.pi))
-    limit = (
-        default_deceleration(model.velocity_limit)
-        if acceleration is None
-        else per_joint(acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s².")
-    )
+    way -= np.where(continuous, 2.0 * math.pi * np.round(way / (2.0 * math.pi)), 0.0)
+    limit = default_deceleration(model.velocity_limit)
+    if acceleration is not None:
+        limit = per_joint(acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s².")
     distance = np.abs(way)
     velocity = np.where(distance > 0.0, model.velocity_limit, np.inf) * scale
     if (velocity == 0.0).any():
         i = int(np.argmin(velocity))
-        raise TrajectoryError(
-            f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0",
-            where="velocity limit",
-            remedy="Correct the URDF's <limit>, or lock the joint.",
-        )
-    shortest = max(
-        float((PEAK_SPEED * distance / velocity).max()),
-        math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())),
-        1e-3,
-    )
+        problem = f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0"
+        raise TrajectoryError(problem, where="velocity limit", remedy="Correct the URDF's <limit>, or lock the joint.")
+    by_speed = float((PEAK_SPEED * distance / velocity).max())
+    shortest = max(by_speed, math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())), 1e-3)
     shortest = max(shortest, _time_for_efforts(model, q0, way, effort_scale, shortest, samples))
     if duration is not None:
         if not math.isfinite(duration) or duration < shortest * (1.0 - 1e-9):
-            raise TrajectoryError(
-                f"{duration!r} s is too short, the limits need {shortest:.4g} s",
-                where="duration",
-                got=duration,
-                remedy="Allow more time, or raise scale.",
-            )
+            problem = f"{duration!r} s is too short, the limits need {shortest:.4g} s"
+            raise TrajectoryError(problem, where="duration", got=duration, remedy="Allow more time, or raise scale.")
         shortest = float(duration)
     rest, end = [0.0] * model.nv, math.ceil(shortest * NANOSECONDS)
     points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
@@ -118,11 +105,8 @@ def plan_move(
 
 def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
     """The polynomial of degree five from 0 to 1, at rest at both ends, and its two derivatives, at ``x`` from 0 to 1."""
-    return (
-        x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
-        30.0 * x * x * (1.0 - x) ** 2,
-        60.0 * x * (1.0 - x) * (1.0 - 2.0 * x),
-    )
+    share = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
+    return share, 30.0 * x * x * (1.0 - x) ** 2, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x)
 
 
 def _time_for_efforts(
@@ -136,30 +120,25 @@ def _time_for_efforts(
     x = np.linspace(0.0, 1.0, samples)[:, None]
     share, rate, change = rest_to_rest(x)
     q, v, a = q0 + way * share, way * rate, way * change
-    zero = np.zeros_like(q)
-    static = inverse_dynamics(model, q, zero, zero)
+    static = _gravity(model, q)
     dynamic = inverse_dynamics(model, q, v, a) - static
     steady = static + model.friction * np.sign(v)
     worst = np.abs(steady) - limit
     if (worst > 0.0).any():
         k, i = (int(j) for j in np.unravel_index(int(np.argmax(worst)), worst.shape))
-        raise TrajectoryError(
-            f"joint {model.joint_names[i]!r} needs {abs(steady[k, i]):.4g} to hold against gravity and friction at "
-            f"{100.0 * float(x[k, 0]):.0f} % of the way, {limit[i]:.4g} is allowed",
-            where="effort limit",
-            remedy="Choose another way, a lighter load, or raise effort_scale.",
-        )
+        need, place = f"needs {abs(steady[k, i]):.4g} to hold against gravity and friction", f"{float(x[k, 0]):.0%}"
+        problem = f"joint {model.joint_names[i]!r} {need} at {place} of the way, {limit[i]:.4g} is allowed"
+        remedy = "Choose another way, a lighter load, or raise effort_scale."
+        raise TrajectoryError(problem, where="effort limit", remedy=remedy)
     T = start
     for _ in range(40):  # viscous friction goes with 1/T and makes T an implicit function; it only grows here
         viscous = model.damping * v / T
         room = np.where(dynamic > 0.0, limit - steady - viscous, limit + steady + viscous)
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where(dynamic != 0.0, np.abs(dynamic) / np.maximum(room, 1e-3 * limit), 0.0)
-        grown = math.sqrt(float(np.nan_to_num(needed).max()))
-        over = bool((np.abs(steady + viscous + dynamic / (T * T)) > limit * (1.0 + 1e-9)).any())
-        if not over:
+        if (np.abs(steady + viscous + dynamic / (T * T)) <= limit * (1.0 + 1e-9)).all():
             return T
-        T = max(grown, T * 1.02)
+        T = max(math.sqrt(float(np.nan_to_num(needed).max())), T * 1.02)
     return T
 
 
@@ -203,13 +182,9 @@ def plan_motion(
     """
     base, away = _tour(model, start, waypoints, np.random.default_rng(seed))
     if duration > 0.0:
-        if not _MOTION[0] <= duration <= _MOTION[1]:
-            raise ArgumentError(
-                f"a motion of {duration:g} s",
-                where="--duration",
-                got=duration,
-                remedy=f"Give {_MOTION[0]:g} to {_MOTION[1]:g} s, or 0 for a duration that suits the limits.",
-            )
+        remedy = "Give 0 for a duration that suits the limits."
+        possible = _MOTION[0] <= duration <= _MOTION[1]
+        expect(possible, f"a motion of {_MOTION[0]:g} to {_MOTION[1]:g} s", duration, "--duration", remedy)
         return _motion(model, base + away, duration)
     for share in _SHARES:
         motion = _within_limits(model, base, away, 1.0 * (waypoints + 1), share)
@@ -221,24 +196,16 @@ def plan_motion(
 def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> PlannedMotion:
     """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in equal steps as fast
     as half of the velocity and effort limits allow."""
-    if len(visits) < 2:
-        raise ArgumentError(
-            f"{len(visits)} configurations make no motion",
-            where="motion",
-            got=len(visits),
-            remedy="Give two configurations at least: where it starts and where it ends.",
-        )
+    remedy = "Give those where it starts and where it ends."
+    expect(len(visits) >= 2, "two configurations at least", len(visits), "motion", remedy)
     if times is not None:
         return _motion(model, visits, times)
     stuck = _cannot_move(model, _MOST) & (np.ptp(visits, axis=0) > 0.0)
     if stuck.any():
         i = int(np.argmax(stuck))
-        raise ArgumentError(
-            f"joint {model.joint_names[i]!r} cannot move: {_weakness(model, i)}",
-            where=f"robot {model.name!r}",
-            got=visits[-1].tolist(),
-            remedy=f"Leave it at {visits[0, i]:g}, or correct its limits in the URDF.",
-        )
+        problem = f"joint {model.joint_names[i]!r} cannot move: {_weakness(model, i)}"
+        remedy = f"Leave it at {visits[0, i]:g}, or correct its limits in the URDF."
+        raise ArgumentError(problem, where=f"robot {model.name!r}", got=visits[-1].tolist(), remedy=remedy)
     way = _motion(model, visits, 1.0).at(np.linspace(0.0, 1.0, 200))
     inside = ((way >= model.lower - 1e-9) & (way <= model.upper + 1e-9)).all()
     for share in (*_SHARES, _MOST) if inside else ():
@@ -255,13 +222,11 @@ def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, 
     if solution.reached:
         return solution.q
     now = link_pose(model, start, link)
-    raise ArgumentError(
-        f"link {link!r} cannot get there: {float(solution.position_error):.3g} m and {float(solution.rotation_error):.3g} rad "
-        "are left at best",
-        where=where,
-        got=pose.matrix().tolist(),
-        remedy=f"It is at {np.round([*now[:3, 3], *Pose(now[:3, :3]).rpy()], 4).tolist()} now (x y z roll pitch yaw).",
-    )
+    left = f"{float(solution.position_error):.3g} m and {float(solution.rotation_error):.3g} rad are left at best"
+    problem = f"link {link!r} cannot get there: {left}"
+    place = np.round([*now[:3, 3], *Pose(now[:3, :3]).rpy()], 4).tolist()
+    remedy = f"It is at {place} now (x y z roll pitch yaw)."
+    raise ArgumentError(problem, where=where, got=pose.matrix().tolist(), remedy=remedy)
 
 
 def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
@@ -269,12 +234,9 @@ def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
     outside = (q < model.lower - SLACK) | (q > model.upper + SLACK)
     if outside.any():
         i = int(np.argmax(outside))
-        raise ArgumentError(
-            f"{q[i]:g} is outside the limits {model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}",
-            where=where,
-            got=q.tolist(),
-            remedy="Give a configuration within the limits; `robot_dynamics info` shows them.",
-        )
+        limits = f"{model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}"
+        remedy = "Give a configuration within the limits; `robot_dynamics info` shows them."
+        raise ArgumentError(f"{q[i]:g} is outside the limits {limits}", where=where, got=q.tolist(), remedy=remedy)
 
 
 def standing_joints(model: RobotModel, motion: PlannedMotion) -> dict[str, str]:
@@ -292,20 +254,15 @@ def _weakness(model: RobotModel, i: int) -> str:
         return f"its velocity limit is {model.velocity_limit[i]:g}"
     if model.effort_limit[i] <= 0.0:
         return "its effort limit is 0"
-    return (
-        f"friction ({model.friction[i]:g} {unit}) and gravity leave too little of its effort limit "
-        f"({model.effort_limit[i]:g} {unit})"
-    )
+    own, limit = f"{model.friction[i]:g} {unit}", f"{model.effort_limit[i]:g} {unit}"
+    return f"friction ({own}) and gravity leave too little of its effort limit ({limit})"
 
 
 def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bool_]:
     """(n,) joints that nothing moves, wherever the robot is, with that share of their effort."""
-    return np.asarray(
-        (model.lower >= model.upper)
-        | (model.velocity_limit <= _STILL)
-        | (model.effort_limit <= 0.0)
-        | ((model.friction > 0.0) & (model.friction > 0.99 * share * model.effort_limit))
-    )
+    rough = (model.friction > 0.0) & (model.friction > 0.99 * share * model.effort_limit)
+    weak = (model.velocity_limit <= _STILL) | (model.effort_limit <= 0.0)
+    return np.asarray((model.lower >= model.upper) | weak | rough)
 
 
 def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
@@ -325,10 +282,7 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     burden = _burden(model, path)
     enough = burden <= max(0.6 * _SHARES[0], 1.05 * float(burden[-1]))
     bearable = path[int(np.argmax(enough))] if enough.any() else best
-    i, need = _most_burdened(model, start)
-    return bearable, (
-        f"at its initial configuration joint {model.joint_names[i]!r} needs {need}, and has {model.effort_limit[i]:.3g}"
-    )
+    return bearable, f"at its initial configuration {_most_burdened(model, start)[1]}"
 
 
 def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -385,15 +339,10 @@ def _too_weak(
     model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
 ) -> ArgumentError:
     """The error for a robot that is too weak to move, with the joint that needs most for its limit at ``q``."""
-    i, need = _most_burdened(model, q)
-    name = model.joint_names[i]
-    return ArgumentError(
-        f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; joint {name!r} "
-        f"is nearest to them {place}: it needs {need}, and has {model.effort_limit[i]:.3g}",
-        where=f"robot {model.name!r}",
-        got=name,
-        remedy="Check masses and effort limits of the URDF, or start elsewhere.",
-    )
+    name, need = _most_burdened(model, q)
+    problem = f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; {place} {need}"
+    remedy = "Check masses and effort limits of the URDF, or start elsewhere."
+    return ArgumentError(problem, where=f"robot {model.name!r}", got=name, remedy=remedy)
 
 
 def _gravity(model: RobotModel, q: Array) -> Array:
@@ -420,12 +369,14 @@ def _burden(model: RobotModel, q: Array) -> Array:
     return np.asarray(_holding(model, q).max(axis=1, initial=0.0))
 
 
-def _most_burdened(model: RobotModel, q: Array) -> tuple[int, str]:
-    """The joint whose share is largest, and what gravity and friction take of it, in words."""
+def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
+    """The joint whose share is largest, and what it needs against gravity and friction, in words."""
     i = int(np.argmax(_holding(model, q)))
     moves = model.friction[i] > 0.0 and not _cannot_move(model)[i]
-    also = f" and {model.friction[i]:.3g} against friction" if moves else ""
-    return i, f"{np.abs(_gravity(model, q))[i]:.3g} against gravity{also}"
+    need = f"{np.abs(_gravity(model, q))[i]:.3g} against gravity"
+    need += f" and {model.friction[i]:.3g} against friction" if moves else ""
+    name = model.joint_names[i]
+    return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g}"
 
 
 def _inner(model: RobotModel) -> tuple[Array, Array]:

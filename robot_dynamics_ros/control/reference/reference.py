@@ -55,25 +55,18 @@ class JointTable:
     def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
         """(n,) the place of each joint among those named, −1 where it is not; TrajectoryRejected: a joint that is
         unknown or not commanded, or some missing without ``allow_partial``."""
+        wrong = ResultCode.INVALID_JOINTS
         column_of = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
         for i, name in enumerate(joint_names):
             if name not in column_of:
-                raise TrajectoryRejected(
-                    f"joint {name!r} is none of the controller's",
-                    where=f"joint_names[{i}]",
-                    got=name,
-                    code=ResultCode.INVALID_JOINTS,
-                    remedy=f"Its joints are {', '.join(column_of)}.",
-                )
+                problem = f"joint {name!r} is none of the controller's"
+                remedy = f"Its joints are {', '.join(column_of)}."
+                raise TrajectoryRejected(problem, where=f"joint_names[{i}]", got=name, code=wrong, remedy=remedy)
         missing = [name for name in column_of if name not in joint_names]
         if missing and not allow_partial:
-            raise TrajectoryRejected(
-                f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else ""),
-                where="joint_names",
-                got=tuple(joint_names),
-                code=ResultCode.INVALID_JOINTS,
-                remedy="Name all joints of the controller, or set allow_partial_joints_goal.",
-            )
+            problem = f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else "")
+            remedy = "Name all joints of the controller, or set allow_partial_joints_goal."
+            raise TrajectoryRejected(problem, where="joint_names", got=tuple(joint_names), code=wrong, remedy=remedy)
         columns = np.full(len(self.names), -1)
         columns[[column_of[name] for name in joint_names]] = np.arange(len(joint_names))
         return columns
@@ -81,14 +74,8 @@ class JointTable:
 
 @dataclass(slots=True, eq=False)
 class PreparedMotion:
-    """A trajectory as routines take it.
-
-    Attributes:
-        columns: see :meth:`JointTable.columns`.
-        fields: (4 × m × k,) positions, velocities, accelerations, efforts, row after row.
-        segments: ((m − 1) × k × 8,) see :func:`~robot_dynamics_ros.control.reference.tracks.make_segments`.
-        handed: ``times`` and ``segments`` as routines take them, once it is followed.
-    """
+    """A trajectory as routines take it: ``fields``, (4 × m × k,) positions, velocities, accelerations, efforts, row after row;
+    ``segments``, ((m − 1) × k × 8,); ``handed``, ``times`` and ``segments`` as routines take them, once it is followed."""
 
     stamp: int
     columns: np.ndarray
@@ -107,7 +94,7 @@ class PreparedMotion:
         memory["column"][slot * n : slot * n + n] = self.columns
 
 
-_FIELDS = ("", "positions", "velocities", "accelerations", "effort", "time_from_start")
+_FIELDS = ("", ".positions", ".velocities", ".accelerations", ".effort", ".time_from_start")
 
 
 class ReferenceGenerator:
@@ -167,9 +154,11 @@ class ReferenceGenerator:
     def _handed(self, *arrays: np.ndarray) -> tuple[Any, ...]:
         return tuple(x.ctypes.data if self._compiled else x.data for x in arrays)
 
-    def load(self, t: int) -> tuple[Array, int]:
-        """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on; and until when they hold, ns."""
-        return self.memory["now"], self._read(self.memory, t)
+    def load(self, t: int) -> tuple[Array, int, int]:
+        """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on; until when they hold, ns; and
+        the number of the mode: HOLD, TRAJECTORY or STREAM."""
+        due = self._read(self.memory, t)
+        return self.memory["now"], due, tracks.mode_at(self.memory.python, t)
 
     def sample(self, t: int) -> Array:
         """(3, n) position, velocity, acceleration at ``t``, as things stand now."""
@@ -181,10 +170,6 @@ class ReferenceGenerator:
         self._read(memory, t)
         return memory["now"][:3] * np.array([[1.0], [1.0], [2.0]])
 
-    def mode_at(self, t: int) -> int:
-        """Number of the mode at ``t``: HOLD, TRAJECTORY or STREAM."""
-        return tracks.mode_at(self.memory.python, t)
-
     @property
     def active_goal(self) -> Goal | None:
         """The goal that is followed now."""
@@ -195,10 +180,8 @@ class ReferenceGenerator:
     def goal(self) -> Goal | None:
         """The active goal, or the next one waiting."""
         p = self.memory.python
-        waiting = [
-            self._goals[p.goal[slot]] for slot in self.memory["queue"][: p.waiting[0]].tolist() if p.goal_waits[slot]
-        ]
-        return self.active_goal or (waiting[0] if waiting else None)
+        queue = self.memory["queue"][: p.waiting[0]].tolist()
+        return self.active_goal or next((self._goals[p.goal[slot]] for slot in queue if p.goal_waits[slot]), None)
 
     @property
     def stops(self) -> int:
@@ -230,8 +213,8 @@ class ReferenceGenerator:
         self, trajectory: Trajectory, memory: Memory[TracksMemory], t: int, *, at_rest: bool = False
     ) -> PreparedMotion:
         """The motion of a trajectory, described to the routines as that of a set-point, and checked."""
-        x, table = trajectory, self.table
-        columns = table.columns(x.joint_names, allow_partial=self.options.allow_partial_joints_goal)
+        x = trajectory
+        columns = self.table.columns(x.joint_names, allow_partial=self.options.allow_partial_joints_goal)
         if at_rest:
             x.check_rest()
         effort = np.zeros_like(x.positions) if x.effort is None else x.effort
@@ -241,36 +224,26 @@ class ReferenceGenerator:
         motion.describe(memory, SET_POINT)
         begin = x.stamp or t
         problem = self._routines["check_points"](memory, SET_POINT, begin, max(t, begin), times, fields)
-        if not problem:
-            return motion
-        p = memory.python
-        joint, value, bound = p.bad_joint[0], p.bad_value[0], p.bad_value[1]
-        where, name = f"points[{p.bad_point[0]}].{_FIELDS[problem]}", table.names[joint]
-        if problem == 5:
-            raise _too_fast(name, value, bound, p.bad_point[0])
-        if problem == 1:
-            text = (
-                f"joint {name!r} is sent to {value:.6g}, its limits are {table.lower[joint]:.6g} to "
-                f"{table.upper[joint]:.6g}"
-            )
-            remedy = "Keep every point within the position limits."
-        else:
-            text = f"{value:.6g} for joint {name!r} cannot be meant, the most that is accepted is {bound:.6g}"
-            remedy = "Check the units: rad or m, s, N m or N."
-        raise TrajectoryRejected(text, where=where, got=value, remedy=remedy)
+        if problem:
+            raise self._refusal(memory.python, problem, memory["bad_value"][1])
+        return motion
 
-    def _not_near(self, within: int) -> TrajectoryRejected:
-        """The error for a first point that is too far from the reference."""
-        p = self.memory.python
-        name, way, point = self.table.names[p.bad_joint[0]], p.bad_value[0], p.bad_point[0]
-        if within > 0:
-            return _too_fast(name, way, within / NANOSECONDS, point)
-        return TrajectoryRejected(
-            f"joint {name!r} would have to jump by {way:.4g}",
-            where=f"points[{point}]",
-            got=way,
-            remedy=f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted.",
-        )
+    def _refusal(self, p: TracksMemory, problem: int, within: float) -> TrajectoryRejected:
+        """The error for what ``bad_…`` say: ``problem`` as of ``check_points``, 0: a jump; ``within``: s for the way."""
+        i, value = p.bad_joint[0], p.bad_value[0]
+        joint = f"joint {self.table.names[i]!r}"
+        if problem == 0:
+            text = f"{joint} would have to jump by {value:.4g}"
+            remedy = f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
+        elif problem == 1:
+            text = f"{joint} is sent to {value:.6g}, its limits are {p.lower[i]:.6g} to {p.upper[i]:.6g}"
+            remedy = "Keep every point within the position limits."
+        elif problem == 5:
+            text, remedy = f"{joint} would have to move by {value:.4g} in {within:.4g} s", "Give the motion more time."
+        else:
+            text = f"{value:.6g} for {joint} cannot be meant, the most that is accepted is {p.bad_value[1]:.6g}"
+            remedy = "Check the units: rad or m, s, N m or N."
+        return TrajectoryRejected(text, where=f"points[{p.bad_point[0]}]{_FIELDS[problem]}", got=value, remedy=remedy)
 
     def adopt(self, motion: PreparedMotion, t: int, tolerances: Tolerances) -> Goal:
         """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one is too far from the
@@ -282,20 +255,16 @@ class ReferenceGenerator:
             raise TrajectoryRejected(Reason.BUSY.words, where="trajectory", remedy="Wait until one has begun.")
         motion.describe(self.memory, slot)
         if self._run("offer", slot, t, motion.stamp, motion.times):
-            raise TrajectoryRejected(
-                f"its last point was due {p.bad_value[0]:.3f} s ago",
-                where="header.stamp",
-                got=motion.stamp,
-                code=ResultCode.OLD_HEADER_TIMESTAMP,
-                remedy="Set the stamp to zero (start now) or to the future, and check that the clocks agree.",
-            )
+            problem, old = f"its last point was due {p.bad_value[0]:.3f} s ago", ResultCode.OLD_HEADER_TIMESTAMP
+            remedy = "Set the stamp to zero (start now) or to the future, and check that the clocks agree."
+            raise TrajectoryRejected(problem, where="header.stamp", got=motion.stamp, code=old, remedy=remedy)
         begin, start = p.origin[slot], p.start[slot]
         within = begin + int(motion.times[p.first[slot]]) - start
         self.memory["now"][0] = self.sample(start)[0]  # of what may have begun by then
         self._number += 1
         p.goal[slot] = self._number
         if self._run("accept", slot, motion.times, motion.fields):
-            raise self._not_near(within)
+            raise self._refusal(p, 5 if within else 0, within / NANOSECONDS)
         goal = self._goals[self._number] = Goal(start, max(start, begin + int(motion.times[-1])), tolerances)
         motion.handed = self._handed(motion.times, motion.segments)
         self._motions[slot] = motion
@@ -313,7 +282,7 @@ class ReferenceGenerator:
         self._read(self.memory, t)
         within = int(motion.times[0])
         if self._run("stream", t, within, int(motion.degree[0]), motion.fields):
-            raise self._not_near(within)
+            raise self._refusal(self.memory.python, 5 if within else 0, within / NANOSECONDS)
         self._take_events()
 
     def begin(self, t: int) -> None:
@@ -336,16 +305,13 @@ class ReferenceGenerator:
         """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a reason's words, of all goals that
         end or of the ``first``."""
         p = self.memory.python
-        for k in range(p.events[0]):
-            number, status, reason = (
-                p.event[5 * k],
-                GoalStatus(STATUSES[p.event[5 * k + 1]]),
-                REASONS[p.event[5 * k + 2]],
-            )
-            if status is GoalStatus.ACTIVE:
-                self._goals[number].status = status
+        for k in range(0, 5 * p.events[0], 5):
+            number, status, reason = p.event[k], p.event[k + 1], p.event[k + 2]
+            if status == tracks.ACTIVE:
+                self._goals[number].status = GoalStatus.ACTIVE
             else:
-                self._goals.pop(number).finish(status, reason.code, text or reason.words)
+                words = text or REASONS[reason].words
+                self._goals.pop(number).finish(GoalStatus(STATUSES[status]), REASONS[reason].code, words)
                 text = "" if first else text
         p.events[0] = 0
         for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
@@ -375,13 +341,3 @@ class ReferenceGenerator:
             f"done by the clock only: joint {name!r} is {size[i]:.3g} from its goal, its reference moved by "
             f"{travel[i]:.3g}, and no tolerance watches it (set constraints.{name}.goal)"
         )
-
-
-def _too_fast(name: str, way: float, time: float, point: int) -> TrajectoryRejected:
-    """The error for a way that no joint covers in the time given for it."""
-    return TrajectoryRejected(
-        f"joint {name!r} would have to move by {way:.4g} in {time:.4g} s",
-        where=f"points[{point}].time_from_start",
-        got=way,
-        remedy="Give the motion more time.",
-    )

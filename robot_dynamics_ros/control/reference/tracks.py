@@ -17,24 +17,16 @@ from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM, T
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
 
-NEVER = 2**62
-"""A time that does not come, ns."""
-WAITING = 16
-"""Trajectories whose time has not come, at most."""
-EVENTS = 64
-"""Events that are kept until somebody takes them."""
-SET_POINT = 0
-"""The slot of streamed set-points."""
-HARDEST = 10.0
-"""How much harder than asked a joint may brake in order to stop before its position limit."""
-LONGEST = 1e6
-"""s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times."""
-FASTEST_SHARE = 10.0
-"""How many times a joint's velocity limit a velocity may be that is taken for meant."""
+NEVER = 2**62  # A time that does not come, ns
+WAITING = 16  # Trajectories whose time has not come, at most
+EVENTS = 64  # Events that are kept until somebody takes them
+SET_POINT = 0  # The slot of streamed set-points
+HARDEST = 10.0  # How much harder than asked a joint may brake in order to stop before its position limit
+LONGEST = 1e6  # s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
+FASTEST_SHARE = 10.0  # How many times a joint's velocity limit a velocity may be that is taken for meant
 FASTEST, SHARPEST, STRONGEST = 1e4, 1e7, 1e7
 """Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
-SLACK = 1e-6
-"""rad or m beyond a position limit that is rounding."""
+SLACK = 1e-6  # rad or m beyond a position limit that is rounding
 FREE, USED, RELEASED = 0, 1, 2
 ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
 _SLOTS = f"(nv + {WAITING + 3})"
@@ -58,7 +50,6 @@ class TracksMemory(Declared):
     piece: Matrix = numbers("4 * nv", 8, meaning="coefficients of 1, τ … τ⁵, then those of 1, τ of the effort")
     slot: Integers = integers("nv", meaning="the trajectory that it follows, or −1")
     turns: Vector = numbers("nv", unit="rad", meaning="whole turns to be added to it")
-    end: Integers = integers(1, unit="ns", meaning="when the last piece begins")
     streaming: Integers = integers(1, meaning="1 while set-points are followed")
     with_effort: Integers = integers(1, meaning="1 once anything with efforts is followed, until the next stop")
     now: Matrix = numbers(8, "nv", meaning="polynomials of the joints at one time, counted from then")
@@ -145,11 +136,8 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     """
     a = p.deceleration[i]
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
-    if v != 0.0 and 0.5 * v * v > a * room:
-        hardest = HARDEST * a
-        if room > 0.0:
-            hardest = min(0.5 * v * v / room, hardest)
-        a = hardest
+    if 0.5 * v * v > a * room:
+        a = min(0.5 * v * v / room, HARDEST * a) if room > 0.0 else HARDEST * a
     duration = min(abs(v) / a, LONGEST)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:
@@ -195,18 +183,13 @@ def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vecto
     return end
 
 
-def find_end(p: TracksMemory, anew: bool) -> None:
-    """When the last joint's last piece begins; ``anew``: all follow something else than before."""
-    if anew:
-        p.end[0] = p.begin[p.count[0] - 1]
-    for i in range(p.nv):
-        p.end[0] = max(p.end[0], p.begin[4 * i + p.count[i] - 1])
-
-
 def mode_at(p: TracksMemory, t: int) -> int:
     """Mode of the reference at ``t``, ns: HOLD, TRAJECTORY or STREAM."""
     busy = p.open[0] == 1 or p.waiting[0] > 0
-    if p.streaming[0] == 1 and (busy or t < p.end[0]):
+    moves = busy
+    for i in range(p.nv):
+        moves = moves or t < p.begin[4 * i + p.count[i] - 1]
+    if p.streaming[0] == 1 and moves:
         return STREAM
     return TRAJECTORY if busy else HOLD
 
@@ -295,7 +278,6 @@ def stop_all(p: TracksMemory, t: int, status: int, reason: int) -> None:
         leave(p, i)
         brake(p, i, t, p.now[0, i], p.now[1, i], 0.0)
     p.with_effort[0] = 0
-    find_end(p, True)
 
 
 def end_goals(
@@ -331,9 +313,7 @@ def end_goals(
 
 def fastest_meant(p: TracksMemory, i: int) -> float:
     """The largest velocity of a joint that is taken for meant."""
-    if isfinite(p.velocity_limit[i]):
-        return FASTEST_SHARE * p.velocity_limit[i]
-    return FASTEST
+    return FASTEST_SHARE * p.velocity_limit[i] if isfinite(p.velocity_limit[i]) else FASTEST
 
 
 def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float) -> None:
@@ -364,14 +344,10 @@ def check_points(p: TracksMemory, slot: int, begin: int, start: int, times: Inte
                 if abs(fields[f * size + place]) > largest:
                     refuse(p, m, i, fields[f * size + place], largest)
                     return f + 1
-            if not isfinite(fields[place]):
-                refuse(p, m, i, fields[place], 0.0)
-                return 1
-            if p.continuous[i] == 0 and due and fields[place] > p.upper[i] + SLACK:
-                refuse(p, m, i, fields[place], p.upper[i])
-                return 1
-            if p.continuous[i] == 0 and due and fields[place] < p.lower[i] - SLACK:
-                refuse(p, m, i, fields[place], p.lower[i])
+            q = fields[place]
+            nearest = min(max(q, p.lower[i]), p.upper[i])
+            if not isfinite(q) or (p.continuous[i] == 0 and due and abs(q - nearest) > SLACK):
+                refuse(p, m, i, q, nearest)
                 return 1
             if m > 0 and begin + times[m - 1] > start:
                 way = abs(fields[place] - fields[place - k])
@@ -401,29 +377,22 @@ def make_segments(
 
 def free_slot(p: TracksMemory) -> int:
     """A slot for a trajectory, or −1."""
-    if p.waiting[0] == WAITING:
-        return -1
     for slot in range(1, p.nv + WAITING + 3):
-        if p.state[slot] == FREE:
+        if p.state[slot] == FREE and p.waiting[0] < WAITING:
             return slot
     return -1
 
 
 def offer(p: TracksMemory, slot: int, now: int, stamp: int, times: Integers) -> int:
     """When and from which point on a trajectory would be followed; 0, or the reason not to."""
-    begin = stamp
-    if stamp == 0:
-        begin = now
+    begin = stamp if stamp > 0 else now
     start = max(now, begin)
-    last = p.points[slot] - 1
-    first = 0
-    while first <= last and begin + times[first] <= start:
+    first, last = 0, p.points[slot] - 1
+    while first < last and begin + times[first] <= start:
         first = first + 1
-    if first > last:
-        if begin + times[last] < start:
-            refuse(p, last, 0, (start - begin - times[last]) / NANOSECONDS, 0.0)
-            return Reason.TOO_LATE
-        first = last  # due at once
+    if begin + times[last] < start:  # not those that are due at once
+        refuse(p, last, 0, (start - begin - times[last]) / NANOSECONDS, 0.0)
+        return Reason.TOO_LATE
     p.origin[slot], p.start[slot], p.first[slot] = begin, start, first
     return 0
 
@@ -436,9 +405,7 @@ def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vec
             way = p.now[0, i] - fields[point * p.width[slot] + column]
             if p.continuous[i] == 1:
                 way = way - whole_turns(way)
-            reach = p.max_step[0]
-            if within > 0:
-                reach = max(reach, fastest_meant(p, i) * (within / NANOSECONDS))
+            reach = max(p.max_step[0], fastest_meant(p, i) * (within / NANOSECONDS))
             if abs(way) > reach:
                 refuse(p, point, i, abs(way), reach)
                 return False
@@ -502,11 +469,9 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         p.open[0], p.active[0], p.active_slot[0], p.goal_end[0] = 1, p.goal[slot], slot, max(start, end)
         p.streaming[0] = 0
         tell(p, p.active[0], ACTIVE, 0)
-    anew = True
     for i in range(p.nv):
         p.travel[i] = 1e300
         if p.takes[slot * p.nv + i] == 0:
-            anew = False
             continue
         column = p.column[slot * p.nv + i]
         final = last * p.width[slot] + column
@@ -517,7 +482,6 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         p.slot[i] = slot
         p.uses[slot] = p.uses[slot] + 1
         p.travel[i] = abs(goal - p.now[0, i])
-    find_end(p, anew)
     drop_waiting(p, 0)
 
 
@@ -531,11 +495,9 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
         take_joints(p, k, SET_POINT)
     due, size = t + after, p.width[SET_POINT]
     halt = max(due, t + p.stream_timeout[0])
-    anew = True
     for i in range(p.nv):
         j = p.column[i]
         if j < 0:
-            anew = False
             continue
         approach(p, i, SET_POINT, j, t, due, degree, fields)
         q, v, a, effort = fields[j] + p.turns[i], fields[size + j], fields[2 * size + j], fields[3 * size + j]
@@ -545,7 +507,6 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
         brake(p, i, halt, q + x * (v + 0.5 * x * a), v + x * a, effort)
     if p.efforts_given[SET_POINT] == 1:
         p.with_effort[0] = 1
-    find_end(p, anew)
     p.streaming[0] = 1
     return 0
 

@@ -119,12 +119,9 @@ class Trajectory:
         for i, point in enumerate(rows):
             time = point.time_from_start
             if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
-                raise TrajectoryRejected(
-                    f"expected an integer number of nanoseconds, got {time!r}",
-                    where=f"points[{i}].time_from_start",
-                    got=time,
-                    remedy="Convert seconds with nanoseconds().",
-                )
+                problem = f"expected an integer number of nanoseconds, got {time!r}"
+                where, remedy = f"points[{i}].time_from_start", "Convert seconds with nanoseconds()."
+                raise TrajectoryRejected(problem, where=where, got=time, remedy=remedy)
             times[i] = time
             for f, name in enumerate(_FIELDS):
                 present[f, i] = _fill(fields[f, i], getattr(point, name), f"points[{i}].{name}")
@@ -143,25 +140,18 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from whole arrays; the caller gives them away.
+        """The same from whole arrays, which the caller gives away.
 
         Args:
-            joint_names: the k joints.
             times: (n,) int64 ns after the start.
             fields: (4, n, k) positions, velocities, accelerations, efforts.
-            given: (4, n) whether a point has the field; where it has not, ``fields`` is zero.
-
-        Raises:
-            TrajectoryRejected: as :meth:`from_points`.
+            present: (4, n) whether a point has the field; where it has not, ``fields`` is zero.
         """
         names = _checked_names(joint_names, needed=len(times) > 0)
         if not isinstance(stamp, (int, np.integer)) or stamp < 0:
-            raise TrajectoryRejected(
-                f"expected a non-negative integer number of nanoseconds, got {stamp!r}",
-                where="header.stamp",
-                got=stamp,
-                remedy="Zero means: start when accepted.",
-            )
+            problem = f"expected a non-negative integer number of nanoseconds, got {stamp!r}"
+            remedy = "Zero means: start when accepted."
+            raise TrajectoryRejected(problem, where="header.stamp", got=stamp, remedy=remedy)
         _check(names, times, fields, present)
         degree = np.where(present[1], np.where(present[2], 5, 3), 1).astype(np.int8)
         for array in (times, fields, degree):
@@ -173,20 +163,13 @@ class Trajectory:
         return trajectory
 
     def check_rest(self) -> None:
-        """Refuse a trajectory with points whose last one moves.
-
-        Raises:
-            TrajectoryRejected: naming the fastest joint.
-        """
-        last = self.velocities[-1]
-        worst = int(np.argmax(np.abs(last)))
-        if abs(last[worst]) > REST_SPEED:
-            raise TrajectoryRejected(
-                f"joint {self.joint_names[worst]!r} still moves with {last[worst]:g} at the last point",
-                where=f"points[{len(self) - 1}].velocities",
-                got=float(last[worst]),
-                remedy="End at rest, or set allow_nonzero_velocity_at_trajectory_end.",
-            )
+        """Refuse a trajectory with points whose last one moves; TrajectoryRejected names the fastest joint."""
+        worst = int(np.argmax(np.abs(self.velocities[-1])))
+        speed = float(self.velocities[-1, worst])
+        if abs(speed) > REST_SPEED:
+            problem = f"joint {self.joint_names[worst]!r} still moves with {speed:g} at the last point"
+            remedy = "End at rest, or set allow_nonzero_velocity_at_trajectory_end."
+            raise TrajectoryRejected(problem, where=f"points[{len(self) - 1}].velocities", got=speed, remedy=remedy)
 
     @classmethod
     def from_waypoints(
@@ -201,22 +184,16 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from whole arrays: ``times`` (n,) in seconds, the others (n, k).
-
-        Raises:
-            TrajectoryRejected: as :meth:`from_points`, or arrays of unlike length.
-        """
+        """The same from arrays, ``times`` (n,) in seconds, the others (n, k); TrajectoryRejected: as there, or unlike lengths."""
         for i, time in enumerate(times):
             if not math.isfinite(time):
-                raise TrajectoryRejected(
-                    f"the time is {time}", where=f"times[{i}]", got=time, remedy="Give seconds as finite numbers."
-                )
+                remedy = "Give seconds as finite numbers."
+                raise TrajectoryRejected(f"the time is {time}", where=f"times[{i}]", got=time, remedy=remedy)
         columns: list[list[Array]] = []
         for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
             if rows is not None and len(rows) != len(times):
-                raise TrajectoryRejected(
-                    f"{len(rows)} rows for {len(times)} times", where=name, got=len(rows), remedy="Give one row a time."
-                )
+                problem = f"{len(rows)} rows for {len(times)} times"
+                raise TrajectoryRejected(problem, where=name, got=len(rows), remedy="Give one row a time.")
             given = [()] * len(times) if rows is None else rows
             columns.append([np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in given])
         points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
@@ -244,17 +221,12 @@ class Trajectory:
         if prepend:
             first = np.asarray(start, dtype=np.float64)
             if first.shape != (len(self.joint_names),) or not np.isfinite(first).all():
-                raise TrajectoryRejected(
-                    f"expected {len(self.joint_names)} finite positions, got {start!r}",
-                    where="start",
-                    got=start,
-                    remedy="Give one position a joint.",
-                )
+                problem = f"expected {len(self.joint_names)} finite positions, got {start!r}"
+                raise TrajectoryRejected(problem, where="start", got=start, remedy="Give one position a joint.")
             times, positions = np.concatenate([[0.0], times]), np.vstack([first, positions])
         if len(times) < 2:
-            raise TrajectoryRejected(
-                "there is only one position", where="points", remedy="Give at least two, or a start."
-            )
+            remedy = "Give at least two, or a start."
+            raise TrajectoryRejected("there is only one position", where="points", remedy=remedy)
         velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)[1 if prepend else 0 :]
         velocities[-1] = 0.0
         zeros, degree = np.zeros_like(velocities), np.full(len(self), 3, dtype=np.int8)
@@ -271,53 +243,37 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
     if not present[0].all():
         i = int(np.argmin(present[0]))
         what = "effort only" if present[3, i] and not (present[1, i] or present[2, i]) else "no positions"
-        raise TrajectoryRejected(
-            f"the point has {what}",
-            where=f"points[{i}]",
-            remedy="Give every point positions; velocities and accelerations are not integrated.",
-        )
+        remedy = "Give every point positions; velocities and accelerations are not integrated."
+        raise TrajectoryRejected(f"the point has {what}", where=f"points[{i}]", remedy=remedy)
     steps = np.diff(times, prepend=-1)
     if (steps <= 0).any():
         i = int(np.argmax(steps <= 0))
         before = f"does not come after the point before ({times[i - 1] / NANOSECONDS:.9g} s)"
-        raise TrajectoryRejected(
-            f"{times[i] / NANOSECONDS:.9g} s {before if i else 'is negative'}",
-            where=f"points[{i}].time_from_start",
-            got=int(times[i]),
-            remedy="Times count from the start of the trajectory and must be strictly increasing.",
-        )
+        problem = f"{times[i] / NANOSECONDS:.9g} s {before if i else 'is negative'}"
+        remedy = "Times count from the start of the trajectory and must be strictly increasing."
+        raise TrajectoryRejected(problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy)
     for rows in slices(len(times)):
-        if not np.isfinite(fields[:, rows].sum()):
-            for i, f, j in np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[:1]:
-                raise TrajectoryRejected(
-                    f"the value of joint {names[j]!r} is {fields[f, rows.start + i, j]}",
-                    where=f"points[{rows.start + i}].{_FIELDS[f]}",
-                    got=float(fields[f, rows.start + i, j]),
-                    remedy="Give finite numbers; leave the field empty if it is not specified.",
-                )
+        if np.isfinite(fields[:, rows].sum()):
+            continue
+        for i, f, j in np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[:1]:  # or their sum overflowed
+            value, where = float(fields[f, rows.start + i, j]), f"points[{rows.start + i}].{_FIELDS[f]}"
+            problem = f"the value of joint {names[j]!r} is {value}"
+            remedy = "Give finite numbers; leave the field empty if it is not specified."
+            raise TrajectoryRejected(problem, where=where, got=value, remedy=remedy)
 
 
 def _checked_names(joint_names: Sequence[str], *, needed: bool) -> tuple[str, ...]:
     names = tuple(joint_names)
     if needed and not names:
-        raise TrajectoryRejected(
-            "the trajectory has points and no joint names",
-            where="joint_names",
-            code=ResultCode.INVALID_JOINTS,
-            remedy="Name the joints that the columns of each point belong to.",
-        )
-    seen: set[str] = set()
+        problem = "the trajectory has points and no joint names"
+        remedy = "Name the joints that the columns of each point belong to."
+        raise TrajectoryRejected(problem, where="joint_names", code=ResultCode.INVALID_JOINTS, remedy=remedy)
     for i, name in enumerate(names):
         good = isinstance(name, str) and bool(name)
-        if not good or name in seen:
-            raise TrajectoryRejected(
-                f"joint {name!r} is named twice" if good else f"{name!r} is no joint name",
-                where=f"joint_names[{i}]",
-                got=name,
-                code=ResultCode.INVALID_JOINTS,
-                remedy="Name each joint once." if good else "Name each joint.",
-            )
-        seen.add(name)
+        if not good or name in names[:i]:
+            problem = f"joint {name!r} is named twice" if good else f"{name!r} is no joint name"
+            where, wrong, remedy = f"joint_names[{i}]", ResultCode.INVALID_JOINTS, "Name each joint, and once."
+            raise TrajectoryRejected(problem, where=where, got=name, code=wrong, remedy=remedy)
     return names
 
 
@@ -326,12 +282,9 @@ def _fill(out: Array, values: Sequence[float], where: str) -> bool:
     if len(values) == 0:
         return False
     if len(values) != len(out):
-        raise TrajectoryRejected(
-            f"{len(values)} values for {len(out)} joints",
-            where=where,
-            got=len(values),
-            remedy="Give one value for each of joint_names, or leave the field empty.",
-        )
+        problem = f"{len(values)} values for {len(out)} joints"
+        remedy = "Give one value for each of joint_names, or leave the field empty."
+        raise TrajectoryRejected(problem, where=where, got=len(values), remedy=remedy)
     try:
         out[:] = values
     except (TypeError, ValueError):

@@ -27,7 +27,7 @@ def check_controllable(model: RobotModel) -> RobotModel:
                 f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom",
                 where=f"robot {model.name!r}",
                 got=name,
-                remedy="A joint controller needs joints of one degree of freedom each; lock this joint.",
+                remedy="A joint controller needs joints of one degree of freedom each; lock this joint, or write it fixed.",
             )
     if model.nv == 0:
         raise ArgumentError(

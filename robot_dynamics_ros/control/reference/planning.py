@@ -315,6 +315,7 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     Where gravity asks for more than the joints have, configurations are drawn at random within the limits; the best of
     them is approached from ``start`` as far as it must be.
     """
+    check_controllable(model)
     if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
         return start, ""
     rng = np.random.default_rng(0)
@@ -392,7 +393,7 @@ def _too_weak(
         f"is nearest to them {place}: it needs {need}, and has {model.effort_limit[i]:.3g}",
         where=f"robot {model.name!r}",
         got=name,
-        remedy="Check masses and effort limits of the URDF, or start elsewhere.",
+        remedy="Check masses (kg), lengths (m) and effort limits of the URDF, or start elsewhere.",
     )
 
 

@@ -15,10 +15,7 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="not a source checkout")
 
 
-ELSEWHERE = {
-    "architecture.md": "a process of its own, see below",
-    "from_joint_trajectory_controller.md": "MoveIt",
-}
+ELSEWHERE = {"architecture.md": "a process of its own, see below", "from_joint_trajectory_controller.md": "MoveIt"}
 """Pages whose Python needs something that is not here, and what."""
 
 GIVEN = """

@@ -17,6 +17,7 @@ from robot_dynamics_ros.cli.robots import add_robot, load_named, without_other_j
 from robot_dynamics_ros.cli.signals import handled
 from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn
 from robot_dynamics_ros.commissioning.release import with_rotors
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
@@ -71,7 +72,7 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
 
         options.robot = vendor_description(profile)
     model = load_named(options).model
-    return model if profile is None else without_other_joints(model, profile), profile
+    return check_controllable(model if profile is None else without_other_joints(model, profile)), profile
 
 
 @contextmanager

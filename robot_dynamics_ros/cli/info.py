@@ -104,7 +104,8 @@ def _joints(joints: list[dict[str, Any]]) -> str:
     for joint in joints:
         kind = joint["type"]
         if joint["mimic"] is not None:
-            kind = f"{kind}, {joint['mimic'][1]:g} x {joint['mimic'][0]}"
+            leader, multiplier, offset = joint["mimic"]
+            kind = f"{kind}, {multiplier:g} x {leader}" + (f" {offset:+.4g}" if offset else "")
         row = [joint["name"], kind, joint["parent"], joint["child"], _vector(joint["axis"])]
         rows.append([*row, *(_number(joint[key]) if kind != "fixed" else "-" for key in head[5:])])
     return table(head, rows)

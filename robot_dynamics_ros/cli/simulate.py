@@ -15,6 +15,7 @@ from robot_dynamics_ros.cli.output import Figure, Progress, remark, result, rows
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
+from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference import planning
 from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
@@ -114,7 +115,7 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
         away = [f"{name} at {q:.4g}" for name, (q,) in places.items() if q != 0.0]
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
-        if (options.tour or options.to or options.pose) and model.nq == model.nv:
+        if options.tour or options.to or options.pose:
             start, elsewhere = planning.bearable_start(model, start)
             if elsewhere:
                 remark(f"starts elsewhere: {elsewhere}")
@@ -124,12 +125,7 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
 def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> planning.PlannedMotion | None:
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
-    if model.nq != model.nv:
-        text, remedy = (
-            "only robots on a fixed base follow a motion",
-            "Leave out --floating-base, or let it fall without a motion.",
-        )
-        raise ArgumentError(text, where=f"robot {model.name!r}", remedy=remedy)
+    check_controllable(model)
     if options.tour:
         return planning.plan_motion(model, start, seed=options.seed)
     if options.trajectory:

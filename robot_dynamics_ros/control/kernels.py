@@ -25,7 +25,9 @@ def check_controllable(model: RobotModel) -> RobotModel:
         kind = model.joint(name).type
         if kind.nv != 1:
             problem = f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom"
-            remedy = "A joint controller needs joints of one degree of freedom each; lock this joint."
+            remedy = (
+                "A joint controller needs joints of one degree of freedom each; lock this joint, or write it fixed."
+            )
             raise ArgumentError(problem, where=where, got=name, remedy=remedy)
     if model.nv == 0:
         raise ArgumentError("it has no moving joint to control", where=where, remedy="Check the URDF.")

@@ -14,6 +14,7 @@ from robot_dynamics_ros.model.description import Array
 _SPEED_SHARE = 0.5  # of the velocity limits, in a fast motion
 _RATE = 3.0  # 1/s: its accelerations over its speeds
 _SILENT = 1e-12  # of the largest column
+_ALONE = 1e-4  # of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
 _NO_LIMIT = 2.0  # rad/s or m/s
 
 
@@ -76,7 +77,7 @@ def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice
     W = (parameters.regressor(q, v, a)[:, rows] / scale[:, None]).reshape(effort.size, -1)
     norms = np.sqrt(np.mean(W * W, axis=0))
     W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0  # rounding errors
-    base = independent_columns(W, 1e-8, equilibrate=True)
+    base = independent_columns(W, _ALONE, equilibrate=True)
     more = np.count_nonzero(base.combination, axis=1) - 1
     names = [parameters.names[i] + (f" + {k} more" if k else "") for i, k in zip(base.independent, more, strict=True)]
     Wb = W[:, base.independent]

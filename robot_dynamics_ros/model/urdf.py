@@ -317,6 +317,8 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
     if lower > upper:
         findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
         lower, upper = upper, lower
+    if kind is JointType.REVOLUTE and 2.0 < max(-lower, upper) / math.tau < 200.0:
+        findings.append(f"{where}: {lower:g} to {upper:g} rad are many turns; are they degrees?")
     if effort == velocity == 0.0 and joint.mimic is None:  # what CAD exporters write where they know nothing
         if lower == upper == 0.0:
             lower, upper = -math.inf, math.inf

@@ -115,9 +115,10 @@ class Guard:
         logging.getLogger("websockets.server").removeFilter(self._broken)
 
     def _broken(self, record: logging.LogRecord) -> bool:
-        """Hear of connections that ended because what arrived was no message at all."""
-        if record.levelno >= logging.ERROR:
-            error = record.exc_info[1] if record.exc_info else None
+        """Hear of connections that ended because what arrived was no message at all; browsers also open connections
+        that they close unused, which is no fault."""
+        error = record.exc_info[1] if record.exc_info else None
+        if record.levelno >= logging.ERROR and not isinstance(getattr(error, "__cause__", None), EOFError):
             text = f"{type(error).__name__}: {str(error)[:100]}" if error is not None else record.getMessage()
             self.refuse("not_a_message", f"a browser sent no message of the page; its connection is closed ({text})")
         return True

@@ -30,6 +30,16 @@ def test_info_tells_joints_and_masses(capsys):
         assert name in out
 
 
+def test_info_shows_the_offset_of_a_mimic_joint(capsys, tmp_path):
+    joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/>{3}</joint>"
+    links = "".join(f"<link name='{n}'><inertial><mass value='1'/></inertial></link>" for n in "abc")
+    mimic = "<mimic joint='i' multiplier='-0.5' offset='0.3'/>"
+    text = f"<robot name='r'>{links}{joint.format('i', 'a', 'b', '')}{joint.format('j', 'b', 'c', mimic)}</robot>"
+    (robot := tmp_path / "robot.urdf").write_text(text)
+    assert main(["info", str(robot), "--inertia-check", "repair"]) == 0
+    assert "continuous, -0.5 x i +0.3" in capsys.readouterr().out
+
+
 def test_info_is_the_whole_robot_as_json(capsys):
     assert (
         main(["info", "six_axis", "--json", "--base", "0", "0", "1", "0", "0.5", "0", "--payload", "tool0:2:0,0,0.1"])

@@ -188,3 +188,17 @@ def test_rows_as_data_have_plain_keys_and_full_numbers():
     rows = rows_as_data(["joint", "largest force [N]", "± force", ""], [["lift", Figure.of(1 / 3, ".2g"), "-", "N"]])
     assert rows == [{"joint": "lift", "largest_force_n": 1 / 3, "error_of_force": None}]
     assert Figure.of(1 / 3, ".2g", 1e3, "mm") == "3.3e+02 mm"
+
+
+JOINT = """<joint name="j" type="{kind}"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>"""
+BODY = """<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>"""
+
+
+@pytest.mark.parametrize("command", ["simulate", "monte_carlo", "commission"])
+@pytest.mark.parametrize("kind", ["fixed", "planar", "floating"])
+def test_a_robot_that_no_law_moves_is_refused(command, kind, tmp_path, capsys):
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(f"<robot name='r'>{BODY.format(name='a')}{BODY.format(name='b')}{JOINT.format(kind=kind)}</robot>")
+    assert main([command, str(robot), *(["--tour"] if command == "simulate" else [])]) == 2
+    said = capsys.readouterr().err
+    assert ("no moving joint" if kind == "fixed" else f"joint 'j' is {kind}") in said

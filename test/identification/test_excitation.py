@@ -1,12 +1,13 @@
 """Designed motions keep the limits they are given, and show what they are for."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.identifiable import identifiable_parameters
 
 
@@ -119,3 +120,20 @@ def test_files_hold_the_waypoints(tmp_path):
 def test_nonsense_is_refused(settings, match):
     with pytest.raises(rd.ArgumentError, match=match):
         design(rd.load_robot("six_axis"), **settings)
+
+
+def test_a_rounded_quarter_turn_adds_no_parameter():
+    """1.5708 in a URDF is 4e-6 rad from a quarter turn; what only this tilt shows is not identifiable."""
+    names = [
+        identifiable_parameters(EffortParameters(_elbow(angle), FrictionTerms(armature=True))).names
+        for angle in (math.pi / 2.0, 1.5708)
+    ]
+    assert len(names[0]) == len(names[1])
+
+
+def _elbow(angle: float) -> rd.RobotModel:
+    body = "<link name='{}'><inertial><origin xyz='0.1 0.2 0.3'/><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+    joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/><origin xyz='0 0 0.2' rpy='{3} 0 0'/><axis xyz='0 0 1'/></joint>"
+    links = "".join(body.format(name) for name in "abcd")
+    joints = [joint.format("i", "a", "b", 0.0), joint.format("j", "b", "c", angle), joint.format("k", "c", "d", angle)]
+    return rd.load_urdf(f"<robot name='r'>{links}{''.join(joints)}</robot>")

@@ -37,6 +37,7 @@ AS_OTHERS = {
     "long axis": (changed(AXIS, '<axis xyz="0 3 4"/>'), r"<axis>: it has length 5; it is divided by that"),
     "unknown element": (changed(AXIS, AXIS + "<colour/>"), "<colour> is unknown and ignored"),
     "exchanged limits": (changed('lower="-1" upper="2"', 'lower="2" upper="-1"'), "exceeds upper = -1; they are exchanged"),
+    "limits in degrees": (changed('lower="-1" upper="2"', 'lower="-170" upper="90"'), "-170 to 90 rad are many turns; are they degrees"),
     "mimic of nobody": (changed(LIMIT, LIMIT + '<mimic joint="k"/>'), "joint 'k' does not exist; .* its own"),
     "triangle": (changed('izz="0.025"', 'izz="0.0525"'), r"triangle inequality.*by 5.0 %\); the nearest possible ones are"),
 }  # fmt: skip
@@ -56,7 +57,7 @@ def test_loads_with_one_warning_and_as_in_pinocchio(case, as_bytes):
     assert rd.mass_matrix(model, q) == pytest.approx(pin.crba(theirs, data, q), rel=1e-12)
     assert sorted([model.lower[0], model.upper[0]]) == sorted([*theirs.lowerPositionLimit, *theirs.upperPositionLimit])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if case == "triangle" else "error")
+        warnings.simplefilter("ignore" if case in ("triangle", "limits in degrees") else "error")
         assert rd.load_urdf(rd.to_urdf(model)).upper == model.upper  # to_urdf writes a robot with nothing odd about it
 
 

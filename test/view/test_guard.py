@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
+import socket
 import threading
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -103,6 +105,15 @@ def test_what_is_no_message_ends_that_connection_only_and_is_reported(view, data
         other.set(slider, 10.0)
         assert wait_for(lambda: position(view)[0] > 0.1)
     assert view.heard[0][0] == "not_a_message"
+
+
+def test_a_connection_that_a_browser_closes_unused_is_no_fault(view):
+    address = urlsplit(view.address)
+    socket.create_connection((address.hostname, address.port)).close()
+    with Page(view.address) as page:
+        page.raw("no message")
+        assert wait_for(lambda: view.heard)
+    assert len(view.heard) == 1
 
 
 STRANGERS = {

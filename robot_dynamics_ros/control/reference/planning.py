@@ -272,6 +272,7 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     Where gravity asks for more than the joints have, configurations are drawn at random within the limits; the best of
     them is approached from ``start`` as far as it must be.
     """
+    check_controllable(model)
     if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
         return start, ""
     rng = np.random.default_rng(0)
@@ -341,7 +342,7 @@ def _too_weak(
     """The error for a robot that is too weak to move, with the joint that needs most for its limit at ``q``."""
     name, need = _most_burdened(model, q)
     problem = f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; {place} {need}"
-    remedy = "Check masses and effort limits of the URDF, or start elsewhere."
+    remedy = "Check masses (kg), lengths (m) and effort limits of the URDF, or start elsewhere."
     return ArgumentError(problem, where=f"robot {model.name!r}", got=name, remedy=remedy)
 
 

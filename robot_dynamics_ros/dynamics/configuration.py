@@ -62,7 +62,15 @@ def clamp_to_limits(model: RobotModel, q: ArrayLike) -> Array:
 
 
 def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-    """(..., nq) q ⊕ dv: the configuration after a second at constant velocity ``dv``, (..., nv), usually v · Δt."""
+    """q ⊕ dv: the configuration after one second at constant velocity ``dv``.
+
+    Args:
+        q: (..., nq).
+        dv: (..., nv), usually v · Δt.
+
+    Returns:
+        (..., nq), quaternions of unit length.
+    """
     q, dv = as_input(q, (model.nq,), "q"), as_input(dv, (model.nv,), "dv")
     if model.nq == model.nv and not quaternion_starts(model):
         if out is None:
@@ -83,9 +91,15 @@ def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | 
 
 
 def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
-    """(..., nv) velocity from ``q0`` to ``q1``, (..., nq), in one second: integrate(q0, difference(q0, q1)) = q1.
+    """The velocity that leads from ``q0`` to ``q1`` in one second: integrate(q0, difference(q0, q1)) = q1.
 
     Continuous joints are not wrapped; see the control package for the short way round.
+
+    Args:
+        q0, q1: (..., nq) configurations, rad and m.
+
+    Returns:
+        (..., nv).
     """
     q0, q1 = as_input(q0, (model.nq,), "q0"), as_input(q1, (model.nq,), "q1")
     if model.nq == model.nv and not quaternion_starts(model):

@@ -68,7 +68,14 @@ def possible_inertia(m: Vector) -> bool:
 
 
 def carrying(model: RobotModel, payload: Payload) -> RobotModel:
-    """``model`` with ``payload`` attached to its link; raises :class:`UnknownNameError` if there is no such link."""
+    """``model`` with ``payload`` attached to its link.
+
+    Args:
+        payload: the load and its link.
+
+    Raises:
+        UnknownNameError: the model has no such link.
+    """
     target = model.link(payload.link)
     body = Inertia(payload.mass, payload.com, payload.inertia)
     links = tuple(

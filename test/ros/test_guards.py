@@ -268,20 +268,21 @@ def test_the_viewer_yields_in_its_own_session_and_in_that_of_others():
 
 def test_short_slices_leave_policy_and_niceness_as_they_are():
     code = (
-        "import ctypes, os, threading\n"
+        "import ctypes, os, struct, threading\n"
         "from robot_dynamics_ros.ros.transport import realtime\n"
         "os.nice(3)\n"
         "go = threading.Event()\n"
-        "thread = threading.Thread(target=go.wait)\n"
+        "thread = threading.Thread(target=go.wait, daemon=True)\n"
         "thread.start()\n"
         "threads = [int(name) for name in os.listdir('/proc/self/task')]\n"
         "before = {t: (os.sched_getscheduler(t), os.getpriority(os.PRIO_PROCESS, t)) for t in threads}\n"
         "realtime.wake_sooner()\n"
         "for t in threads:\n"
         "    number = {'x86_64': 315, 'aarch64': 275}[os.uname().machine]\n"
-        "    found = realtime._SchedulingAttributes()\n"
-        "    ctypes.CDLL(None).syscall(number, t, ctypes.byref(found), ctypes.sizeof(found), 0)\n"
-        "    print(*before[t], found.sched_policy, found.sched_nice, found.sched_runtime)\n"
+        "    found = ctypes.create_string_buffer(48)\n"
+        "    ctypes.CDLL(None).syscall(number, t, found, 48, 0)\n"
+        "    _, policy, _, nice, _, runtime, _, _ = struct.unpack('=IIQiIQQQ', found.raw)\n"
+        "    print(*before[t], policy, nice, runtime)\n"
         "go.set()\n"
     )
     if os.uname().machine not in ("x86_64", "aarch64"):

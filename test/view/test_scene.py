@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.view.arrows import (
+    Arrows,
     balance_arrows,
     external_arrows,
     joint_arrows,
     nice_scale,
     robot_size,
     sensible_scale,
-    world_arrows,
 )
 from robot_dynamics_ros.view.colours import by_speed
 from robot_dynamics_ros.view.motion import ShownMotion, centre_paths
@@ -68,9 +68,8 @@ def test_an_external_wrench_is_drawn_on_its_link_in_world_axes(arm):
 
 
 def test_rounding_noise_has_no_length():
-    arrows = world_arrows(
-        ("a", "b"), np.stack([np.eye(4)] * 2), np.array([[0, 0, 0, 1e-14, 0, 0], [0, 0, 0, 3.0, 0, 0]])
-    )
+    nothing = np.zeros((2, 3))
+    arrows = Arrows(("a", "b"), nothing, np.array([[0, 0, 1e-14], [0, 0, 3.0]]), nothing)
     lengths = np.linalg.norm(np.diff(arrows.segments("forces", 0.1, noise=1e-9), axis=1), axis=2).ravel()
     np.testing.assert_allclose(lengths, [0.0, 0.3])
 

@@ -84,7 +84,14 @@ def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
 
 
 def check_finite(**arrays: ArrayLike) -> None:
-    """Refuse NaN and infinities in arrays by name; :class:`ArgumentError` names array, first bad index and value."""
+    """Refuse NaN and infinities.
+
+    Args:
+        arrays: by name.
+
+    Raises:
+        ArgumentError: naming the array, the first bad index and its value.
+    """
     for name, values in arrays.items():
         try:
             array = real_array(values)

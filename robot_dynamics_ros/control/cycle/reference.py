@@ -42,12 +42,15 @@ def sample(p: CycleMemory) -> None:
     """Position, velocity and acceleration of the path's piece at ``time``; before its knot, those at the knot."""
     t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
     for i in range(p.nv):
-        q, v, a = p.piece[5, i], 0.0, 0.0  # Horner's scheme, with derivatives
-        for k in range(4, -1, -1):
-            a = v + t * a
-            v = q + t * v
-            q = p.piece[k, i] + t * q
-        p.reference[0, i], p.reference[1, i], p.reference[2, i] = q, v, 2.0 * a
+        p.reference[0, i] = p.piece[0, i] + t * (
+            p.piece[1, i] + t * (p.piece[2, i] + t * (p.piece[3, i] + t * (p.piece[4, i] + t * p.piece[5, i])))
+        )
+        p.reference[1, i] = p.piece[1, i] + t * (
+            2.0 * p.piece[2, i] + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
+        )
+        p.reference[2, i] = 2.0 * p.piece[2, i] + t * (
+            6.0 * p.piece[3, i] + t * (12.0 * p.piece[4, i] + t * 20.0 * p.piece[5, i])
+        )
 
 
 def compute_errors(p: CycleMemory) -> None:

@@ -90,7 +90,11 @@ def column_of(names: list[str], where: str) -> int:
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
         problem = "no column holds the time" if not times else "several columns hold the time"
-        raise ArgumentError(problem, where=where, remedy=f"Call it one of {', '.join(TIMES[:4])}.")
+        raise ArgumentError(
+            problem,
+            where=where,
+            remedy=f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}.",
+        )
     return times[0]
 
 

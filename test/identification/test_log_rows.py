@@ -106,3 +106,11 @@ def test_several_recordings_each_at_its_own_rate():
     assert np.nanmean(found.base.half_width) < np.nanmean(one.base.half_width)
     with pytest.raises(rd.ArgumentError, match="efforts"):
         rd.identify_recordings(prior, [runs[0], dataclasses.replace(runs[1], effort=None)])
+
+
+def test_a_head_line_without_a_time_is_shown(tmp_path):
+    """A comment before the head, say."""
+    path = tmp_path / "run.csv"
+    path.write_text("# recorded on a Friday\nt,shoulder,elbow\n0,0,0\n")
+    with pytest.raises(rd.ArgumentError, match="no column holds the time.*the head line has: # recorded on a Friday"):
+        read_csv(path, rd.load_robot("two_link"))

@@ -112,5 +112,5 @@ def test_a_head_line_without_a_time_is_shown(tmp_path):
     """A comment before the head, say."""
     path = tmp_path / "run.csv"
     path.write_text("# recorded on a Friday\nt,shoulder,elbow\n0,0,0\n")
-    with pytest.raises(rd.ArgumentError, match="no column holds the time.*the head line has: # recorded on a Friday"):
+    with pytest.raises(rd.ArgumentError, match=r"no column holds the time.*the head line has: # recorded on a Friday"):
         read_csv(path, rd.load_robot("two_link"))

@@ -167,8 +167,8 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     least = (SUSPECT if stands else 1.0) * OWED * p.scale[i]
     if abs(p.owed[1, i]) <= max(least, p.digit[i]):
         return False
+    p.owed[0, i], p.owed[1, i] = 0.0, 0.0
     if not stands or p.let_go[i] > 0.0:
-        p.owed[0, i], p.owed[1, i] = 0.0, 0.0
         return True
     p.let_go[i] = dt  # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
     p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]

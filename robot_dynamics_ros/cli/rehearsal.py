@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.planning import PlannedMotion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
@@ -37,6 +36,7 @@ class Rehearsal:
         reference: (N, n) where the joints should have been.
         tolerance: rad or m.
         counts: what the guards of the controller met, and how often.
+        fault: why the controller stopped for good; ``""``: it did not.
         remark: settings of the controller besides its defaults; ``""``: none.
         error: (N, n) reference minus position.
         goal_error: (n,) distance from the goal at the end.
@@ -47,6 +47,7 @@ class Rehearsal:
     reference: Array
     tolerance: float
     counts: Counter[str]
+    fault: str
     remark: str = ""
 
     def __post_init__(self) -> None:
@@ -62,8 +63,8 @@ class Rehearsal:
         model, run = self.run.model, self.run
         i = int(np.argmax(self.goal_error))
         name = model.joint_names[i]
-        if self.counts.get("overspeed"):
-            return Reason.OVERSPEED.words
+        if self.fault:
+            return self.fault
         if np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]:
             return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
         goal = self.reference[-1, i]
@@ -99,16 +100,16 @@ def rehearse(
     length = motion.duration + SETTLING if duration is None else duration
 
     def attempt(robustness: Robustness | None, remark: str = "") -> Rehearsal:
-        run, counts = follow(
+        run, controller = follow(
             model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, robustness=robustness,
             progress=progress,
         )  # fmt: skip
-        return Rehearsal(run, motion.at(run.t), tolerance, counts, remark)
+        return Rehearsal(run, motion.at(run.t), tolerance, controller.counts, controller.fault, remark)
 
     may_be_rotors = law == "computed_torque" and not model.armature.any()
     try:
         done = attempt(None)
-        if not (may_be_rotors and done.counts.get("fault")):
+        if not (may_be_rotors and done.fault):
             return done
     except SimulationError:
         if not may_be_rotors:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -62,10 +61,10 @@ def follow(
     integrator: str = DEFAULT_INTEGRATOR,
     robustness: Robustness | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[SimulationResult, Counter[str]]:
+) -> tuple[SimulationResult, JointController]:
     """A simulated robot, led along a motion by the controller of the node, in lockstep.
 
-    Returns the run, and what the controller met, and how often.
+    Returns the run and the controller, which tells what it met.
 
     Args:
         drawn: the robot that the controller knows, on a fixed base; robot: the one that is simulated.
@@ -88,7 +87,7 @@ def follow(
 
     length = motion.duration if duration is None else duration
     run = simulate(robot, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress)
-    return run, controller.counts
+    return run, controller
 
 
 @dataclass(frozen=True, eq=False)

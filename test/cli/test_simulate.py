@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from support.example_robots import example_urdf
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.cli.output import Figure, rows_as_data
-from robot_dynamics_ros.cli.rehearsal import try_robots
+from robot_dynamics_ros.cli.rehearsal import Rehearsal, try_robots
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 
@@ -116,6 +117,13 @@ def test_a_motion_that_asks_too_much_ends_with_the_reason(capsys, tmp_path):
     line = ["simulate", "two_link", "--payload", "tip:40", "--trajectory", str(source), "--dt", "4e-3"]
     assert main(line) == 1
     assert "NOT ARRIVED: " in (out := capsys.readouterr().out) and "the effort limit of" in out
+
+
+def test_a_controller_that_stopped_says_why_and_not_how_far_the_arm_is_from_its_goal():
+    run = rd.simulate(rd.load_robot("two_link"), None, duration=0.01)
+    lost = Rehearsal(run, run.q + 1.0, 0.01, Counter(runaway=1, fault=1), "joint 'elbow' runs away")
+    assert not lost.arrived and lost.reason() == "joint 'elbow' runs away"
+    assert "from the goal" in dataclasses.replace(lost, fault="").reason()
 
 
 def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):

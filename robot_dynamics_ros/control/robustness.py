@@ -52,8 +52,8 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> 
     for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
         name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
         unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
-        times = f"{1.0 / ratio:.0f} times what" if ratio > 0.01 else "and more than"
+        times = f"{1.0 / ratio:.1f} times what" if ratio > 0.01 else "and more than"
         needs = f"{unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs"
-        missing = f"friction, rotor or payload missing in the description; see {GAPS_PAGE}"
-        sentences.append(f"joint {name}: {needs}: {missing}")
+        wrong = f"friction, rotor or payload is not as described; see {GAPS_PAGE}"
+        sentences.append(f"joint {name}: {needs}: {wrong}")
     return tuple(sentences)

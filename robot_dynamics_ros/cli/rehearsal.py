@@ -63,10 +63,11 @@ class Rehearsal:
         model, run = self.run.model, self.run
         i = int(np.argmax(self.goal_error))
         name = model.joint_names[i]
+        at_limit = np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]
+        if at_limit and not self.counts.get("overspeed"):
+            return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
         if self.fault:
             return self.fault
-        if np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]:
-            return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
         goal = self.reference[-1, i]
         if min(goal - model.lower[i], model.upper[i] - goal) < GuardSettings().position_margin:
             return f"{name}: the goal is at the position limit, where the guards brake; allow it with --tolerance"

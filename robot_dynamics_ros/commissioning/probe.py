@@ -9,6 +9,7 @@ nothing is known stays slow.  After each push what held the arm before holds it 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ RISE = 0.06  # 1/s, of the effort limit: how fast a push grows, or slower where 
 PUSHED, LATE = (0.01, 0.02), 0.02
 """Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
 beside two periods, until its motion is seen."""
-PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands
+PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands; a longer one is announced
 LIKELY = 0.9  # Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed
 FRACTION = 0.8  # Least inertia that is expected, over the description's
 PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
@@ -112,8 +113,8 @@ class _Probe:
         bounds: of all pushes.
     """
 
-    def __init__(self, runner: StepRunner) -> None:
-        self.runner, self.model, self.limit = runner, runner.model, speed_limit(runner.model)
+    def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:
+        self.runner, self.model, self.limit, self.announce = runner, runner.model, speed_limit(runner.model), announce
         self.findings, self.pushes, self.proven = list[Finding](), dict[int, Pushed](), set[int]()
         self.side, self.carried = np.ones(self.model.nv), 0.0
 
@@ -134,6 +135,9 @@ class _Probe:
             rise = min([rises[i], *(rises[k] for k in awake if k not in self.proven)])
             if rise < rises[i] and self.largest(i) > PATIENCE * rise:
                 continue
+            if (longest := self.largest(i) / rise) > PATIENCE:
+                light = f"{names[i]} is light by its description, so each of its pushes may take {longest:.0f} s"
+                self.announce(f"{light}; less with its rotor in the description")
             finding, self.pushes[i], state = yield from self.signs(i, state, rise)
             self.findings += [finding] if finding is not None else []
             if finding is not None and finding.kind == "drift":
@@ -270,11 +274,14 @@ class _Probe:
         return (mistake("command_sign", name, why, -1.0) if both[i] < 0.0 else None), shown, state
 
 
-def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
+def probe(
+    runner: StepRunner, announce: Callable[[str], None] = lambda sentence: None
+) -> tuple[StepReport, dict[int, Pushed]]:
     """Push each joint a little, both ways, before anything is known of the commands: a wrong sign is named.
 
     Args:
         runner: of the arm.
+        announce: called with a sentence before pushes that may take long.
 
     Returns:
         The report, and number of a joint → what its pushes showed.
@@ -282,7 +289,7 @@ def probe(runner: StepRunner) -> tuple[StepReport, dict[int, Pushed]]:
     Raises:
         ArgumentError: the weight of the arm acts too much where it stands, or no joint states arrive.
     """
-    pushes = _Probe(runner)
+    pushes = _Probe(runner, announce)
     complete, record = runner.run(pushes.motion), runner.record
     if record.fell:
         return StepReport("float", (mistake("brake", record.fell, f"{record.stopped}: it is not held", 1.0),)), {}

@@ -180,7 +180,7 @@ class Commissioning:
             pose = np.round(goal, 2).tolist()
             self.tell(f"lead the arm to a pose where its weight acts little, such as {pose}, and let it rest")
             next(self._rests(lambda q: bool(exposure(runner.model, q) < CALM)), None)
-        report, self.pushes = probe(runner)
+        report, self.pushes = probe(runner, self.tell)
         if report.findings or not report.enough:
             return report
         return float_arm(runner)

@@ -16,6 +16,7 @@ from robot_dynamics_ros.commissioning import (
     Command,
     Commissioning,
     Pushed,
+    StandIn,
     StepRunner,
     Sweep,
     calm_pose,
@@ -62,6 +63,19 @@ def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, lat
     within(arm, PROBES)
     assert [(f.kind, *f.joints) for f in report.findings] == [("command_sign", f"joint{i + 1}") for i in wrong]
     assert sorted(pushes) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("rotor", "named"), [(0.0, ["joint7"]), (0.1, [])])
+def test_a_joint_whose_pushes_may_take_long_is_named_before(rotor, named):
+    """A wrist without a rotor."""
+    names = rd.load_robot("seven_axis").joint_names
+    model = rd.load_urdf(rd.robot_path("seven_axis"), armature=dict.fromkeys(names, rotor))
+    arm = StandIn(model, q0=calm_pose(model, model.initial_configuration()))
+    said = []
+    report, pushes = probe(StepRunner(arm, model), lambda sentence: said.append((sentence, arm.plant.t)))
+    assert not report.findings and len(pushes) == model.nv
+    assert [sentence.split(" is light by its description")[0] for sentence, _ in said][:1] == named
+    assert all(t < arm.plant.t - 5.0 for _, t in said[:1])
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ RISE = 0.06  # 1/s, of the effort limit: how fast a push grows, or slower where 
 PUSHED, LATE = (0.01, 0.02), 0.02
 """Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
 beside two periods, until its motion is seen."""
-PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands; a longer one is announced
+PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands
+LONG = 10.0  # s, of a push that is announced
 LIKELY = 0.9  # Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed
 FRACTION = 0.8  # Least inertia that is expected, over the description's
 PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
@@ -135,9 +136,9 @@ class _Probe:
             rise = min([rises[i], *(rises[k] for k in awake if k not in self.proven)])
             if rise < rises[i] and self.largest(i) > PATIENCE * rise:
                 continue
-            if (longest := self.largest(i) / rise) > PATIENCE:
-                light = f"{names[i]} is light by its description, so each of its pushes may take {longest:.0f} s"
-                self.announce(f"{light}; less with its rotor in the description")
+            if (seconds := (model.friction[i] or self.largest(i)) / rise) > LONG:
+                why = "the joint is light for its friction, less so with its rotor in the description"
+                self.announce(f"each push of {names[i]} may take {seconds:.0f} s: {why}")
             finding, self.pushes[i], state = yield from self.signs(i, state, rise)
             self.findings += [finding] if finding is not None else []
             if finding is not None and finding.kind == "drift":

@@ -16,7 +16,14 @@ import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, StepMotion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
-from robot_dynamics_ros.commissioning.release import effort_limit, exposure, least_inertia, scale_of, speed_limit
+from robot_dynamics_ros.commissioning.release import (
+    effort_limit,
+    exposure,
+    least_inertia,
+    scale_of,
+    speed_limit,
+    with_rotors,
+)
 from robot_dynamics_ros.dynamics import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -39,6 +46,8 @@ PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its co
 LONG = 10.0  # s, of a push that is announced
 LIKELY = 0.9  # Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed
 FRACTION = 0.8  # Least inertia that is expected, over the description's
+GEARED = 0.1
+"""Least share of the rotor that the controller assumes, of a joint whose description has none.  Without it, wrists are pushed for minutes."""
 PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
 """Largest push: a share of the effort limit and times the friction described, or that share where none is."""
 MOVED, NOISE = 4e-4, 8.0  # rad that count as motion; or times the standard deviation of positions, if that is more
@@ -147,7 +156,7 @@ class _Probe:
 
     def rises(self, q: Array) -> Array:
         """(n,) rises of the first pushes, N m/s or N/s."""
-        inertia = FRACTION * least_inertia(self.model, q)
+        inertia = FRACTION * least_inertia(with_rotors(self.model, GEARED), q)
         return np.array([_rise(self.runner, i, x, q, PUSHED[0]) for i, x in enumerate(inertia)])
 
     def largest(self, i: int) -> float:

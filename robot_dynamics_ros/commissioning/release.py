@@ -49,9 +49,9 @@ def least_inertia(model: RobotModel, q: Array) -> Array:
     return np.asarray(1.0 / np.diagonal(mass_matrix_inverse(model, q)))
 
 
-def with_rotors(model: RobotModel) -> RobotModel:
-    """The robot with usual rotors where its description has none: gears are there all the same."""
-    rotors = Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
+def with_rotors(model: RobotModel, share: float = 1.0) -> RobotModel:
+    """The robot with this share of usual rotors where its description has none: gears are there all the same."""
+    rotors = share * Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
     if not rotors.any():
         return model
     sizes = {name: x for name, x in zip(model.joint_names, rotors.tolist(), strict=True) if x > 0.0}

@@ -65,17 +65,37 @@ def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, lat
     assert sorted(pushes) == [0, 1, 2]
 
 
-@pytest.mark.parametrize(("rotor", "named"), [(0.0, ["joint7"]), (0.1, [])])
+@pytest.mark.parametrize(("rotor", "named"), [(0.0, ["wrist_3_joint"]), (0.2, [])])
 def test_a_joint_whose_pushes_may_take_long_is_named_before(rotor, named):
     """A wrist without a rotor."""
-    names = rd.load_robot("seven_axis").joint_names
-    model = rd.load_urdf(rd.robot_path("seven_axis"), armature=dict.fromkeys(names, rotor))
+    names = rd.load_robot("six_axis").joint_names
+    model = rd.load_urdf(rd.robot_path("six_axis"), armature=dict.fromkeys(names, rotor))
     arm = StandIn(model, q0=calm_pose(model, model.initial_configuration()))
     said = []
     report, pushes = probe(StepRunner(arm, model), lambda sentence: said.append((sentence, arm.plant.t)))
     assert not report.findings and len(pushes) == model.nv
     assert [sentence.split(" may take ")[0] for sentence, _ in said][:1] == [f"each push of {name}" for name in named]
     assert all(t < arm.plant.t - 5.0 for _, t in said[:1])
+
+
+@pytest.mark.parametrize("unit", [1.0, 10.0])
+def test_an_arm_without_any_rotor_stays_slow(unit):
+    """As some simulations are: a wrist of 0.0003 kg m², a tenth of the friction described, 20 ms of delay."""
+    model = rd.load_robot("six_axis")
+    truth = model.replace(
+        description=model.description.with_joints(
+            friction=dict(zip(model.joint_names, 0.1 * model.friction, strict=True))
+        )
+    )
+    arm = WrongArm(truth, signs=unit, delay=10, home=calm_pose(model, model.initial_configuration()))
+    runner = StepRunner(arm, model)
+    report, pushes = probe(runner)
+    if unit == 1.0:
+        assert not report.findings and len(pushes) == model.nv
+    else:
+        kinds = {f.kind for f in report.findings or float_arm(runner, 1.0).findings}
+        assert kinds and kinds <= {"command_unit", "drift"}
+    within(arm, PROBES)
 
 
 @pytest.mark.parametrize(

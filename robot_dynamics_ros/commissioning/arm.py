@@ -23,9 +23,9 @@ from robot_dynamics_ros.commissioning.release import (
     least_inertia,
     scale_of,
     speed_limit,
+    usual_rotors,
 )
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -175,7 +175,7 @@ def gentle_controller(
     kg m² or kg, of joints where they have been seen."""
     robust = Robustness(bandwidth=GENTLE, delay=PATIENT)
     most = LIGHT * least_inertia(model, q)
-    assumed = robust.rotor_share * joint_sizes(model)["unknown_rotor"]
+    assumed = usual_rotors(model)
     light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
     model = model.replace(description=model.description.with_joints({**light, **(rotors or {})}))
     controller = JointController(model, options=dataclasses.replace(options, robustness=robust, max_state_jump=0.0))

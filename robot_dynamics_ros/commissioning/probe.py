@@ -22,7 +22,7 @@ from robot_dynamics_ros.commissioning.release import (
     least_inertia,
     scale_of,
     speed_limit,
-    with_rotors,
+    usual_rotors,
 )
 from robot_dynamics_ros.dynamics import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
@@ -156,7 +156,7 @@ class _Probe:
 
     def rises(self, q: Array) -> Array:
         """(n,) rises of the first pushes, N m/s or N/s."""
-        inertia = FRACTION * least_inertia(with_rotors(self.model, GEARED), q)
+        inertia = FRACTION * least_inertia(self.model, q, GEARED * usual_rotors(self.model))
         return np.array([_rise(self.runner, i, x, q, PUSHED[0]) for i, x in enumerate(inertia)])
 
     def largest(self, i: int) -> float:

@@ -44,14 +44,22 @@ def effort_limit(model: RobotModel) -> Array:
     return joint_sizes(model)["effort_size"]
 
 
-def least_inertia(model: RobotModel, q: Array) -> Array:
-    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg."""
-    return np.asarray(1.0 / np.diagonal(mass_matrix_inverse(model, q)))
+def usual_rotors(model: RobotModel) -> Array:
+    """(n,) rotor inertia that the controller assumes, kg m² or kg; 0 where the description has one."""
+    return Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
 
 
-def with_rotors(model: RobotModel, share: float = 1.0) -> RobotModel:
-    """The robot with this share of usual rotors where its description has none: gears are there all the same."""
-    rotors = share * Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
+def least_inertia(model: RobotModel, q: Array, rotors: ArrayLike = 0.0) -> Array:
+    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg; with (n,) rotors
+    beside those described."""
+    inverse = mass_matrix_inverse(model, q)
+    # (M + R)⁻¹ = (1 + M⁻¹ R)⁻¹ M⁻¹: a robot with these rotors would have to be compiled
+    return np.asarray(1.0 / np.diagonal(np.linalg.solve(np.eye(model.nv) + inverse * rotors, inverse)))
+
+
+def with_rotors(model: RobotModel) -> RobotModel:
+    """The robot with usual rotors where its description has none: gears are there all the same."""
+    rotors = usual_rotors(model)
     if not rotors.any():
         return model
     sizes = {name: x for name, x in zip(model.joint_names, rotors.tolist(), strict=True) if x > 0.0}

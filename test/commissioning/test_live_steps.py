@@ -82,11 +82,7 @@ def test_a_joint_whose_pushes_may_take_long_is_named_before(rotor, named):
 def test_an_arm_without_any_rotor_stays_slow(unit):
     """As some simulations are: a wrist of 0.0003 kg m², a tenth of the friction described, 20 ms of delay."""
     model = rd.load_robot("six_axis")
-    truth = model.replace(
-        description=model.description.with_joints(
-            friction=dict(zip(model.joint_names, 0.1 * model.friction, strict=True))
-        )
-    )
+    truth = rd.robot_model_error(model, friction=0.1)
     arm = WrongArm(truth, signs=unit, delay=10, home=calm_pose(model, model.initial_configuration()))
     runner = StepRunner(arm, model)
     report, pushes = probe(runner)

@@ -112,16 +112,9 @@ def claiming(
     model: rd.RobotModel, dry: np.ndarray, viscous: np.ndarray, rotors: np.ndarray | None = None
 ) -> rd.RobotModel:
     """The description with this friction (n,), and rotors (n,), in it."""
-    numbers = zip(dry, viscous, model.armature if rotors is None else rotors, strict=True)
-    by_name = dict(zip(model.joint_names, numbers, strict=True))
-    joints = []
-    for joint in model.description.joints:
-        friction, damping, armature = by_name.get(joint.name, (joint.friction, joint.damping, joint.armature))
-        joints.append(
-            dataclasses.replace(joint, friction=float(friction), damping=float(damping), armature=float(armature))
-        )
-    description = dataclasses.replace(model.description, joints=tuple(joints), source="")
-    return model.replace(description=description)
+    armature = model.armature if rotors is None else rotors
+    by_name = [dict(zip(model.joint_names, map(float, x), strict=True)) for x in (armature, dry, viscous)]
+    return model.replace(description=model.description.with_joints(*by_name))
 
 
 def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:

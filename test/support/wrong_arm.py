@@ -19,15 +19,9 @@ NOISE = 2e-5
 
 def described(friction=(0.8, 0.8, 0.4), armature=(0.1, 0.1, 0.05)) -> rd.RobotModel:
     """The three-joint arm with friction and rotors in its description."""
-    import dataclasses
-
     model = rd.load_robot("three_link")
-    numbers = dict(zip(model.joint_names, zip(friction, armature, strict=True), strict=True))
-    joints = tuple(
-        dataclasses.replace(j, friction=numbers[j.name][0], armature=numbers[j.name][1]) if j.name in numbers else j
-        for j in model.description.joints
-    )
-    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+    by_name = [dict(zip(model.joint_names, values, strict=True)) for values in (armature, friction)]
+    return model.replace(description=model.description.with_joints(*by_name))
 
 
 class WrongArm:

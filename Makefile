@@ -20,9 +20,9 @@ OLDEST := llvmlite==0.39.1 numpy==1.24.4 scipy==1.10.1
 NEWEST := llvmlite numpy scipy
 ENGINE_TESTS := $(addprefix test/dynamics/test_,backends.py base_parameters.py public.py lifetime.py cache.py closed_forms.py \
 	bad_input.py rollout.py parallel.py inverse_dynamics.py forward_dynamics.py compiler.py compile_process.py) \
-	test/control/test_compiled_cycle.py
+	test/control/test_cycle.py
 # all that needs neither the middleware nor a peer that has no wheel for every Python
-CORE_TESTS := $(addprefix test/,model dynamics control simulation identification symbolic export wrenches)
+CORE_TESTS := $(addprefix test/,model dynamics control simulation identification equations export recordings)
 
 RATIOS ?= build/ratios.json
 

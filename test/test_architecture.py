@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
@@ -14,6 +16,7 @@ from support import layers
 import robot_dynamics_ros as rd
 
 PACKAGE = layers.PACKAGE
+ROOT = PACKAGE.parent
 FILES = sorted(layers.FILES.values())
 
 ROS = {
@@ -168,3 +171,14 @@ def test_versions_agree():
         assert distribution("robot_dynamics_ros").version == version
     except PackageNotFoundError:
         pytest.skip("the package is not installed, only imported")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_tests_that_the_makefile_runs_exist():
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", "test-matrix", "test-next", "test-faults", "fuzz"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    paths = re.findall(r"\btest/[\w/.]+", done.stdout)
+    assert len(paths) > 20
+    assert not [path for path in paths if not (ROOT / path).exists()]

@@ -103,18 +103,6 @@ def test_a_rollout_in_pieces_is_the_same(monkeypatch):
         assert (one == other).all()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_coriolis_forces_are_the_bias_without_gravity(seed):
-    model = random_model(seed, 6)
-    q, v = (
-        rd.random_configuration(model, np.random.default_rng(seed)),
-        np.random.default_rng(seed).normal(size=model.nv),
-    )
-    expected = rd.bias_forces(model, q, v) - rd.gravity_forces(model, q)
-    assert_allclose(rd.coriolis_forces(model, q, v), expected, rtol=1e-10, atol=1e-10)
-    assert_allclose(rd.coriolis_matrix(model, q, v) @ v, expected, rtol=1e-9, atol=1e-9)
-
-
 def test_a_vertical_limb_feels_its_weight():
     flat, upright = rd.limb(2), rd.limb(2, plane="vertical")
     assert_allclose(rd.gravity_forces(flat, [0.3, 0.4]), 0.0, atol=1e-12)

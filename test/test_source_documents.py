@@ -6,10 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from support.random_trees import ONE_DOF, random_model
 
 import robot_dynamics_ros as rd
 
@@ -49,17 +46,3 @@ def test_functions_commands_and_tests_exist(row, capsys):
 def test_every_document_has_its_rows():
     text = PAGE.read_text(encoding="utf-8")
     assert len(re.findall(r"^## \d", text, re.MULTILINE)) == 5 and len(rows()) > 40
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_mass_matrix_is_the_sum_over_links_of_their_jacobians(seed):
-    """M = Σ mᵢ Jvᵀ Jv + Jωᵀ R I Rᵀ Jω, link by link, rotors aside."""
-    model = random_model(seed, 6, types=ONE_DOF, mimic=0.2)
-    q = np.random.default_rng(seed).normal(size=model.nq)
-    total = np.zeros((model.nv, model.nv))
-    for link in model.link_names:
-        body = model.link(link).inertia
-        J = rd.jacobian(model, q, link, offset=body.com)
-        R = rd.link_pose(model, q, link)[:3, :3]
-        total += body.mass * J[3:].T @ J[3:] + J[:3].T @ R @ body.rotational @ R.T @ J[:3]
-    assert_allclose(total + np.diag(model.armature), rd.mass_matrix(model, q), rtol=1e-10, atol=1e-12)

@@ -49,7 +49,7 @@ def with_typed_pointers(source: str) -> str:
         return f"{kind}* %cast{casts}"
 
     for line in source.split("\n"):
-        if "ptr" not in line and "alloca" not in line and not line.startswith(("@", "entry:")):
+        if "ptr" not in line and "alloca" not in line and not line.startswith(("@", "define", "entry:")):
             out.append(line)
         elif match := _GLOBAL.match(line):
             globals_[match[1]] = match[2]

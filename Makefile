@@ -58,6 +58,8 @@ test test-quick: export OPENBLAS_NUM_THREADS := 1
 
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[ros,test]'
+# the compiler of older systems, for the test that runs robot and controller with it
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --target $(VENV)/older 'llvmlite<0.45; python_version < "3.14"'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: $(DEFINITION) | $(BIN)/python

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine import backends, compiler
+from robot_dynamics_ros.dynamics.engine.codegen.cache import ENVIRONMENT
+
+OLDER = (
+    Path(sys.prefix) / "older"
+)  # ``make test`` puts an llvmlite there that does not know the type ``ptr``, as Ubuntu 24.04's
+RUN_WITH_OLDER = """
+import llvmlite
+import numpy as np
+import robot_dynamics_ros as rd
+
+assert llvmlite.__file__.startswith({older!r}), llvmlite.__file__
+runs = []
+for compiled in (True, False):
+    model = rd.load_robot("six_axis")
+    model = model if compiled else model.with_backend("numpy")
+    plant = rd.Plant(model, 2e-3, compiled=compiled, friction=rd.JointFriction(coulomb=0.5, viscous=0.2))
+    controller = rd.JointController(model, rd.ComputedTorque(ki=5.0, i_clamp=0.1), observer=rd.MomentumObserver(model))
+    assert (plant.compiled, controller.compiled) == (compiled, compiled)
+    for k in range(20):
+        t = 10**9 + 2_000_000 * k
+        if not k:
+            controller.activate(t, plant.q, plant.v)
+        controller.update(t, plant.q, plant.v, None)
+        plant.step(controller.command)
+    q, v = np.linspace(0.1, 0.4, 12).reshape(2, 6), np.linspace(-1.0, 1.0, 12).reshape(2, 6)
+    paths = rd.rollout(model, q, v, dt=1e-3, steps=5)
+    gradients = rd.forward_dynamics_derivatives(model, q, v, 0.1 * q)
+    runs.append([plant.q, plant.v, controller.command, *paths, *gradients])
+for own, written in zip(*runs, strict=True):
+    np.testing.assert_allclose(own, written, rtol=1e-9, atol=1e-9)
+"""
 
 
 @pytest.mark.parametrize("in_environment", [True, False])
@@ -70,3 +103,13 @@ def test_old_assembly_tells_tables_apart_whose_names_begin_alike():
     tables = "".join(f"@{name} = private constant [2 x i64] [i64 0, i64 1]\n" for name in ("last", "last_of_two"))
     old = with_typed_pointers(f"{tables}  %t0 = getelementptr inbounds i64, ptr @last_of_two, i64 1")
     assert "bitcast ([2 x i64]* @last_of_two to i8*)" in old and ")_of_two" not in old
+
+
+@pytest.mark.skipif(not OLDER.is_dir(), reason="needs an older llvmlite beside the newest: make test")
+def test_an_older_compiler_runs_robot_controller_and_rollouts(tmp_path):
+    where = {"PYTHONPATH": os.pathsep.join([str(OLDER), os.environ.get("PYTHONPATH", "")]), ENVIRONMENT: str(tmp_path)}
+    code = RUN_WITH_OLDER.format(older=str(OLDER))
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **where}, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
 from robot_dynamics_ros.errors import UnknownNameError
-from robot_dynamics_ros.export.c99 import c_header, c_source
-from robot_dynamics_ros.export.c99_test import c_test, cmake
+from robot_dynamics_ros.export.c99 import c_header, c_source, c_test, cmake
 from robot_dynamics_ros.export.eigen_header import eigen_call, eigen_header
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module

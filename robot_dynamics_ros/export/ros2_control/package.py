@@ -143,12 +143,8 @@ def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
             raise UnknownNameError("link", link, model.link_names, where="payload")
         body = int(model.link_body[model.link_index(link)])
         if body < 0:
-            raise ArgumentError(
-                f"link {link!r} does not move, a payload on it changes nothing",
-                where="payload",
-                got=link,
-                remedy="Name a link that a joint moves.",
-            )
+            problem = f"link {link!r} does not move, a payload on it changes nothing"
+            raise ArgumentError(problem, where="payload", got=link, remedy="Name a link that a joint moves.")
         if body not in bodies:
             bodies.append(body)
     if not bodies:

@@ -118,10 +118,6 @@ class ContactEstimate:
         self.wrench = np.zeros(6)
         self.enabled = True
 
-    def prepare(self, kernels: Kernels) -> None:
-        """Have everything compiled that :meth:`update` calls."""
-        kernels.link(self.link)
-
     def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""
         link = kernels.link(self.link)

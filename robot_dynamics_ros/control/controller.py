@@ -114,7 +114,9 @@ class JointController(MotionRequests, Estimates):
         names = self.model.joint_names
         q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
         self.set_state(t, q, v, None)
-        self._begin()
+        self.fault = self._law_failed = ""
+        self.external_wrenches.clear()
+        self.between_cycles("activate", text="the controller was started afresh")
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.

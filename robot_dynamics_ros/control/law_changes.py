@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics_ros.control.contact import FlangeLoad
+from robot_dynamics_ros.control.cycle.cycle import start_blend
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
@@ -55,7 +56,7 @@ class LawChanges(CycleRunner):
         load_law(self.memory, law, code)
         if type(law) is not type(before):
             self.between_cycles("change_law", int(before.tracks))
-        self.start_blend()
+        start_blend(self.p)
 
     @staticmethod
     def _giving_way(law: Law) -> Law:
@@ -79,7 +80,7 @@ class LawChanges(CycleRunner):
             raise ArgumentError("the controller was made without robustness", where="set_robustness", remedy=remedy)
         self.options = dataclasses.replace(self.options, robustness=robustness)
         load_rejection(self.memory, robustness, self.model)
-        self.start_blend()
+        start_blend(self.p)
 
     def set_payload(
         self,
@@ -128,7 +129,7 @@ class LawChanges(CycleRunner):
             self.observer.rebase()
         if self.flange is not None:
             self.flange.use(kernels)
-        self.start_blend()
+        start_blend(self.p)
 
     def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
         """Compile the functions of wrenches and external efforts in another process; ``failed`` is called between two

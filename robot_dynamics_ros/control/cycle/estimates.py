@@ -30,7 +30,7 @@ class Estimates(LawChanges):
         self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
         if self.contact is not None:
-            self.contact.prepare(self.base)
+            self.base.link(self.contact.link)  # compiled now
         if self.flange is not None:
             self.flange.use(self.base)
 
@@ -88,7 +88,6 @@ class Estimates(LawChanges):
         return motor_effort(kind, measured, applied=applied, gravity=gravity, friction=friction, rotor=rotor, out=out)
 
     def _collided(self) -> None:
-        """The arm has hit something."""
         reaction = self.options.collision_reaction
         if reaction == "none" or not self.law.tracks:
             return

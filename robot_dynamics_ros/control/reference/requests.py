@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from robot_dynamics_ros.control.cycle.memory import Mode
+from robot_dynamics_ros.control.cycle.memory import STREAM, TRAJECTORY, Mode
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
 from robot_dynamics_ros.control.reference.reference import PreparedMotion
@@ -50,14 +50,13 @@ class MotionRequests(CycleRunner):
         return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
 
     def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
-        """Any thread may call it; ``None`` for an empty trajectory."""
         return self.motion.prepare(trajectory, t) if len(trajectory) else None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
         if motion is not None:
             goal = self.motion.adopt(motion, t, tolerances)
-            self.mode = Mode.TRAJECTORY
+            self.p.mode[0] = TRAJECTORY
             return goal
         self.hold(t)
         goal = Goal(t, t, tolerances)
@@ -106,7 +105,7 @@ class MotionRequests(CycleRunner):
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
         self.motion.stream(joint_names, point, t)
-        self.mode = Mode.STREAM
+        self.p.mode[0] = STREAM
 
     def hold(self, t: int) -> None:
         """Come to a stop within the deceleration and position limits from ``t``, ns, on.  Open goals are cancelled."""

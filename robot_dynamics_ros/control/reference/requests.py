@@ -21,24 +21,16 @@ class MotionRequests(CycleRunner):
 
     def _require_tracking(self) -> None:
         if self.mode in (Mode.INACTIVE, Mode.SAFE):
-            remedy = self.fault or "Activate it, and see that joint states arrive."
-            raise TrajectoryRejected(
-                f"the controller is {self.mode.value}", where="controller", got=self.mode, remedy=remedy
-            )
+            problem, remedy = f"the controller is {self.mode.value}", "Activate it, and see that joint states arrive."
+            raise TrajectoryRejected(problem, where="controller", got=self.mode, remedy=self.fault or remedy)
         if not self.law.tracks:
             problem = f"the law {type(self.law).__name__} follows no reference"
             remedy = "Switch to a law that tracks first."
             raise TrajectoryRejected(problem, where="controller", got=self.law, remedy=remedy)
 
     def accept_trajectory(self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None) -> Goal:
-        """Follow a trajectory from its stamp on (0: from ``t``), leaving the present reference without a jump.
-
-        An empty trajectory means hold; its goal is done at once.
-
-        Args:
-            trajectory: of the commanded joints, in any order.
-            t: present time, ns.
-            tolerances: instead of the default ones.
+        """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from ``t``, the present time, ns), leaving
+        the present reference without a jump.  An empty trajectory means hold; its goal is done at once.
 
         Returns:
             The goal, which later cycles keep up to date.
@@ -80,7 +72,8 @@ class MotionRequests(CycleRunner):
                 too), and the trajectory.
             tolerances: instead of the default ones.
         """
-        chosen, stops = tolerances or self.tolerances, self.motion.stops
+        chosen, stopped = tolerances or self.tolerances, self.motion.memory["stops"]
+        stops = int(stopped[0])
 
         def job() -> Callable[[], None]:
             trajectory = make()
@@ -90,7 +83,7 @@ class MotionRequests(CycleRunner):
         def take_over(trajectory: Trajectory, motion: PreparedMotion | None) -> None:
             outcome: Goal | Exception
             try:
-                if self.motion.stops != stops:
+                if stopped[0] != stops:
                     problem = "the arm was stopped while it was being prepared"
                     raise TrajectoryRejected(problem, where="trajectory", remedy="Send it again.")
                 outcome = self._follow(motion, self.p.last[0], chosen)

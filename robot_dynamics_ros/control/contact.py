@@ -1,9 +1,7 @@
 """The wrench on a link that explains external joint efforts, and the reading of a force/torque sensor without the sensor.
 
-A sensor between arm and tool reads the load that the tool exerts on the arm: its weight and inertia, and what the
-surroundings press on it.  That is the negative joint wrench.  The observer
-(:class:`~robot_dynamics_ros.control.observer.MomentumObserver`) finds the efforts that the model does not explain.
-Least squares give their wrench on the flange.
+A sensor between arm and tool reads the load that the tool exerts on the arm, the negative joint wrench.  The observer finds
+the efforts that the model does not explain; least squares give their wrench on the flange.
 """
 
 from __future__ import annotations
@@ -149,14 +147,10 @@ class FlangeLoad:
         gain: float = 50.0,
         friction: Friction | None = None,
     ) -> None:
-        """Compile what the cycle needs.
+        """Compile what the cycle needs; UnknownNameError: no such joint or link.
 
-        Args:
-            gain: of the momentum observer, 1/s: a contact is followed with a time constant of 1/gain.
-            friction: what the motors spend in the joints.
-
-        Raises:
-            UnknownNameError: no such joint or link.
+        ``gain``: of the momentum observer, 1/s: a contact is followed with a time constant of 1/gain; ``friction``: what the
+        motors spend in the joints.
         """
         links = link_tree(model)
         if joint not in links.link_of:

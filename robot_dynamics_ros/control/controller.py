@@ -19,7 +19,6 @@ from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.goal import Tolerances
-from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.friction.compensation import Friction
@@ -30,7 +29,7 @@ from robot_dynamics_ros.per_joint import settings_or_default, vector
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(MotionRequests, Estimates):
+class JointController(Estimates):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):

@@ -7,14 +7,14 @@ import numpy as np
 from robot_dynamics_ros.control.contact import ContactEstimate
 from robot_dynamics_ros.control.cycle.memory import bound
 from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
-from robot_dynamics_ros.control.law_changes import LawChanges
 from robot_dynamics_ros.control.observer import CollisionMonitor
+from robot_dynamics_ros.control.requests import Requests
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import motor_effort
 
 
-class Estimates(LawChanges):
+class Estimates(Requests):
     """Part of :class:`~robot_dynamics_ros.control.controller.JointController`, which says what the attributes are."""
 
     collision: CollisionMonitor | None

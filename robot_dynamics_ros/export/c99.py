@@ -129,12 +129,7 @@ def _array(kind: str, name: str, values: Iterable[float], real: str) -> list[str
 
 
 def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
-    """A call of a function in C.
-
-    Args:
-        given: what is handed over for each input.
-        got: the arrays for each result.
-    """
+    """A call of a function in C; ``given``: what is handed over for each input, ``got``: the arrays for each result."""
     numbers = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
     name = f"{plan.prefix}_{request.name}"
     if request.returns:
@@ -143,12 +138,8 @@ def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]
 
 
 def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str]] = _call) -> str:
-    """The program: prints the largest error of each function, and fails if one is too large.
-
-    Args:
-        header: that declares the functions, if it is not the one in C.
-        call: writes a call of a function of that header, as :func:`_call`.
-    """
+    """The program: prints the largest error of each function, and fails if one is too large; ``header``: that declares the functions,
+    if it is not the one in C; ``call``: writes a call of a function of that header."""
     header = header or f"{plan.prefix}.h"
     prefix = plan.prefix
     f = "f" if real == "float" else ""

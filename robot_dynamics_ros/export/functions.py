@@ -60,13 +60,7 @@ DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default),
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """One function to be exported.
-
-    Attributes:
-        name: its name, without prefix.
-        kind: key of :data:`FUNCTIONS`.
-        link: the link it is about, ``""`` for none.
-    """
+    """One function to be exported: ``name`` without prefix; ``kind``: key of :data:`FUNCTIONS`; ``link``: that it is about, or ""."""
 
     name: str
     kind: str

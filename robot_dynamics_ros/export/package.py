@@ -25,12 +25,7 @@ LANGUAGES = ("c99", "cpp", "python")
 
 @dataclass(frozen=True, eq=False)
 class ExportedCode:
-    """Emitted files.
-
-    Attributes:
-        files: file name, with folders before it → text.
-        plan: what was emitted.
-    """
+    """Emitted ``files``: file name, with folders before it → text; ``plan``: of what was emitted."""
 
     files: Mapping[str, str]
     plan: Plan
@@ -122,12 +117,6 @@ def export_code(
 
 
 def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
-    """A table of operation counts of functions for a robot: as written, folded, shared.
-
-    Args:
-        functions: as :func:`export_code`.
-
-    Raises:
-        RobotDynamicsError: as :func:`export_code`.
-    """
+    """A table of operation counts of functions for a robot: as written, folded, shared; arguments and errors as of
+    :func:`export_code`."""
     return export_code(model, functions, language="python", prefix="robot").report()

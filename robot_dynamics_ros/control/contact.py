@@ -184,15 +184,9 @@ class FlangeLoad:
     def update(
         self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
     ) -> Array:
-        """(6,) ``load`` at the next state.
-
-        Args:
-            q, v: (n,) measured position and velocity.
-            effort: (n,) motor effort that acts, measured if possible.
-            dt: s since the state before.
-            external: known wrenches [moment; force] on links.
-            a: (n,) acceleration; if not given it follows from the effort, contact included.
-        """
+        """(6,) ``load`` at the next state, ``dt`` s after the one before: (n,) measured position ``q`` and velocity ``v``, motor
+        ``effort`` that acts, measured if possible; ``external``: known wrenches [moment; force] on links; ``a``: (n,) acceleration;
+        if not given it follows from the effort, contact included."""
         kernels = self._kernels
         if self.contact == "estimated":
             unexplained = self.observer.update(kernels, q, v, effort, dt)

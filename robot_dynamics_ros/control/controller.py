@@ -103,12 +103,8 @@ class JointController(Estimates):
     def activate(self, t: int, q: Array, v: Array) -> None:
         """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop within its limits.
 
-        Args:
-            t: stamp of the state, ns.
-            q, v: (n,) measured position and velocity.
-
-        Raises:
-            ArgumentError: a state of the wrong length or not finite, a time that is no integer; nothing is changed then.
+        ``t``: stamp of the state, ns; ``q``, ``v``: (n,) measured position and velocity.  ArgumentError: a state of the wrong
+        length or not finite, a time that is no integer; nothing is changed then.
         """
         names = self.model.joint_names
         q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
@@ -131,10 +127,8 @@ class JointController(Estimates):
                 commanded effort of the cycle before takes its place.
 
         Returns:
-            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
-
-        Raises:
-            ArgumentError: a time that is no integer.
+            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.  ArgumentError: a time that is
+            no integer.
         """
         self.set_state(t, q, v, effort)
         if self.mode is Mode.INACTIVE:

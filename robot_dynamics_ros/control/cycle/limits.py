@@ -207,11 +207,8 @@ class Guards:
     """The limits of one robot; ``settings``: what they were made from, beside the description."""
 
     def __init__(self, model: RobotModel, settings: GuardSettings | None = None) -> None:
-        """Check the settings against the model; not given, the URDF's limits alone count.
-
-        Raises:
-            ArgumentError: a setting of the wrong length, negative, or a scale above 1.
-        """
+        """Check the settings against the model; not given, the URDF's limits alone count.  ArgumentError: a setting of the wrong
+        length, negative, or a scale above 1."""
         s = self.settings = settings_or_default(GuardSettings, settings, "settings")
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):

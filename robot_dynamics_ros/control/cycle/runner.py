@@ -123,10 +123,8 @@ class CycleRunner:
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
-        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
-
-        UnknownNameError: the model has no such link; ArgumentError: not six finite numbers.
-        """
+        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.  UnknownNameError: the
+        model has no such link; ArgumentError: not six finite numbers."""
         k, until = self.model.link_index(link), 0
         self.external_wrenches.pop(link, None)
         if wrench is not None:
@@ -274,11 +272,8 @@ class CycleRunner:
         return result
 
     def watch(self, t: int) -> Array | None:
-        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.
-
-        With the next joint state the controller recovers from a stale state by itself and holds where the arm then is;
-        a fault stays until it is activated again.
-        """
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.  With the next
+        joint state the controller recovers and holds where the arm then is; a fault stays until it is activated again."""
         safe = self.mode is Mode.SAFE
         reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
         if self.between_cycles("watch_state", t, text=f"the joint state is stale: {reason}") and not safe:
@@ -287,10 +282,8 @@ class CycleRunner:
         return self.command if self.mode is Mode.SAFE else None
 
     def process_was_delayed(self, t: int, gap: int) -> None:
-        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
-
-        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is.
-        """
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot: up to twice
+        ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is."""
         p = self.p
         self.counts["own_delay"] += 1
         if self.mode in (Mode.INACTIVE, Mode.SAFE) or self.fault:

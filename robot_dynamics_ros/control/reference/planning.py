@@ -266,12 +266,8 @@ def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bo
 
 
 def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
-    """A configuration near ``start`` in which the robot can hold itself, and why it is another one than ``start``
-    (``""`` if it is not).
-
-    Where gravity asks for more than the joints have, configurations are drawn at random within the limits; the best of
-    them is approached from ``start`` as far as it must be.
-    """
+    """A configuration near ``start`` in which the robot can hold itself, and why it is another one than ``start`` (or ``""``): where
+    gravity asks for too much, the best of many within the limits is approached from ``start`` as far as it must be."""
     check_controllable(model)
     if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
         return start, ""
@@ -314,10 +310,7 @@ def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Genera
 def _within_limits(
     model: RobotModel, base: Array, away: Array, duration: float, share: float, longest: float = _LONGEST
 ) -> PlannedMotion | None:
-    """The motion with as much of ``away`` as velocity and effort limits allow; None if they allow none.
-
-    It takes ``longest`` s at most; rather than more, it goes less far away.
-    """
+    """The motion with as much of ``away`` as velocity and effort limits allow within ``longest`` s; None if they allow none."""
     reach = np.ones(model.nq)
     for _ in range(80):
         motion = _motion(model, base + reach * away, duration)

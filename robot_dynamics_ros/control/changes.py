@@ -17,13 +17,10 @@ _Job: TypeAlias = "tuple[str, int, Preparation, Callable[[Exception], None]]"
 
 
 class Changes:
-    """One worker thread, which ends with this object, and the results it has ready.
+    """One worker thread, which ends with this object, and the results it has ``ready``: topic, number, function.
 
     Preparations run one after another in the order in which they were asked for.  A newer request with the same topic
     replaces an older one that has not been taken over.
-
-    Attributes:
-        ready: what :meth:`take_over` has to use: topic, number, function; empty: nothing.
     """
 
     def __init__(self, name: str) -> None:

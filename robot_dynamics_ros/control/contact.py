@@ -1,9 +1,7 @@
 """The wrench on a link that explains external joint efforts, and the reading of a force/torque sensor without the sensor.
 
-A sensor between arm and tool reads the load that the tool exerts on the arm: its weight and inertia, and what the
-surroundings press on it.  That is the negative joint wrench.  The observer
-(:class:`~robot_dynamics_ros.control.observer.MomentumObserver`) finds the efforts that the model does not explain.
-Least squares give their wrench on the flange.
+A sensor between arm and tool reads the load that the tool exerts on the arm, the negative joint wrench.  The observer finds
+the efforts that the model does not explain; least squares give their wrench on the flange.
 """
 
 from __future__ import annotations
@@ -118,10 +116,6 @@ class ContactEstimate:
         self.wrench = np.zeros(6)
         self.enabled = True
 
-    def prepare(self, kernels: Kernels) -> None:
-        """Have everything compiled that :meth:`update` calls."""
-        kernels.link(self.link)
-
     def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""
         link = kernels.link(self.link)
@@ -153,14 +147,10 @@ class FlangeLoad:
         gain: float = 50.0,
         friction: Friction | None = None,
     ) -> None:
-        """Compile what the cycle needs.
+        """Compile what the cycle needs; UnknownNameError: no such joint or link.
 
-        Args:
-            gain: of the momentum observer, 1/s: a contact is followed with a time constant of 1/gain.
-            friction: what the motors spend in the joints.
-
-        Raises:
-            UnknownNameError: no such joint or link.
+        ``gain``: of the momentum observer, 1/s: a contact is followed with a time constant of 1/gain; ``friction``: what the
+        motors spend in the joints.
         """
         links = link_tree(model)
         if joint not in links.link_of:
@@ -194,15 +184,9 @@ class FlangeLoad:
     def update(
         self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
     ) -> Array:
-        """(6,) ``load`` at the next state.
-
-        Args:
-            q, v: (n,) measured position and velocity.
-            effort: (n,) motor effort that acts, measured if possible.
-            dt: s since the state before.
-            external: known wrenches [moment; force] on links.
-            a: (n,) acceleration; if not given it follows from the effort, contact included.
-        """
+        """(6,) ``load`` at the next state, ``dt`` s after the one before: (n,) measured position ``q`` and velocity ``v``, motor
+        ``effort`` that acts, measured if possible; ``external``: known wrenches [moment; force] on links; ``a``: (n,) acceleration;
+        if not given it follows from the effort, contact included."""
         kernels = self._kernels
         if self.contact == "estimated":
             unexplained = self.observer.update(kernels, q, v, effort, dt)

@@ -11,26 +11,28 @@ import dataclasses
 import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
-from robot_dynamics_ros.control.cycle.estimates import Estimates
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.cycle.memory import Mode
+from robot_dynamics_ros.control.cycle.memory import Mode, bound
+from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.goal import Tolerances
-from robot_dynamics_ros.control.reference.requests import MotionRequests
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
+from robot_dynamics_ros.control.requests import Requests
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(MotionRequests, Estimates):
+class JointController(Requests):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
@@ -97,24 +99,33 @@ class JointController(MotionRequests, Estimates):
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
-        self._begin_estimates()
+        if contact is not None and observer is None:
+            problem = "there is no observer to know external efforts from"
+            raise ArgumentError(problem, where="contact", remedy="Give the controller a MomentumObserver too.")
+        self.wrench_acceleration = self.memory["wrench_acceleration"]
+        self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, self.model.nv))
+        efforts = self._measured if options.measured_effort.plain else self._converted
+        self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
+        self._observes = self._reads_flange = False
+        if contact is not None:
+            self.base.link(contact.link)  # compiled now
+        if flange is not None:
+            flange.use(self.base)
 
     # -- life cycle ----------------------------------------------------------------------------------------------
 
     def activate(self, t: int, q: Array, v: Array) -> None:
         """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop within its limits.
 
-        Args:
-            t: stamp of the state, ns.
-            q, v: (n,) measured position and velocity.
-
-        Raises:
-            ArgumentError: a state of the wrong length or not finite, a time that is no integer; nothing is changed then.
+        ``t``: stamp of the state, ns; ``q``, ``v``: (n,) measured position and velocity.  ArgumentError: a state of the wrong
+        length or not finite, a time that is no integer; nothing is changed then.
         """
         names = self.model.joint_names
         q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
         self.set_state(t, q, v, None)
-        self._begin()
+        self.fault = self._law_failed = ""
+        self.external_wrenches.clear()
+        self.between_cycles("activate", text="the controller was started afresh")
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.
@@ -130,10 +141,8 @@ class JointController(MotionRequests, Estimates):
                 commanded effort of the cycle before takes its place.
 
         Returns:
-            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
-
-        Raises:
-            ArgumentError: a time that is no integer.
+            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.  ArgumentError: a time that is
+            no integer.
         """
         self.set_state(t, q, v, effort)
         if self.mode is Mode.INACTIVE:
@@ -156,6 +165,67 @@ class JointController(MotionRequests, Estimates):
         return self.update(stamp, q, v)
 
     # -- what else is known --------------------------------------------------------------------------------------
+
+    def estimate(self, *, measured: bool) -> None:
+        """The rest of that cycle: external efforts, contact, wrenches; ``measured``: the state has efforts."""
+        p, work, dt = self.p, self.work, self.p.dt[0]
+        if fresh := bool(p.fresh[0]):  # the motion is a new one
+            for estimate in (self.observer, self.collision):
+                if estimate is not None:
+                    estimate.reset()
+        effort = self._motor_effort(dt) if measured and self.options.measured_effort.measured else None
+        applied = self.previous if effort is None else effort  # what acted until this state
+        contact = self.contact if self.contact is not None and self.contact.enabled else None
+        if self.observer is not None:
+            needed = self.want_efforts or self.collision is not None or contact is not None
+            if self._observes and not needed:
+                self.observer.reset()
+            self._observes = needed and not (fresh and effort is None)
+            if self._observes:
+                external = self.observer.update(work.kernels, work.q, work.v, applied, dt)
+                if self.collision is not None and self.collision.update(external, dt):
+                    self.counts["collision"] += 1
+                    self._collided()
+                if contact is not None:
+                    contact.update(work.kernels, work.q, external)
+        self._compute_wrenches(effort is not None)
+        flange = self.flange if self.flange is not None and self.flange.enabled else None
+        if flange is not None:
+            if not self._reads_flange:  # its estimate needs every joint state, or starts afresh
+                flange.reset()
+            from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
+            a = None if from_effort else self.wrench_acceleration
+            flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
+        self._reads_flange = flange is not None
+        p.fresh[0] = 0
+
+    def _motor_effort(self, dt: float) -> Array:
+        """(n,) what the motors gave until this state, from the efforts that came with it.
+
+        The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed has changed meanwhile.
+        """
+        kind, measured, v = self.options.measured_effort, self._measured, self.work.v
+        if kind.plain:
+            return measured
+        friction: Array | float = 0.0
+        rotor: Array | float = 0.0
+        if kind.meaning == "link_torque":
+            known = getattr(self.law, "friction", None) if self.observer is None else self.observer.friction
+            friction = 0.0 if known is None else known.effort(v)
+            if self.p.fresh[0] == 0 and dt > 0.0:
+                rotor = self.work.model.rotor_effort((v - self._velocity) / dt)
+            np.copyto(self._velocity, v)
+        gravity = self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
+        out, applied = self._converted, self.previous
+        return motor_effort(kind, measured, applied=applied, gravity=gravity, friction=friction, rotor=rotor, out=out)
+
+    def _collided(self) -> None:
+        reaction = self.options.collision_reaction
+        if reaction == "none" or not self.law.tracks:
+            return
+        self.between_cycles("collide", text=f"collision: {'holding' if reaction == 'hold' else 'giving way'}")
+        if reaction == "gravity":
+            self.set_law(self._giving_way(self.law))
 
     @property
     def loaded_model(self) -> RobotModel:

@@ -91,11 +91,8 @@ class EffortGate:
         self._distrust_until = 0
 
     def command(self, t: int, effort: Array) -> bool:
-        """Whether a command of time ``t``, (n,) N m or N, passes, cut to the bounds if need be: ``output`` is then to be sent.
-
-        One that is not finite is dropped: the one before stands until ``command_timeout``.  So is one that has waited while
-        the gate was held up.
-        """
+        """Whether a command of time ``t``, (n,) N m or N, passes, cut to the bounds if need be: ``output`` is then to be sent.  One that
+        is not finite is dropped, or has waited while the gate was held up: the one before stands until ``command_timeout``."""
         self._notice_standstill(t)
         if self.state is GateState.STOPPED:
             self.counts["refused_while_stopped"] += 1
@@ -128,10 +125,8 @@ class EffortGate:
         return True
 
     def measured(self, t: int, velocity: Array, position: Array | None = None) -> bool:
-        """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate.
-
-        With the ``position``, (n,) rad or m, no joint is braked that moves against its velocity: that would drive it.
-        """
+        """Take the measured velocity, (n,) rad/s or m/s; what is not finite is ignored.  False if it stops the gate.  With the
+        ``position``, (n,) rad or m, no joint is braked that moves against its velocity: that would drive it."""
         self._notice_standstill(t)
         if not np.isfinite(velocity).all():
             self.counts["velocity_not_finite"] += 1
@@ -179,10 +174,8 @@ class EffortGate:
             self._last = None
 
     def _notice_standstill(self, t: int) -> None:
-        """Close if nobody has called for ``command_timeout``: this process was halted, and what has waited for it is old.
-
-        Commands are dropped until a velocity has been measured, at most for ``state_timeout``.
-        """
+        """Close if nobody has called for ``command_timeout``: this process was halted, and what has waited for it is old.  Commands
+        are dropped until a velocity has been measured, at most for ``state_timeout``."""
         apart = 0.0 if self._called is None else (t - self._called) / NANOSECONDS
         self._called = t
         if apart > self.settings.command_timeout and self.state is GateState.OPEN:

@@ -22,12 +22,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 class LinearModel(NamedTuple):
-    """dx/dt = A x + B u, or x₊ = A x + B u if discretized.
-
-    Attributes:
-        A: (..., nx, nx).
-        B: (..., nx, nu).
-    """
+    """dx/dt = A x + B u, or x₊ = A x + B u if discretized; A (..., nx, nx), B (..., nx, nu)."""
 
     A: Array
     B: Array
@@ -150,12 +145,7 @@ def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
 def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
     """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
 
-    Args:
-        A, B: (nx, nx), (nx, nu).
-        dt: s.
-
-    Raises:
-        ArgumentError: shapes that do not fit, or ``dt`` not positive.
+    ``A``, ``B``: (nx, nx), (nx, nu).  ArgumentError: shapes that do not fit, or ``dt`` not positive.
     """
     from scipy.linalg import expm
 

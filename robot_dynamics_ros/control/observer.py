@@ -151,11 +151,8 @@ def lower(p: CollisionMemory) -> None:
 
 
 class CollisionMonitor:
-    """A collision flag: rises when an external effort stays above its threshold, falls when all are below half of it.
-
-    Attributes:
-        threshold: (n,) N m or N; infinite: the joint is not watched.
-    """
+    """A collision flag: rises when an external effort stays above its ``threshold``, (n,) N m or N, where infinite means that the
+    joint is not watched, and falls when all are below half of it."""
 
     def __init__(self, model: RobotModel, threshold: ArrayLike, delay: float = 0.0) -> None:
         """Raises ArgumentError for a threshold that is not positive, or of the wrong length."""

@@ -60,13 +60,7 @@ DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default),
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """One function to be exported.
-
-    Attributes:
-        name: its name, without prefix.
-        kind: key of :data:`FUNCTIONS`.
-        link: the link it is about, ``""`` for none.
-    """
+    """One function to be exported: ``name`` without prefix; ``kind``: key of :data:`FUNCTIONS`; ``link``: that it is about, or ""."""
 
     name: str
     kind: str
@@ -122,18 +116,11 @@ def requests_for(
             if link:
                 options |= {"link": model.link_index(link), "frame": "world"}
             numbers, shapes = {**sizes(model, options), "nx": len(external)}, dict(entry.outputs)
-
-            requests.append(
-                Request(
-                    f"{name}_{words.get(link) or identifier_of(link)}" if link else name,
-                    name,
-                    f"{export.said}  Link: {link}." if link else export.said,
-                    tuple(Argument.of(w, SHAPES[w], MEANINGS[w], numbers) for w in given),
-                    tuple(Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items()),
-                    tuple(sorted(options.items())),
-                    link,
-                )
-            )
+            inputs = tuple(Argument.of(w, SHAPES[w], MEANINGS[w], numbers) for w in given)
+            outputs = tuple(Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items())
+            own = f"{name}_{words.get(link) or identifier_of(link)}" if link else name
+            said = f"{export.said}  Link: {link}." if link else export.said
+            requests.append(Request(own, name, said, inputs, outputs, tuple(sorted(options.items())), link))
     return requests
 
 
@@ -165,9 +152,6 @@ def trace_request(request: Request, run: Run, graph: Graph) -> Traced:
     try:
         results = run(inputs)
     except ZeroDivisionError:
-        raise ArgumentError(
-            "the mass matrix of this robot is singular everywhere",
-            where=f"function {request.name}",
-            remedy="Give every moving link inertia.",
-        ) from None
+        problem, remedy = "the mass matrix of this robot is singular everywhere", "Give every moving link inertia."
+        raise ArgumentError(problem, where=f"function {request.name}", remedy=remedy) from None
     return Traced(request, tuple(tuple(graph.lift(x) for x in flat) for flat in results))

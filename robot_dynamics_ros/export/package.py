@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
 from robot_dynamics_ros.errors import UnknownNameError
-from robot_dynamics_ros.export.c99 import c_header, c_source
-from robot_dynamics_ros.export.c99_test import c_test, cmake
-from robot_dynamics_ros.export.eigen_header import eigen_call, eigen_header
+from robot_dynamics_ros.export.c99 import c_header, c_source, c_test, cmake, eigen_call, eigen_header
 from robot_dynamics_ros.export.functions import DEFAULT
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import ExportOptions, Plan, make_plan
@@ -26,26 +24,17 @@ LANGUAGES = ("c99", "cpp", "python")
 
 @dataclass(frozen=True, eq=False)
 class ExportedCode:
-    """Emitted files.
-
-    Attributes:
-        files: file name, with folders before it → text.
-        plan: what was emitted.
-    """
+    """Emitted ``files``: file name, with folders before it → text; ``plan``: of what was emitted."""
 
     files: Mapping[str, str]
     plan: Plan
 
     def write(self, directory: str | Path) -> list[Path]:
         """Write all files into a directory, which is made if need be, and return their paths."""
-        target = Path(directory)
-        target.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for name, text in self.files.items():
-            path = target / name
+        paths = [Path(directory) / name for name in self.files]
+        for path, text in zip(paths, self.files.values(), strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8"))
-            paths.append(path)
         return paths
 
     def operations(self) -> list[OperationCount]:
@@ -123,12 +112,6 @@ def export_code(
 
 
 def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
-    """A table of operation counts of functions for a robot: as written, folded, shared.
-
-    Args:
-        functions: as :func:`export_code`.
-
-    Raises:
-        RobotDynamicsError: as :func:`export_code`.
-    """
+    """A table of operation counts of functions for a robot: as written, folded, shared; arguments and errors as of
+    :func:`export_code`."""
     return export_code(model, functions, language="python", prefix="robot").report()

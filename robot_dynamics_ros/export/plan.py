@@ -56,20 +56,6 @@ class ExportOptions(TypedDict, total=False):
     max_operations: int
 
 
-DEFAULTS = ExportOptions(
-    prefix=None,
-    links=None,
-    symbols=None,
-    external=(),
-    motors=None,
-    integrator="rk4",
-    friction="viscous",
-    smooth_velocity=1e-3,
-    rename=None,
-    max_operations=MAX_OPERATIONS,
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Everything an emitter needs.
@@ -107,20 +93,22 @@ class Plan:
         return [t.request for t in self.traced] + [c.request for c in self.composed]
 
 
-def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions) -> Plan:
+def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOptions) -> Plan:
     """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code`, also for the errors."""
-    for name in given.keys() - DEFAULTS.keys():
+    for name in options.keys() - ExportOptions.__annotations__.keys():
         raise TypeError(f"export_code() got an unexpected keyword argument {name!r}")
-    options: ExportOptions = {**DEFAULTS, **given}
-    integrator, friction, smooth_velocity = options["integrator"], options["friction"], options["smooth_velocity"]
-    motors, links = options["motors"], options["links"]
+    integrator, friction = options.get("integrator", "rk4"), options.get("friction", "viscous")
+    smooth_velocity = options.get("smooth_velocity", 1e-3)
+    motors, links = options.get("motors"), options.get("links")
     for kind, word, known in (("integrator", integrator, INTEGRATORS), ("friction", friction, FRICTIONS)):
         if word not in known:
             raise UnknownNameError(kind, word, known)
     if not smooth_velocity > 0.0:
         raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
-    prefix, words = _prefix(model, options["prefix"]), dict(options["rename"] or {})
-    _check_rename(model, words)
+    prefix, words = _prefix(model, options.get("prefix")), dict(options.get("rename") or {})
+    for name in words:
+        if name not in model.joint_names and name not in model.link_names:
+            raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
     names = list(dict.fromkeys(functions))
     step = "step" in names
     if step:
@@ -129,14 +117,14 @@ def make_plan(model: RobotModel, functions: Iterable[str], given: ExportOptions)
             names.insert(0, "forward_dynamics")
     if motors:
         model = add_rotors(model, motors)
-    geometry, loaded = Geometry(model, options["symbols"]), tuple(dict.fromkeys(options["external"]))
+    geometry, loaded = Geometry(model, options.get("symbols")), tuple(dict.fromkeys(options.get("external", ())))
     joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
     chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
     for link in chosen:
         model.link_index(link)
     requests = requests_for(model, names, chosen, loaded, words)
     _check_names(prefix, joint_words, requests, step)
-    _check_size(model, [r.kind for r in requests], options["max_operations"])
+    _check_size(model, [r.kind for r in requests], options.get("max_operations", MAX_OPERATIONS))
     graph = Graph()
     tree = tree_of(geometry, graph)
     zero = [0.0] * model.nv
@@ -200,12 +188,8 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
     if prefix is None:
         prefix = identifier_of(model.name).lower()
         if not prefix:
-            raise ArgumentError(
-                f"no identifier can be made of the robot's name {model.name!r}",
-                where="prefix",
-                got=model.name,
-                remedy="Give a prefix.",
-            )
+            problem = f"no identifier can be made of the robot's name {model.name!r}"
+            raise ArgumentError(problem, where="prefix", got=model.name, remedy="Give a prefix.")
         try:
             check_identifier(prefix, "prefix")
         except ArgumentError:
@@ -213,47 +197,27 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
         if prefix in CMAKE_TARGETS:
             prefix += "_robot"
     if prefix in CMAKE_TARGETS:
-        raise ArgumentError(
-            f"{prefix!r} is a target that CMake has already",
-            where="prefix",
-            got=prefix,
-            remedy="Choose another prefix.",
-        )
+        problem = f"{prefix!r} is a target that CMake has already"
+        raise ArgumentError(problem, where="prefix", got=prefix, remedy="Choose another prefix.")
     return check_identifier(prefix, "prefix")
-
-
-def _check_rename(model: RobotModel, words: Mapping[str, str]) -> None:
-    """Refuse words for what the robot does not have."""
-    for name in words:
-        if name not in model.joint_names and name not in model.link_names:
-            raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
 
 
 def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
     """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
-    for name, word in joints:
-        if not word:
-            raise ArgumentError(
-                f"no C identifier can be made of the joint name {name!r}", where="joints", got=name, remedy=remedy
-            )
     taken: dict[str, str] = {}
     for name, word in joints:
         other = taken.setdefault(word.upper(), name)
-        if other != name:
-            raise ArgumentError(
-                f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}",
-                where="joints",
-                got=name,
-                remedy=remedy,
-            )
+        if not word or other != name:
+            both = f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}"
+            problem = both if word else f"no C identifier can be made of the joint name {name!r}"
+            raise ArgumentError(problem, where="joints", got=name, remedy=remedy)
     functions = [(f"{prefix}_{r.name}", f"function {r.kind} of {r.link or 'the robot'}") for r in requests]
     functions += [(f"{prefix}_{w}", f"function {w}") for w in ("state_rates", "step") if step]
     for r in requests:
         if r.link and r.name == f"{r.kind}_":
-            raise ArgumentError(
-                f"no C identifier can be made of the link name {r.link!r}", where="links", got=r.link, remedy=remedy
-            )
+            problem = f"no C identifier can be made of the link name {r.link!r}"
+            raise ArgumentError(problem, where="links", got=r.link, remedy=remedy)
     check_identifiers(functions)
 
 
@@ -262,9 +226,6 @@ def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
     for kind in kinds:
         size = estimated_operations(model, FUNCTIONS[kind][0].name)
         if size > limit:
-            raise ModelError(
-                f"{kind} would take about {size} operations written out, more than {limit}",
-                where=f"robot {model.name!r}",
-                got=size,
-                remedy="Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations).",
-            )
+            problem = f"{kind} would take about {size} operations written out, more than {limit}"
+            remedy = "Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations)."
+            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)

@@ -35,10 +35,8 @@ class Case:
 
 
 def loss_of_digits(model: RobotModel, q: list[float]) -> float:
-    """How many times larger errors are after a division by the mass matrix: its condition over 100, at least 1.
-
-    As a power of ten, so that it does not depend on what is installed.
-    """
+    """How many times larger errors are after a division by the mass matrix: its condition over 100, at least 1, as a power of ten,
+    so that it does not depend on what is installed."""
     condition = float(np.linalg.cond(mass_matrix(model, np.array(q))))
     return 10.0 ** max(0, math.ceil(math.log10(condition) - 2.0))
 

@@ -1,19 +1,8 @@
 """The control cycle: the sequence of its steps, and the reactions to their verdicts and to what happens between two cycles.
 
-| step | file | what it may say besides "done" |
-|---|---|---|
-| read the joint state out of its message (``read_state``) | ``message`` | another layout; a number that is no measurement |
-| arrival: finite, in order, possible | ``arrival`` | drop the state; start afresh |
-| reference, errors, tolerances | ``reference`` | a piece or a goal is due; a tolerance is violated |
-| integral of the error, control law | ``law`` | call a law that is written in Python |
-| feedback and rejection for a robot that differs from its description | ``disturbance`` | a joint shows no motion |
-| efforts of the trajectory and of known wrenches, blending | ``law`` | |
-| limits on motion, rate and size | ``limits`` | the effort is not finite |
-| what the robot adds itself; the answer | ``message`` | |
-
-A verdict ends the call.  What follows from it is done at once: mode, safe command, where the cycle goes on.  The caller
-does what needs more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or as
-they are written.
+docs/explanation/architecture.md has a table of the steps.  A verdict ends the call.  What follows from it is done at once:
+mode, safe command, where the cycle goes on.  The caller does what needs more than the memory, and calls again, from the
+step ``next``.  The same statements run compiled, or as they are written.
 
 Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
 ``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all
@@ -114,10 +103,7 @@ def finish(p: CycleMemory) -> None:
 
 def react(p: CycleMemory, verdict: int) -> None:
     """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED: the command of before stays.
-
-    After a fault the safe command goes out until the controller is activated again.  What is not named here needs the caller:
-    to load the reference, to forget wrenches.
-    """
+    What is not named here needs the caller: to load the reference, to forget wrenches."""
     p.next[0] = FOLLOW
     if verdict >= verdicts.FAULTS:
         p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
@@ -127,10 +113,8 @@ def react(p: CycleMemory, verdict: int) -> None:
         p.next[0] = BLEND
     elif verdict == verdicts.GOAL_REACHED:
         p.ended[0], p.ended[1], p.due[0] = SUCCEEDED, Reason.NONE, AT_ONCE
-    elif verdict == verdicts.PATH_VIOLATED:
-        give_up(p, False)
-    elif verdict == verdicts.GOAL_LATE:
-        give_up(p, True)
+    elif verdict == verdicts.PATH_VIOLATED or verdict == verdicts.GOAL_LATE:
+        give_up(p, verdict == verdicts.GOAL_LATE)
     elif verdict == verdicts.UNMOVED:
         stop(p, ABORTED, Reason.UNMOVED)
     elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:

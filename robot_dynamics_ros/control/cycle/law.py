@@ -104,10 +104,7 @@ def silence_idle_joints(p: CycleMemory) -> None:
 
 
 def blend(p: CycleMemory) -> None:
-    """Fade the difference between the effort before and after a change out along a cosine, which has no kink.
-
-    At the first cycle the effort is the one of the cycle before; after ``blend_duration`` it is the new one.
-    """
+    """Fade the effort of before a change, kept at the first cycle, out along a cosine, which has no kink."""
     if p.blending[0] == 0:
         return
     if p.blending[0] == 1:

@@ -35,10 +35,8 @@ PLAIN_DECELERATION = 5.0  # Deceleration where there is neither a configured one
 def narrow_limits(
     p: CycleMemory, largest_effort: Vector, effort_scale: float, velocity_scale: float, position_margin: float
 ) -> None:
-    """Narrow the limits of the description, which are in the memory; motion of joints that are not commanded has none.
-
-    A ``deceleration`` of 0 stands for one that takes the joint from its velocity limit to rest.
-    """
+    """Narrow the limits of the description, which are in the memory, where a ``deceleration`` of 0 stands for the usual one;
+    motion of joints that are not commanded has none."""
     for i in range(p.nv):
         p.effort_limit[i] = min(p.effort_limit[i], largest_effort[i]) * effort_scale
         p.velocity_limit[i] = p.velocity_limit[i] * velocity_scale
@@ -156,10 +154,8 @@ def limit_effort(p: CycleMemory) -> None:
 
 
 def find_safe_command(p: CycleMemory) -> None:
-    """``safe_effort``: no effort, or what holds the last known position against gravity, without what the robot adds.
-
-    A position that cannot be right has no gravity that is, nor has one whose gravity makes the arm faster.
-    """
+    """``safe_effort``: what holds the last known position against gravity, less what the robot adds; none if ``safe_holds`` says
+    so, or the position cannot be right, or its gravity makes the arm faster."""
     for i in range(p.nv):
         p.safe_effort[i] = 0.0
     if p.safe_holds[0] == 1 and p.falls[0] == 0 and p.fault[0] != Reason.BEYOND_RANGE:
@@ -211,11 +207,8 @@ class Guards:
     """The limits of one robot; ``settings``: what they were made from, beside the description."""
 
     def __init__(self, model: RobotModel, settings: GuardSettings | None = None) -> None:
-        """Check the settings against the model; not given, the URDF's limits alone count.
-
-        Raises:
-            ArgumentError: a setting of the wrong length, negative, or a scale above 1.
-        """
+        """Check the settings against the model; not given, the URDF's limits alone count.  ArgumentError: a setting of the wrong
+        length, negative, or a scale above 1."""
         s = self.settings = settings_or_default(GuardSettings, settings, "settings")
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):

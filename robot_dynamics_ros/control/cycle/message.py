@@ -72,12 +72,8 @@ def write_command(p: CycleMemory, answer: Packed) -> None:
 class StateLayout:
     """Where a message has what: of each byte of an ``example``, whether it is ``fixed``, the same in all messages that
     are read with this; and the ``places``, (2, n) or (3, n), the words at which positions, velocities and efforts
-    begin, in model order.
-
-    Attributes:
-        table: integers for :func:`read_state`: number of words to compare; whether there are efforts; bytes of the shortest
-            message; (3, n) places; for each word to compare its place, the bits that count, and what they are.
-    """
+    begin, in model order.  ``table``: integers for :func:`read_state`: number of words to compare; whether there are efforts;
+    bytes of the shortest message; (3, n) places; for each word to compare its place, the bits that count, and what they are."""
 
     __slots__ = ("_as_parameter_", "table")
 

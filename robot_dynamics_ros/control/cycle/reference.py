@@ -74,10 +74,8 @@ def watch_tolerances(p: CycleMemory) -> int:
 
 
 def violates(p: CycleMemory, tolerance: Matrix) -> bool:
-    """Whether an error exceeds its tolerance; ``bad_joint``, ``bad_field`` is the one that does by the largest factor.
-
-    Velocities are looked at only where all positions are within their tolerances.
-    """
+    """Whether an error exceeds its tolerance, velocities only where no position does; ``bad_joint``, ``bad_field`` is the one that
+    does by the largest factor."""
     for field in range(2):
         worst = 1.0
         for i in range(p.nv):

@@ -1,7 +1,4 @@
-"""Runs the control cycle, compiled or the same statements as they are written, and acts on its verdicts.
-
-Compiled needs llvmlite and a robot whose functions are compiled.  A law in Python is called between two calls of the cycle.
-"""
+"""Runs the control cycle, compiled where the robot's functions are, or as it is written, and acts on its verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
-from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle, start_blend
+from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle
 from robot_dynamics_ros.control.cycle.law_code import LawCode
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
@@ -115,10 +112,6 @@ class CycleRunner:
         """The mode of operation."""
         return MODES[self.p.mode[0]]
 
-    @mode.setter
-    def mode(self, mode: Mode) -> None:
-        self.p.mode[0] = MODES.index(mode)
-
     def code(self, law: Law) -> LawCode | None:
         """Machine code of a law, where it can be had; it may take a while."""
         return LawCode.of(law, self.model.nv) if self.compiled else None
@@ -130,10 +123,8 @@ class CycleRunner:
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
-        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.
-
-        UnknownNameError: the model has no such link; ArgumentError: not six finite numbers.
-        """
+        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.  UnknownNameError: the
+        model has no such link; ArgumentError: not six finite numbers."""
         k, until = self.model.link_index(link), 0
         self.external_wrenches.pop(link, None)
         if wrench is not None:
@@ -149,10 +140,6 @@ class CycleRunner:
 
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE
-
-    def start_blend(self) -> None:
-        """The next effort comes from something else than the last."""
-        start_blend(self.p)
 
     # -- the cycle -----------------------------------------------------------------------------------------------
 
@@ -285,11 +272,8 @@ class CycleRunner:
         return result
 
     def watch(self, t: int) -> Array | None:
-        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.
-
-        With the next joint state the controller recovers from a stale state by itself and holds where the arm then is;
-        a fault stays until it is activated again.
-        """
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.  With the next
+        joint state the controller recovers and holds where the arm then is; a fault stays until it is activated again."""
         safe = self.mode is Mode.SAFE
         reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
         if self.between_cycles("watch_state", t, text=f"the joint state is stale: {reason}") and not safe:
@@ -298,10 +282,8 @@ class CycleRunner:
         return self.command if self.mode is Mode.SAFE else None
 
     def process_was_delayed(self, t: int, gap: int) -> None:
-        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot.
-
-        Up to twice ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is.
-        """
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot: up to twice
+        ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is."""
         p = self.p
         self.counts["own_delay"] += 1
         if self.mode in (Mode.INACTIVE, Mode.SAFE) or self.fault:
@@ -311,12 +293,6 @@ class CycleRunner:
             self.motion.stop_from(p.last[0], self.work.q, self.work.v, ABORTED, Reason.STALE, text)
         elif p.started[0] and t > p.last[0]:
             p.last[0] = max(p.last[0], t - p.timeout[0])
-
-    def _begin(self) -> None:
-        """Start from the state in the memory; forget faults, known wrenches and all stamps before it."""
-        self.fault = self._law_failed = ""
-        self.external_wrenches.clear()
-        self.between_cycles("activate", text="the controller was started afresh")
 
     def begins_to_fall(self) -> bool:
         """Whether by the newest state, and by none before, the arm gets faster under the safe command of a fault: it is zero from now on."""

@@ -183,10 +183,7 @@ class Law:
         """Have everything compiled that the law calls; not for the control cycle."""
 
     def with_gains(self, model: RobotModel, **gains: Gain) -> Law:
-        """The same law with other gains.
-
-        Args:
-            gains: field → one number, one for each joint, or joint name → number (other joints keep theirs).
+        """The same law with other gains: field → one number, one for each joint, or joint name → number (other joints keep theirs).
 
         Raises:
             UnknownNameError: the law has no such gain, the model no such joint.

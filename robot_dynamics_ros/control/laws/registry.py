@@ -60,11 +60,8 @@ Row: TypeAlias = ArrayLike
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
 
-    Args:
-        law: e.g. :class:`ComputedTorque`.
-
-    Raises:
-        ArgumentError: the law does not fit the model, or the model has joints of several degrees of freedom.
+    ``law``: e.g. :class:`ComputedTorque`.  ArgumentError: it does not fit the model, or the model has joints of several degrees
+    of freedom.
     """
     x, out = Workspace(model), np.empty(model.nv)
     law.check(model).prepare(x.kernels)

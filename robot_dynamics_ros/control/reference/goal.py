@@ -29,11 +29,7 @@ class ResultCode(enum.IntEnum):
 
 
 class TrajectoryRejected(TrajectoryError):
-    """A trajectory that the controller refuses.
-
-    Attributes:
-        code: the reason as a :class:`ResultCode`.
-    """
+    """A trajectory that the controller refuses; ``code``: the reason as a :class:`ResultCode`."""
 
     def __init__(self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, **more: Any) -> None:
         super().__init__(problem, **more)
@@ -47,7 +43,6 @@ class Reason(enum.IntEnum):
     words: str
 
     def __new__(cls, words: str, code: ResultCode = ResultCode.INVALID_GOAL) -> Reason:
-        """The next number."""
         reason = int.__new__(cls, len(cls.__members__))
         reason._value_, reason.code, reason.words = len(cls.__members__), code, words
         return reason
@@ -146,12 +141,8 @@ class Tolerances:
     ) -> Tolerances:
         """These defaults with what an action goal asks for: 0 keeps the default, −1 lifts it, more sets it.
 
-        Args:
-            joints: the n joint names, in the order of the arrays.
-
-        Raises:
-            ArgumentError: an unknown joint or another negative value; as with joint_trajectory_controller, the caller
-                then keeps the defaults.
+        ``joints``: the n joint names, in the order of the arrays.  ArgumentError: an unknown joint or another negative value; as
+        with joint_trajectory_controller, the caller then keeps the defaults.
         """
         columns = {
             f"{x}_{y}": getattr(self, f"{x}_{y}").copy() for x in ("path", "goal") for y in ("position", "velocity")

@@ -14,7 +14,7 @@ from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.tracks import SLACK
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
-from robot_dynamics_ros.dynamics import inverse_dynamics, inverse_kinematics, link_pose
+from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics, inverse_kinematics, link_pose
 from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -120,7 +120,7 @@ def _time_for_efforts(
     x = np.linspace(0.0, 1.0, samples)[:, None]
     share, rate, change = rest_to_rest(x)
     q, v, a = q0 + way * share, way * rate, way * change
-    static = _gravity(model, q)
+    static = gravity_forces(model, q)
     dynamic = inverse_dynamics(model, q, v, a) - static
     steady = static + model.friction * np.sign(v)
     worst = np.abs(steady) - limit
@@ -266,12 +266,8 @@ def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bo
 
 
 def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
-    """A configuration near ``start`` in which the robot can hold itself, and why it is another one than ``start``
-    (``""`` if it is not).
-
-    Where gravity asks for more than the joints have, configurations are drawn at random within the limits; the best of
-    them is approached from ``start`` as far as it must be.
-    """
+    """A configuration near ``start`` in which the robot can hold itself, and why it is another one than ``start`` (or ``""``): where
+    gravity asks for too much, the best of many within the limits is approached from ``start`` as far as it must be."""
     check_controllable(model)
     if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
         return start, ""
@@ -314,10 +310,7 @@ def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Genera
 def _within_limits(
     model: RobotModel, base: Array, away: Array, duration: float, share: float, longest: float = _LONGEST
 ) -> PlannedMotion | None:
-    """The motion with as much of ``away`` as velocity and effort limits allow; None if they allow none.
-
-    It takes ``longest`` s at most; rather than more, it goes less far away.
-    """
+    """The motion with as much of ``away`` as velocity and effort limits allow within ``longest`` s; None if they allow none."""
     reach = np.ones(model.nq)
     for _ in range(80):
         motion = _motion(model, base + reach * away, duration)
@@ -346,12 +339,6 @@ def _too_weak(
     return ArgumentError(problem, where=f"robot {model.name!r}", got=name, remedy=remedy)
 
 
-def _gravity(model: RobotModel, q: Array) -> Array:
-    """(…, n) efforts against gravity."""
-    rest = np.zeros((*q.shape[:-1], model.nv))
-    return inverse_dynamics(model, q, rest, rest)
-
-
 def _share(need: Array, limit: Array) -> Array:
     """``need`` as a share of a limit; 0 where nothing is needed, infinite where there is nothing to give."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -362,7 +349,7 @@ def _holding(model: RobotModel, q: Array, stands: NDArray[np.bool_] | None = Non
     """(…, n) shares of the effort limits that gravity and friction take in configurations (…, n)."""
     stands = _cannot_move(model) if stands is None else stands
     friction = np.where(stands, -1.0, 1.0) * model.friction  # a joint that stands is held by it
-    return _share(np.abs(_gravity(model, q)) + friction, model.effort_limit)
+    return _share(np.abs(gravity_forces(model, q)) + friction, model.effort_limit)
 
 
 def _burden(model: RobotModel, q: Array) -> Array:
@@ -374,7 +361,7 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
     """The joint whose share is largest, and what it needs against gravity and friction, in words."""
     i = int(np.argmax(_holding(model, q)))
     moves = model.friction[i] > 0.0 and not _cannot_move(model)[i]
-    need = f"{np.abs(_gravity(model, q))[i]:.3g} against gravity"
+    need = f"{np.abs(gravity_forces(model, q))[i]:.3g} against gravity"
     need += f" and {model.friction[i]:.3g} against friction" if moves else ""
     name = model.joint_names[i]
     return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.options import ControllerOptions
@@ -27,30 +28,28 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_r
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-#: Errors at the goal below this are never remarked on, rad or m.
-FAR_OFF = 0.01
+FAR_OFF = 0.01  # rad or m; errors at the goal below this are never remarked on
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTable:
     """Properties of the n joints that trajectories need, in the order of the model: which may be commanded, which are
-    continuous, (n,) position limits, and velocity limits or ``None``."""
+    continuous, (n,) position limits, and velocity limits."""
 
     names: tuple[str, ...]
     commanded: np.ndarray
     continuous: np.ndarray
     lower: Array
     upper: Array
-    fastest: Array | None = None
+    fastest: ArrayLike = np.inf
 
     @classmethod
     def of(cls, model: RobotModel, joints: Sequence[str] | None = None) -> JointTable:
         """The table of a model whose joints have one coordinate each; ``joints``: those commanded, default all."""
-        continuous = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
-        commanded = [joints is None or name in joints for name in model.joint_names]
-        return cls(
-            model.joint_names, np.array(commanded), np.array(continuous), model.lower, model.upper, model.velocity_limit
-        )
+        names = model.joint_names
+        continuous = np.array([model.joint(name).type is JointType.CONTINUOUS for name in names])
+        commanded = np.array([joints is None or name in joints for name in names])
+        return cls(names, commanded, continuous, model.lower, model.upper, model.velocity_limit)
 
     def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
         """(n,) the place of each joint among those named, −1 where it is not; TrajectoryRejected: a joint that is
@@ -98,10 +97,8 @@ _FIELDS = ("", ".positions", ".velocities", ".accelerations", ".effort", ".time_
 
 
 class ReferenceGenerator:
-    """Motion that the joints follow; how is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
-
-    ``changed`` is called when the joints follow something else, or a goal has ended; ``deceleration``: (n,) of a stop.
-    """
+    """Motion that the joints follow, as :mod:`~robot_dynamics_ros.control.reference.tracks` states; ``changed`` is called when they
+    follow something else, or a goal has ended; ``deceleration``: (n,) of a stop."""
 
     def __init__(
         self,
@@ -131,7 +128,7 @@ class ReferenceGenerator:
         memory = Memory(TracksMemory, {"nv": len(self.table.names)}, compiled=self._compiled)
         t = self.table
         memory["continuous"][:], memory["lower"][:], memory["upper"][:] = t.continuous, t.lower, t.upper
-        memory["velocity_limit"][:] = np.inf if t.fastest is None else t.fastest
+        memory["velocity_limit"][:] = t.fastest
         memory["max_step"][0] = self.options.max_step
         memory["stream_timeout"][0] = nanoseconds(self.options.stream_timeout)
         return memory
@@ -182,11 +179,6 @@ class ReferenceGenerator:
         p = self.memory.python
         queue = self.memory["queue"][: p.waiting[0]].tolist()
         return self.active_goal or next((self._goals[p.goal[slot]] for slot in queue if p.goal_waits[slot]), None)
-
-    @property
-    def stops(self) -> int:
-        """How often everything that was followed has been stopped."""
-        return self.memory.python.stops[0]
 
     # -- requests ------------------------------------------------------------------------------------------------
 

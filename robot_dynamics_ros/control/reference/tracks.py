@@ -129,10 +129,9 @@ def begin_piece(p: TracksMemory, i: int, t: int, q: float, v: float, a: float, e
 
 
 def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) -> None:
-    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends.
+    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends, after |v| / a and v²/2a.
 
-    It stops after |v| / a, having gone v²/2a.  One that would run over a position limit brakes harder, just enough to stop
-    at the limit, but not more than ten times as hard.
+    One that would run over a position limit brakes harder, just enough to stop there, but not more than ten times as hard.
     """
     a = p.deceleration[i]
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
@@ -291,10 +290,8 @@ def end_goals(
     q: Vector,
     v: Vector,
 ) -> None:
-    """End goals as a cycle has put down: the active one with status and reason ``ended``, then all with ``stopped``.
-
-    Where all end, the arm brakes from (``q``, ``v``) at ``t``.  ``joint``, ``field``, ``value``: see ``bad_…``.
-    """
+    """End goals as a cycle has put down: the active one with status and reason ``ended``, then all with ``stopped``, where the arm
+    brakes from (``q``, ``v``) at ``t``.  ``joint``, ``field``, ``value``: see ``bad_…``."""
     if ended[0] != 0 or stopped[0] != 0:
         p.bad_joint[0], p.bad_field[0] = joint[0], field[0]
         for m in range(3):
@@ -436,10 +433,7 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
 
 
 def approach(p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector) -> None:
-    """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due then, or at once.
-
-    A joint that moves already would have its velocity jump at the start of a straight line.
-    """
+    """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due then, or at once."""
     size, k = p.points[slot] * p.width[slot], 4 * i
     turns = whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0  # the short way round
     q, v, a, effort = fields[place] + turns, fields[size + place], fields[2 * size + place], fields[3 * size + place]
@@ -448,7 +442,7 @@ def approach(p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, d
     begin_piece(p, i, t, q, 0.0, 0.0, effort)
     if due > t:
         T, v0 = (due - t) / NANOSECONDS, p.now[1, i]
-        if degree == 1 and v0 != 0.0:
+        if degree == 1 and v0 != 0.0:  # its velocity would jump at the start of a straight line
             fit(row(p.piece, k), 0, 3, p.now[0, i], v0, 0.0, q, (q - p.now[0, i]) / T, 0.0, T)
         else:
             fit(row(p.piece, k), 0, degree, p.now[0, i], v0, 2.0 * p.now[2, i], q, v, a, T)

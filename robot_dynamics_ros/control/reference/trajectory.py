@@ -18,10 +18,10 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
 NANOSECONDS = 1_000_000_000
-
-#: Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's lock in much of what it
-#: does, and the control cycle, in another thread, should not wait for it longer than some 0.1 ms.
+REST_SPEED = 1.2e-7  # rad/s or m/s at the last point that still counts as rest: single-precision rounding of a zero
 SLICE = 4096
+"""Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's lock in much of what it
+does, and the control cycle, in another thread, should not wait for it longer than some 0.1 ms."""
 
 
 def slices(n: int) -> Iterator[slice]:
@@ -29,19 +29,8 @@ def slices(n: int) -> Iterator[slice]:
     return (slice(i, min(i + SLICE, n)) for i in range(0, n, SLICE))
 
 
-#: A speed at the last point that still counts as rest, rad/s or m/s (single-precision rounding of a zero).
-REST_SPEED = 1.2e-7
-
-
 def nanoseconds(seconds: float) -> int:
-    """Seconds as an integer number of nanoseconds.
-
-    Args:
-        seconds: s.
-
-    Raises:
-        ArgumentError: not a finite number.
-    """
+    """Seconds as an integer number of nanoseconds; ArgumentError: not a finite number."""
     if not (isinstance(seconds, (int, float, np.integer, np.floating)) and math.isfinite(seconds)):
         raise ArgumentError("expected a finite number of seconds", where="seconds", got=seconds)
     return round(seconds * NANOSECONDS)
@@ -200,23 +189,17 @@ class Trajectory:
         return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
-        """The same points with velocities, so that the motion through them has continuous acceleration.
+        """The same points with the velocities of the cubic spline through the positions that is at rest at both ends, in place
+        of what was given, so that the motion through them has continuous acceleration.
 
-        The velocities are those of the cubic spline through the positions that is at rest at both ends; whatever
-        velocities and accelerations were given are replaced.
-
-        Args:
-            start: (k,) positions at the start of the trajectory, where the first point is not at time 0; without it
-                the arm rests at the first point.
-
-        Raises:
-            TrajectoryRejected: fewer than two positions to go through, or ``start`` of the wrong length.
+        ``start``: (k,) positions at the start of the trajectory, where the first point is not at time 0; without it the arm
+        rests at the first point.  TrajectoryRejected: fewer than two positions to go through, or ``start`` of the wrong length.
 
         Source: de Boor, A Practical Guide to Splines (1978), chapter IV (complete spline).
         """
         from scipy.interpolate import CubicSpline
 
-        times, positions = self.times / NANOSECONDS, np.array(self.positions)
+        times, positions = self.times / NANOSECONDS, self.positions
         prepend = start is not None and len(self) > 0 and self.times[0] > 0
         if prepend:
             first = np.asarray(start, dtype=np.float64)

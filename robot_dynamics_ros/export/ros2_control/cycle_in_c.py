@@ -32,6 +32,7 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.declared import fields
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
@@ -42,55 +43,44 @@ from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.friction.compensation import Friction
 
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
-    law: (name, *(gain_fields(law).get(parameter, "") for parameter in "pid"))
-    for name, law in LAWS.items()
-    if law.straight_line
+    law: (name, *(gain_fields(law).get(x, "") for x in "pid")) for name, law in LAWS.items() if law.straight_line
 }
 """Law → its name, and its fields for the gains p, i, d."""
 FRICTION = ("none", "reference", "measured")
 """Ways to compensate friction."""
 
 
-#: the cycle's kernels: inputs, output, and how the exported functions give it
+#: kernel of the cycle → how the exported functions give it
 KERNELS = {
-    "inverse_dynamics": ("q v a", "tau", "{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, tau);"),
-    "gravity_forces": ("q", "tau", "{0}_gravity_forces(&robot->numbers, q, tau);"),
-    "bias_forces": ("q v", "tau", "{0}_bias_forces(&robot->numbers, q, v, nothing, tau);"),
-    "mass_matrix": ("q", "M", "{0}_mass_matrix(&robot->numbers, q, M);"),
-    "gravity_that_the_robot_adds": ("q", "tau", "{0}_gravity_forces(&robot->unloaded, q, tau);"),
-    "bias_that_the_robot_adds": ("q v", "tau", "{0}_bias_forces(&robot->unloaded, q, v, nothing, tau);"),
-    "efforts_of_wrenches": (
-        "q external",
-        "tau",
-        """double pushed[{1}];
-    {0}_bias_forces(&robot->numbers, q, nothing, nothing, tau);
+    "inverse_dynamics": "{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, efforts);",
+    "gravity_forces": "{0}_gravity_forces(&robot->numbers, q, efforts);",
+    "bias_forces": "{0}_bias_forces(&robot->numbers, q, v, nothing, efforts);",
+    "mass_matrix": "{0}_mass_matrix(&robot->numbers, q, inertia);",
+    "gravity_that_the_robot_adds": "{0}_gravity_forces(&robot->unloaded, q, efforts);",
+    "bias_that_the_robot_adds": "{0}_bias_forces(&robot->unloaded, q, v, nothing, efforts);",
+    "efforts_of_wrenches": """double pushed[{1}];
+    {0}_bias_forces(&robot->numbers, q, nothing, nothing, efforts);
     {0}_bias_forces(&robot->numbers, q, nothing, external, pushed);
     for (int i = 0; i < {1}; ++i) {{
-        tau[i] -= pushed[i];
+        efforts[i] -= pushed[i];
     }}""",
-    ),
-    "inverse_dynamics_wrenches": (
-        "q v a",
-        "tau, double *wrenches",
-        """{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, tau);
+    "inverse_dynamics_wrenches": """{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, efforts);
     {0}_joint_wrenches(&robot->numbers, q, v, a, nothing, wrenches);""",
-    ),
-    "forward_dynamics": ("q v net", "a", "{0}_forward_dynamics(&robot->numbers, q, v, net, nothing, a);"),
-    "wrenches_under_load": (
-        "q v a external",
-        "tau, double *wrenches",
-        "(void)tau; {0}_joint_wrenches(&robot->numbers, q, v, a, external, wrenches);",
-    ),
+    "forward_dynamics": "{0}_forward_dynamics(&robot->numbers, q, v, net, nothing, wrench_acceleration);",
+    "wrenches_under_load": """(void)efforts;
+    {0}_joint_wrenches(&robot->numbers, q, v, wrench_acceleration, external, wrenches);""",
 }
 
 
 def _kernels(plan: Plan) -> list[str]:
     """Functions that the cycle calls, made of those that are exported."""
-    prefix, n = plan.prefix, plan.model.nv
+    prefix, n, declared = plan.prefix, plan.model.nv, fields(CycleMemory)
     lines = [f"static const double nothing[{max(n, 6 * len(plan.external))}];", ""]
-    for name, (inputs, output, body) in KERNELS.items():
-        parameters = ", ".join(f"const double *{x}" for x in inputs.split())
-        head = f"static void {prefix}_cycle_{name}(const {prefix}_robot *robot, {parameters}, double *{output})"
+    for name, body in KERNELS.items():
+        arrays = (
+            f"double *{x[4:]}" if x.startswith("out ") else f"const double *{x}" for x in declared[name].arguments
+        )
+        head = f"static void {prefix}_cycle_{name}(const {prefix}_robot *robot, {', '.join(arrays)})"
         lines += [head, "{", f"    {body.format(prefix, n)}", "}", ""]
     return lines
 

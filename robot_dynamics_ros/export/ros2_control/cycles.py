@@ -56,9 +56,8 @@ def _or_none(limit: ArrayLike | None) -> ArrayLike:
 class CycleLog:
     """Calls a controller, and writes down what was called and what came of it.
 
-    Args:
-        controller: not active yet; its friction must be the one that the exported package compensates.
-        external: links that may carry known wrenches, in the order of the package.
+    The ``controller`` is not active yet, its friction the one that the exported package compensates; ``external``: links that may
+    carry known wrenches, in the order of the package.
     """
 
     def __init__(self, controller: JointController, external: Sequence[str]) -> None:
@@ -125,19 +124,16 @@ class CycleLog:
         self.lines.append(" ".join([word, *(_numbers(x) for x in values)]).rstrip())
 
     def activate(self, t: int, q: Array, v: Array) -> None:
-        """See :meth:`JointController.activate`."""
         self.controller.activate(t, q, v)
         self._note("activate", t, q, v)
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
-        """See :meth:`JointController.update`."""
         command = self.controller.update(t, q, v, effort)
         self._note("state", t, q, v, () if effort is None else effort)
         self._expect()
         return command
 
     def watch(self, t: int) -> None:
-        """See :meth:`JointController.watch`."""
         self.controller.watch(t)
         self._note("watch", t)
         self._expect()
@@ -148,12 +144,10 @@ class CycleLog:
         self._note("expect", list(Mode).index(c.mode), c.command, c.effort, c.wrenches, external, *c.reference)
 
     def hold(self, now: int) -> None:
-        """See :meth:`JointController.hold`."""
         self.controller.hold(now)
         self._note("hold", now)
 
     def wrench(self, link: str, wrench: Sequence[float], now: int) -> None:
-        """See :meth:`JointController.set_external_wrench`."""
         self.controller.set_external_wrench(link, wrench, now)
         self._note("wrench", now, self._external.index(link), wrench)
 

@@ -75,13 +75,8 @@ def _names(name: str, words: Iterable[str], about: str) -> list[str]:
 
 
 def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
-    """The header.
-
-    Args:
-        plan: with symbols by :func:`body_symbols`, at least one external link.
-        package: of the C++ namespace and the include path.
-        bodies: those that can carry a payload, in the order of the symbols.
-    """
+    """The header of a ``package``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies`` that can carry a payload, and at
+    least one external link."""
     model, prefix = plan.model, plan.prefix
     carriers = links_on(model, bodies)
     links = [model.link_index(name) for name in carriers]

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "@package@/reference.hpp"
+#include "@package@/motion.hpp"
 
 namespace @package@
 {

@@ -20,7 +20,7 @@ run by Python, or read here, and written as LLVM assembly (:mod:`~robot_dynamics
 - :func:`~robot_dynamics_ros.dynamics.engine.codegen.declared.row`, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other
   such functions, of any module.
 
-Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
+Integers are of 64 bits.  A division by zero gives an
 infinity where Python raises, so nothing here may divide by zero; what is rounded to an integer is finite and fits.
 Operands are evaluated in any order: a routine that changes the memory is called by itself, or after ``and`` or ``or``.
 """

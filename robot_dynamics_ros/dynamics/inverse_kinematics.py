@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -137,30 +137,25 @@ def inverse_kinematics(
     tolerances = (o.rotation_tolerance if orientation else np.inf, o.position_tolerance)
     draws = np.random.default_rng(o.seed).random((max(o.starts - 1, 1), model.nq))
     q, errors, taken = np.empty(start_q.shape), np.empty((len(start_q), 2)), 0
-    search = _search_of(model, link)
-    with search.lock:
+    memory, find, lock = _search_of(model, link)
+    with lock:
         for name, values in (
             ("free", free), ("lower", lower), ("upper", upper), ("tool", Pose.of(tool).matrix()[:3].ravel()),
             ("weights", (1.0 if orientation else 0.0, 1.0 / o.length, 0.0)), ("tolerances", tolerances),
         ):  # fmt: skip
-            search.memory[name][:] = values
+            memory[name][:] = values
         for first in range(0, len(q), _UNINTERRUPTED):
             part = slice(first, first + _UNINTERRUPTED)
             arrays = (target[part].ravel(), start_q[part].ravel(), draws.ravel(), q[part].ravel(), errors[part].ravel())
             count = len(q[part])
-            taken = max(taken, search.find(search.memory, count, o.starts, o.iterations, *arrays))
+            taken = max(taken, find(memory, count, o.starts, o.iterations, *arrays))
     angle = 2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
     q = _unwound(model, q, start_q, lower, upper).reshape(*shape, model.nq)
     reached = np.asarray((errors <= tolerances).all(axis=1)).reshape(shape)
     return InverseKinematics(q, errors[:, 1].reshape(shape), angle.reshape(shape), reached, taken)
 
 
-class _Search(NamedTuple):
-    """The search compiled for one robot and link, and the memory that it works on, for one caller at a time."""
-
-    memory: Memory[SearchMemory]
-    find: Routine
-    lock: threading.Lock
+_Search: TypeAlias = "tuple[Memory[SearchMemory], Routine, threading.Lock]"
 
 
 @once_per_model
@@ -169,13 +164,14 @@ def _searches(model: RobotModel) -> dict[str, _Search]:
 
 
 def _search_of(model: RobotModel, link: str) -> _Search:
+    """The search compiled for one robot and link, and the memory that it works on, for one caller at a time."""
     searches = _searches(model)
     if link not in searches:
         step = evaluator(model, "inverse_kinematics_step", (("link", model.link_index(link)),))
         compiled = step.backend == "native"
         memory = Memory(SearchMemory, {"nq": model.nq, "nv": model.nv}, {"step": step}, compiled=compiled)
         find = make_routines(memory, (find_configurations,), compiled=compiled)["find_configurations"]
-        searches[link] = _Search(memory, find, threading.Lock())
+        searches[link] = memory, find, threading.Lock()
     return searches[link]
 
 

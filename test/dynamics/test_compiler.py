@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics.engine import backends, compiler
+from robot_dynamics_ros.dynamics.engine import backends
 
 
 @pytest.mark.parametrize("in_environment", [True, False])
@@ -16,7 +16,7 @@ def test_the_remedy_is_pip_in_an_environment_and_apt_or_pip_outside(monkeypatch,
     monkeypatch.setattr(sys, "prefix", "/environment" if in_environment else sys.base_prefix)
     by_pip = f"{sys.executable} -m pip install 'llvmlite>=0.39'"
     apt = "apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual environment "
-    assert compiler.remedy() == (by_pip if in_environment else apt + by_pip)
+    assert backends.remedy() == (by_pip if in_environment else apt + by_pip)
 
 
 def test_status_of_a_backend(monkeypatch):

@@ -238,10 +238,7 @@ _C_TYPES: dict[str, Any] = {
     "int": ctypes.c_int64,
     "float": ctypes.c_double,
     "bool": ctypes.c_bool,
-    "Vector": ctypes.c_void_p,
-    "Matrix": ctypes.c_void_p,
-    "Integers": ctypes.c_void_p,
-    "Packed": ctypes.c_void_p,
+    **dict.fromkeys(("Vector", "Matrix", "Integers", "Packed"), ctypes.c_void_p),
 }
 
 

@@ -474,8 +474,6 @@ class _FunctionReader:
         if isinstance(node.op, ast.Not):
             return Operation("b", "not", (self.truth(node.operand),))
         operand = self.value(node.operand)
-        if isinstance(node.op, ast.UAdd):
-            return operand
         if not isinstance(node.op, ast.USub):
             self.refuse(node, "such an operation is not of the subset")
         operand = self.converted(operand, "i", node) if operand.kind == "b" else operand

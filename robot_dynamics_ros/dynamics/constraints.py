@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.configuration import integrate
 from robot_dynamics_ros.dynamics.effort_sharing import RANK_TOLERANCE, SharingMemory, share_efforts
-from robot_dynamics_ros.dynamics.engine.arguments import as_input, check_finite
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import backend_status, evaluator, kernel
 from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
@@ -391,11 +391,9 @@ class Constraints:
                 got=a,
                 remedy="consistent_acceleration gives the nearest that does not.",
             )
-        driven = np.ones(model.nv, dtype=bool)
-        if actuated is not None:
-            driven[:] = False
-            for name in actuated:
-                driven[model.v_slice(name)] = True
+        driven = np.full(model.nv, actuated is None)
+        for name in actuated or ():
+            driven[model.v_slice(name)] = True
         lead = np.broadcast_shapes(whole.shape[:-1], K.shape[:-2])
         tau = np.array(np.broadcast_to(whole, (*lead, model.nv)), order="C")
         Ks = np.ascontiguousarray(np.broadcast_to(K, (*lead, *K.shape[-2:])))
@@ -439,7 +437,6 @@ class Constraints:
         """
         q = np.array(as_input(q, (self.model.nq,), "q"), dtype=float)
         v = np.array(as_input(v, (self.model.nv,), "v"), dtype=float)
-        check_finite(q=q, v=v)
         for _ in range(iterations):
             dq, _, _ = self._run("constraint_projections", q, v)
             q = np.asarray(integrate(self.model, q, dq))
@@ -470,7 +467,6 @@ class Constraints:
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
         v = np.zeros(model.nv) if v is None else np.array(as_input(v, (model.nv,), "v"), dtype=float)
-        check_finite(q=q, v=v)
         free = np.ones(model.nv, dtype=bool)
         for name in fixed:
             free[model.v_slice(name)] = False

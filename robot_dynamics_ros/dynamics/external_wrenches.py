@@ -77,7 +77,9 @@ class WrenchGatherer:
         """
         out.fill(0.0)
         for link, wrench in wrenches.items():
-            body, X = self._find(link)
+            if link not in self._table:
+                raise UnknownNameError("link", link, self.model.link_names)
+            body, X = self._table[link]
             if body < 0:
                 continue
             out[body] += wrench if X is None else np.dot(X, wrench, out=self._moved)
@@ -92,12 +94,6 @@ class WrenchGatherer:
         for link, wrench in wrenches.items():
             out[self.model.link_index(link)] = wrench
         return out
-
-    def _find(self, link: str) -> tuple[int, Array | None]:
-        try:
-            return self._table[link]
-        except (KeyError, TypeError):
-            raise UnknownNameError("link", link, self.model.link_names) from None
 
 
 def body_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> Array:

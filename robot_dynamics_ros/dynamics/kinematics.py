@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.engine.public import Public, PublicOfLink
+from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -32,12 +32,12 @@ REPRESENTATIONS = ("rpy", "quaternion")
 ORIGIN = (0.0, 0.0, 0.0)
 _ZEROS = np.zeros(3)
 
-_link_pose = PublicOfLink("link_pose")
+_link_pose = Public("link_pose", of_link=True)
 _link_poses = Public("link_poses")
 _link_velocities = Public("link_velocities")
 _link_accelerations = Public("link_accelerations")
-_jacobian = {axes: PublicOfLink("jacobian", (("frame", axes),)) for axes in AXES}
-_jacobian_rate = {axes: PublicOfLink("jacobian_rate", (("frame", axes),)) for axes in AXES}
+_jacobian = {axes: Public("jacobian", (("frame", axes),), of_link=True) for axes in AXES}
+_jacobian_rate = {axes: Public("jacobian_rate", (("frame", axes),), of_link=True) for axes in AXES}
 
 
 def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
@@ -161,7 +161,7 @@ def _point(offset: ArrayLike) -> np.ndarray:
     return as_input(offset, (3,), "offset")
 
 
-def _in_axes(functions: dict[str, PublicOfLink], axes: str) -> PublicOfLink:
+def _in_axes(functions: dict[str, Public], axes: str) -> Public:
     if axes not in AXES:
         raise UnknownNameError("frame", axes, AXES, where="expressed_in")
     return functions[axes]

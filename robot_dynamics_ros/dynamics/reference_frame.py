@@ -48,7 +48,7 @@ class Frame:
         object.__setattr__(self, "position", p)
         for name in ("velocity", "acceleration"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _finite(as_input(getattr(self, name), (6,), f"frame {name}"), name))
+                object.__setattr__(self, name, as_input(getattr(self, name), (6,), f"frame {name}"))
 
     def rows(self) -> Array:
         """(..., 8, 3): rotation, position, ω, v, α, a, as the compiled functions take them."""
@@ -60,20 +60,11 @@ class Frame:
     @property
     def plain(self) -> bool:
         """Whether it is the link's own frame."""
-        still = self.velocity is None and self.acceleration is None
-        return still and self.pose is None
+        return self.pose is None and self.velocity is None and self.acceleration is None
 
 
 FrameLike = str | Frame | None
 PointLike = str | Frame | tuple[str, Sequence[float]] | None
-
-
-def _finite(values: Array, name: str) -> Array:
-    if not np.isfinite(values).all():
-        raise ArgumentError(
-            "expected finite numbers", where=f"frame {name}", got=values, remedy="Find out where they come from."
-        )
-    return values
 
 
 def _placement(pose: ArrayLike) -> tuple[Array, Array]:
@@ -85,16 +76,20 @@ def _placement(pose: ArrayLike) -> tuple[Array, Array]:
         array = np.asarray(pose, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.shape == (3,):
-        return np.eye(3), _finite(array, "pose")
-    if array.shape[-2:] != (4, 4):
+    if array.shape != (3,) and array.shape[-2:] != (4, 4):
         raise ArgumentError(
             f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {array.shape}",
             where="frame pose",
             got=pose,
             remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
         )
-    R, p = _finite(array, "pose")[..., :3, :3], array[..., :3, 3]
+    if not np.isfinite(array).all():
+        raise ArgumentError(
+            "expected finite numbers", where="frame pose", got=array, remedy="Find out where they come from."
+        )
+    if array.shape == (3,):
+        return np.eye(3), array
+    R, p = array[..., :3, :3], array[..., :3, 3]
     if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() > 1e-6 or np.any(np.linalg.det(R) < 0.0):
         raise ArgumentError(
             "the rotation matrix is none (R Rᵀ = 1, det R = +1)",
@@ -148,7 +143,7 @@ def observer_of(model: RobotModel, frame: FrameLike, where: str) -> tuple[Option
 def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()) -> tuple[int, Array | None]:
     """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin."""
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
-        return link_number(model, point[0], where, words), _finite(as_input(point[1], (3,), where), where)
+        return link_number(model, point[0], where, words), as_input(point[1], (3,), where)
     try:
         number, frame = frame_of(model, point, where, words)
     except ArgumentError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Key, Operand, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.export.functions import run_on, trace_request
 from robot_dynamics_ros.export.plan import Plan, tree_of
@@ -52,11 +52,8 @@ class _Counted:
 class _Unshared(Graph):
     """A graph in which equal expressions stay apart."""
 
-    def _binary(self, op: str, x: Expr, y: Expr) -> Expr:
-        return self._new(op, x, y)
-
-    def _unary(self, op: str, x: Expr) -> Expr:
-        return self._new(op, x, None)
+    def _node(self, key: Hashable, op: str, a: Operand | Key, b: Expr | None = None) -> Expr:
+        return super()._node(key if op in ("const", "leaf") else object(), op, a, b)
 
 
 def count_all(plan: Plan) -> list[OperationCount]:

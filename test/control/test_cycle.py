@@ -23,7 +23,7 @@ from robot_dynamics_ros.control import (
 )
 from robot_dynamics_ros.control.cycle.message import STRONGEST, AnswerLayout, StateLayout
 from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
-from robot_dynamics_ros.dynamics.engine.compiler import compiler_missing
+from robot_dynamics_ros.dynamics.engine.backends import compiler_missing
 
 pytestmark = pytest.mark.skipif(compiler_missing() is not None, reason="needs llvmlite")
 PERIOD = 2_000_000

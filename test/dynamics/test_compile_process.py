@@ -8,9 +8,8 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine import compile_process
-from robot_dynamics_ros.dynamics.engine.backends import in_cache
+from robot_dynamics_ros.dynamics.engine.backends import compiler_missing, in_cache
 from robot_dynamics_ros.dynamics.engine.codegen.cache import ENVIRONMENT
-from robot_dynamics_ros.dynamics.engine.compiler import compiler_missing
 
 pytestmark = pytest.mark.skipif(compiler_missing() is not None, reason="needs llvmlite")
 

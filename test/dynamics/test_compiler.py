@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics.engine import backends, compiler
+from robot_dynamics_ros.dynamics.engine import backends
 from robot_dynamics_ros.dynamics.engine.codegen.cache import ENVIRONMENT
 
-OLDER = (
-    Path(sys.prefix) / "older"
-)  # ``make test`` puts an llvmlite there that does not know the type ``ptr``, as Ubuntu 24.04's
+# make test puts an llvmlite there that does not know the type ptr, as Ubuntu 24.04's
+OLDER = Path(sys.prefix) / "older"
 RUN_WITH_OLDER = """
 import llvmlite
 import numpy as np
@@ -49,7 +48,7 @@ def test_the_remedy_is_pip_in_an_environment_and_apt_or_pip_outside(monkeypatch,
     monkeypatch.setattr(sys, "prefix", "/environment" if in_environment else sys.base_prefix)
     by_pip = f"{sys.executable} -m pip install 'llvmlite>=0.39'"
     apt = "apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual environment "
-    assert compiler.remedy() == (by_pip if in_environment else apt + by_pip)
+    assert backends.remedy() == (by_pip if in_environment else apt + by_pip)
 
 
 def test_status_of_a_backend(monkeypatch):

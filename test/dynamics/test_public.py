@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics.engine.public import Public, PublicOfLink
+from robot_dynamics_ros.dynamics.engine.public import Public
 
 BACKENDS = [b for b in rd.available_backends() if b != "interpreted"]
 COMPILED = [b for b in BACKENDS if b != "numpy"]
@@ -84,7 +84,7 @@ def test_more_models_than_a_router_holds(backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_wrappers_go_with_their_models(backend):
-    gravity, pose = Public("gravity_forces"), PublicOfLink("link_pose")
+    gravity, pose = Public("gravity_forces"), Public("link_pose", of_link=True)
     model = rd.limb(2).with_backend(backend)
     gravity.run(model, np.zeros(2))
     pose.run(model, "tip", np.zeros(2))
@@ -98,7 +98,7 @@ def test_wrappers_go_with_their_models(backend):
 
 @NEEDS_WRAPPER
 def test_a_link_is_found_by_its_name_whichever_string_holds_it():
-    pose = PublicOfLink("link_pose")
+    pose = Public("link_pose", of_link=True)
     model = rd.load_robot("six_axis").with_backend("native")
     q = np.random.default_rng(0).normal(size=6)
     poses = dict(zip(model.link_names, rd.link_poses(model, q), strict=True))

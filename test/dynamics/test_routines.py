@@ -18,6 +18,7 @@ from robot_dynamics_ros.control.observer import ObserverMemory
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
+from robot_dynamics_ros.dynamics.engine.native_engine import TracedFunction
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,
@@ -34,7 +35,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     numbers,
     row,
 )
-from robot_dynamics_ros.dynamics.engine.traced_function import TracedFunction, symbols
+from robot_dynamics_ros.dynamics.engine.trace import symbols
 from robot_dynamics_ros.simulation.effects import limits
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 

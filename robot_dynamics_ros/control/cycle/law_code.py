@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.control.cycle.memory import GAINS, law_input_shapes
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
-from robot_dynamics_ros.dynamics.engine.traced_function import TracedFunction, symbols
+from robot_dynamics_ros.dynamics.engine.native_engine import TracedFunction
+from robot_dynamics_ros.dynamics.engine.trace import symbols
 
 
 class _NotStraightError(Exception):

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.metadata
+import importlib.util
 import logging
 import os
+import re
+import sys
 import threading
 
-from robot_dynamics_ros.dynamics.engine.compiler import OLDEST_LLVMLITE, compiler_missing, remedy
 from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kernel, interpreted_engine, source_engine
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
 from robot_dynamics_ros.errors import BackendError, UnknownNameError
@@ -24,6 +27,39 @@ from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 
 ENVIRONMENT = "ROBOT_DYNAMICS_BACKEND"
+OLDEST_LLVMLITE = (0, 39)
+REQUIREMENT = f"llvmlite>={'.'.join(map(str, OLDEST_LLVMLITE))}"
+
+
+def compiler_missing() -> str | None:
+    """Why there is no compiler here, in a few words; ``None`` if there is one, which is then loaded."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return "llvmlite is not installed"
+    try:
+        version = importlib.metadata.version("llvmlite")
+    except importlib.metadata.PackageNotFoundError:
+        version = "999"  # installed without a record: the first compilation will tell
+    if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
+        return f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is needed"
+    return _cannot_be_loaded()
+
+
+@functools.cache
+def _cannot_be_loaded() -> str | None:
+    """Why LLVM's library cannot be loaded: damaged, of another processor, more memory than the process may have."""
+    try:
+        importlib.import_module("llvmlite.binding")
+    except Exception as error:  # noqa: BLE001 (whatever it is, there is no compiler)
+        return f"llvmlite cannot be loaded ({type(error).__name__}: {error})"
+    return None
+
+
+def remedy() -> str:
+    """How to get llvmlite for the Python that runs this."""
+    by_pip = f"{sys.executable or 'python3'} -m pip install '{REQUIREMENT}'"
+    if sys.prefix != sys.base_prefix:
+        return by_pip
+    return f"apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual environment {by_pip}"
 
 
 class _Made:
@@ -46,9 +82,7 @@ class _Made:
         self.backend = _checked(name, where) if self.insisted else available_backends()[0]
 
 
-@once_per_model
-def _of(model: RobotModel) -> _Made:
-    return _Made(model)
+_of = once_per_model(_Made)
 
 
 def available_backends() -> tuple[str, ...]:

@@ -497,6 +497,8 @@ class NumericTree:
     def vector(self) -> list[Scalar]:
         return [0.0] * self.nv
 
+    zeros = vector
+
     def matrix(self) -> SymmetricMatrix:
         return SymmetricMatrix(self.nv)
 
@@ -509,9 +511,6 @@ class NumericTree:
 
     def square(self) -> SquareMatrix:
         return SquareMatrix(self.nv)
-
-    def zeros(self) -> list[Scalar]:
-        return [0.0] * self.nv
 
     @staticmethod
     def cheapest(forms: Sequence[Callable[[], T]], loops: int = -1) -> T:

@@ -173,6 +173,7 @@ class LoopTree(LoopRecord):
         self.layout = lay = layout_of(model)
         kinds = [b.kind for b in lay.bodies]
         super().__init__(Kind.FREE in kinds, gathered)
+        self.base_velocity, self.gravity_motion = self.numeric.base_velocity, self.numeric.gravity_motion
         self.root = _Key("root")
         self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
@@ -282,12 +283,6 @@ class LoopTree(LoopRecord):
 
     def armature(self, dof: Degree) -> Operand:
         return self.load(("armature", dof.c, dof.who)) if self.layout.armature.any() else 0.0
-
-    def base_velocity(self) -> Motion:
-        return self.numeric.base_velocity()
-
-    def gravity_motion(self) -> Motion:
-        return self.numeric.gravity_motion()
 
     def external_forces(self, rows: LoopVector) -> _RowForces:
         """External forces by body, loaded where they are used from the argument with a row for each body."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics_ros.arrays import aligned_zeros
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import kernel_module, wide_module
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module, kernel_module, wide_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
     cached_library,
     compile_module,
+    library_of,
     target_key,
     vector_width,
     wrappers_supported,
@@ -25,7 +26,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.native import (
 from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kernel, quaternion_starts
 from robot_dynamics_ros.dynamics.engine.parallel import GRAIN, PARALLEL_BYTES, run_pieces, threads
 from robot_dynamics_ros.dynamics.engine.registry import LARGE, Options, estimated_operations
-from robot_dynamics_ros.dynamics.engine.trace import Signature, signature, trace
+from robot_dynamics_ros.dynamics.engine.trace import Shape, Signature, signature, trace
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -62,34 +63,26 @@ class NativeEngine(Engine):
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
         self._bytes = 8 * sum(a.size for a in self._arguments)
         self._loops = loops
-        self._wide: Callable[..., bool] | None = None
-        self._straight: NativeEngine | None = None
-        self._wide_lock = threading.Lock()
         self._traced_from = model, name, options
 
-    def _side_by_side(self) -> Callable[..., bool]:
+    @functools.cached_property
+    def _wide(self) -> Callable[..., bool]:
         """The function for many states side by side, compiled when the first large batch comes."""
 
         def make() -> bytes:
             outputs = trace(*self._traced_from).outputs
             return compile_module(wide_module(self._arguments, outputs, vector_width()), schedule=True)
 
-        with self._wide_lock:
-            if self._wide is None:
-                library = cached_library(cache_key(*self._traced_from, "wide"), make)
-                inputs = sum(not a.output for a in self._arguments)
-                self._wide = library.wide(len(self._arguments), inputs)
-            return self._wide
+        library = cached_library(cache_key(*self._traced_from, "wide"), make)
+        return library.wide(len(self._arguments), sum(not a.output for a in self._arguments))
 
+    @functools.cached_property
     def _unrolled(self) -> NativeEngine | None:
         """For many states side by side where the robot is small enough for straight lines, though one state is faster as loops."""
         model, name, options = self._traced_from
         if not self._loops or model.backend == "loops" or estimated_operations(model, name) > LARGE:
             return None
-        with self._wide_lock:
-            if self._straight is None:
-                self._straight = NativeEngine(model, name, options)
-            return self._straight
+        return NativeEngine(model, name, options)
 
     def _further(self) -> list[np.ndarray]:
         """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
@@ -104,9 +97,9 @@ class NativeEngine(Engine):
 
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         count = len(outputs[0])
-        if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
-            return unrolled.block(inputs, outputs, finite)
-        wide = self._side_by_side() if self.checks(count) else None
+        if count >= WIDE_FROM and self._unrolled is not None:
+            return self._unrolled.block(inputs, outputs, finite)
+        wide = self._wide if self.checks(count) else None
         several = threads() if count * self._bytes > PARALLEL_BYTES else 1
         memories = [self._further() for _ in range(several)]
         arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]
@@ -138,6 +131,20 @@ class NativeEngine(Engine):
         if not wrappers_supported():
             return slow
         return self._library.python_wrapper(self._name, slow, self._further(), finite=finite)
+
+
+class TracedFunction:
+    """A function without branches that belongs to no robot: machine code for expressions of
+    :func:`~robot_dynamics_ros.dynamics.engine.trace.symbols`, a list for each output array."""
+
+    def __init__(self, inputs: Mapping[str, Shape], outputs: Sequence[Sequence[Expr]]) -> None:
+        arguments = [ArrayArgument(shape) for shape in inputs.values()]
+        arguments += [ArrayArgument((len(output),), output=True) for output in outputs]
+        self._library = library_of(callee_module(arguments, outputs, vector_width()))
+
+    def callee(self) -> tuple[int, list[np.ndarray]]:
+        """See :meth:`NativeEngine.callee`."""
+        return self._library.address("batch"), []
 
 
 def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Public:
-    """One function of the registry for every model: ``run(model, *inputs)``, or with the output, or ``None``, last.
+    """One function of the registry for every model: ``run(model, *inputs)``, or with the output, or ``None``, last; or for
+    every model and link: ``run(model, link, *inputs)``.
 
     >>> import robot_dynamics_ros as rd
     >>> gravity_forces = Public("gravity_forces")
@@ -30,12 +31,11 @@ class Public:
     that is called where it stands.
     """
 
-    __slots__ = ("_lock", "_name", "_options", "_router", "_wrappers", "run")
-    keys = 1
+    __slots__ = ("_keys", "_lock", "_name", "_options", "_router", "_wrappers", "run")
     checks_its_model = True
 
-    def __init__(self, name: str, options: Options = ()) -> None:
-        self._name, self._options = name, options
+    def __init__(self, name: str, options: Options = (), *, of_link: bool = False) -> None:
+        self._name, self._options, self._keys = name, options, 2 if of_link else 1
         self._wrappers: dict[int, tuple[weakref.ref[RobotModel], dict[str, tuple[str, Kernel]]]] = {}
         self._lock = threading.RLock()
         self._router: Router | None = None
@@ -43,13 +43,10 @@ class Public:
 
     def _first(self, model: RobotModel, *arguments: Argument) -> Any:
         """Calls for which the router has no call wrapper."""
-        return self._wrapper(model)(*arguments)
+        more = self._keys - 1
+        return self._wrapper(model, *arguments[:more])(*arguments[more:])
 
-    def options_of(self, model: RobotModel, chosen: str) -> Options:
-        """Options of the function for what the second key chose."""
-        return self._options
-
-    def _wrapper(self, model: RobotModel, chosen: str = "") -> Kernel:
+    def _wrapper(self, model: RobotModel, chosen: Any = "") -> Kernel:
         of_model = self._wrappers.get(id(model))
         if of_model is None:
             check_model(model)
@@ -58,7 +55,8 @@ class Public:
         except (KeyError, TypeError):  # the latter: not hashable, so no name
             held, wrapper = None, None
         if wrapper is None:
-            evaluate = evaluator(model, self._name, self.options_of(model, chosen))
+            of_link = (("link", model.link_index(chosen)),) if self._keys == 2 else ()
+            evaluate = evaluator(model, self._name, tuple(sorted((*self._options, *of_link))))
             wrapper = evaluate.engine.wrapper(evaluate, finite=True)
         if not isinstance(wrapper, types.BuiltinFunctionType):
             return self._keep(model, chosen, wrapper)
@@ -66,12 +64,12 @@ class Public:
             if self._router is None:
                 from robot_dynamics_ros.dynamics.engine.codegen.native import Router
 
-                self._router = Router(self._name, self.keys, self._first)
+                self._router = Router(self._name, self._keys, self._first)
                 self.run = self._router.call
             if held is not None and held is not chosen:  # equal names: the router knows but one, which is held
                 self._router.remove(id(model), id(held))
             self._keep(model, chosen, wrapper)
-            self._router.add((id(model), id(chosen))[: self.keys], wrapper)
+            self._router.add((id(model), id(chosen))[: self._keys], wrapper)
         return wrapper
 
     def _keep(self, model: RobotModel, chosen: str, wrapper: Kernel) -> Kernel:
@@ -87,16 +85,3 @@ class Public:
         if self._router is not None:
             self._router.remove(key)
         self._wrappers.pop(key, None)
-
-
-class PublicOfLink(Public):
-    """One function of the registry for every model and link: ``run(model, link, *inputs)``, or with the output last."""
-
-    __slots__ = ()
-    keys = 2
-
-    def _first(self, model: RobotModel, link: str, *arguments: Argument) -> Any:  # type: ignore[override]
-        return self._wrapper(model, link)(*arguments)
-
-    def options_of(self, model: RobotModel, chosen: str) -> Options:
-        return tuple(sorted((*self._options, ("link", model.link_index(chosen)))))

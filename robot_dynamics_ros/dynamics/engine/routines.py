@@ -238,26 +238,12 @@ _C_TYPES: dict[str, Any] = {
     "int": ctypes.c_int64,
     "float": ctypes.c_double,
     "bool": ctypes.c_bool,
-    "Vector": ctypes.c_void_p,
-    "Matrix": ctypes.c_void_p,
-    "Integers": ctypes.c_void_p,
-    "Packed": ctypes.c_void_p,
+    **dict.fromkeys(("Vector", "Matrix", "Integers", "Packed"), ctypes.c_void_p),
 }
 
 
 def _unusual(*_: object) -> None:
     """Whom compiled entries ask when an argument is not a plain array: the caller handles it."""
-
-
-def entry_of(routines: Routines | InterpretedRoutines, memory: Memory[Declared], name: str, vector: Array) -> Entry:
-    """``entry(vector, memory.block)`` for the routine of that name, as fast as this Python allows.
-
-    Runs it once: where there is no compiler, or Python's objects are laid out otherwise, the routine is called the long way.
-    """
-    if routines.entry(vector, memory.block) is not None:
-        return routines.entry
-    run = routines[name]
-    return lambda arguments, _block: run(memory, arguments)
 
 
 def make_routines(

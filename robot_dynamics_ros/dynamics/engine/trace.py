@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from typing import TypeVar
+
+import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree, regrouped_layout_of
@@ -76,3 +78,13 @@ def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
     layout = regrouped_layout_of(model) if function.joint_space else None
     results = function.run(NumericTree(model, layout), dict(options), arguments)
     return Trace(shapes, graph, tuple(tuple(graph.lift(x) for x in flat) for flat in results))
+
+
+def symbols(graph: Graph, inputs: Mapping[str, Shape]) -> dict[str, np.ndarray]:
+    """For each input an array of its shape (dtype object) whose entries stand for its numbers."""
+    leaves = {}
+    for number, (name, shape) in enumerate(inputs.items()):
+        array = np.empty(prod(shape), dtype=object)
+        array[:] = [graph.leaf((number, i)) for i in range(len(array))]
+        leaves[name] = array.reshape(shape)
+    return leaves

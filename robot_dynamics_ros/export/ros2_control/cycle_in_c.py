@@ -37,7 +37,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.routines import Memory
-from robot_dynamics_ros.dynamics.engine.traced_function import symbols
+from robot_dynamics_ros.dynamics.engine.trace import symbols
 from robot_dynamics_ros.dynamics.payload import possible_inertia
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.friction.compensation import Friction

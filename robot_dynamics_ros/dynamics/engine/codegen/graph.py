@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar, cast, final
 
 from robot_dynamics_ros.spatial import Scalar
@@ -108,43 +108,27 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Expr] = []
-        self._constants: dict[float, Expr] = {}
-        self._index: dict[tuple[Any, ...], Expr] = {}
+        self._index: dict[Hashable, Expr] = {}
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
-    def _new(self, op: str, a: Operand | Key, b: Expr | None) -> Expr:
-        node = Expr(self, op, a, b, len(self.nodes))
-        self.nodes.append(node)
+    def _node(self, key: Hashable, op: str, a: Operand | Key, b: Expr | None = None) -> Expr:
+        node = self._index.get(key)
+        if node is None:
+            node = self._index[key] = Expr(self, op, a, b, len(self.nodes))
+            self.nodes.append(node)
         return node
 
     def _binary(self, op: str, x: Expr, y: Expr) -> Expr:
-        key = (op, x.id, y.id)
-        node = self._index.get(key)
-        if node is None:
-            node = self._index[key] = self._new(op, x, y)
-        return node
-
-    def _unary(self, op: str, x: Expr) -> Expr:
-        key = (op, x.id)
-        node = self._index.get(key)
-        if node is None:
-            node = self._index[key] = self._new(op, x, None)
-        return node
+        return self._node((op, x.id, y.id), op, x, y)
 
     def const(self, value: float) -> Expr:
         value = float(value)
-        node = self._constants.get(value)  # of the two zeros, which are equal, the first one
-        if node is None:
-            node = self._constants[value] = self._new("const", value, None)
-        return node
+        return self._node(value, "const", value)  # of the two zeros, which are equal, the first one
 
     def leaf(self, key: Key) -> Expr:
         """An input; ``key`` tells the emitter where to read it."""
-        node = self._index.get(("leaf", key))
-        if node is None:
-            node = self._index["leaf", key] = self._new("leaf", key, None)
-        return node
+        return self._node(("leaf", key), "leaf", key)
 
     def lift(self, x: Scalar) -> Expr:
         return x if isinstance(x, Expr) else self.const(cast("float", x))
@@ -157,7 +141,7 @@ class Graph:
             return x.a
         if op == "sub":
             return self._binary("sub", x.b, x.a)
-        return self._unary("neg", x)
+        return self._node(("neg", x.id), "neg", x)
 
     def add(self, x: Expr, y: Expr) -> Expr:
         if x is self.zero:
@@ -231,7 +215,7 @@ class Graph:
     def unary(self, op: str, x: Expr, function: Callable[[float], float]) -> Expr:
         if x.op == "const":
             return self.const(function(x.a))
-        return self._unary(op, x)
+        return self._node((op, x.id), op, x)
 
     def odd(self, op: str, x: Expr) -> Expr:
         if x.op == "neg":

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, Writer, angles_of
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
 ANGLES = 4

@@ -6,10 +6,10 @@ its diagonal.  Source: Featherstone (2008), section 6.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
-from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter, Writer
+from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram, round_up
 
 AT_ONCE = 8
 """Vectors of a matrix that are kept in registers."""
@@ -32,49 +32,74 @@ def tables(program: LoopProgram) -> list[str]:
     ]
 
 
-def linear_step(writer: Flow, step: Linear) -> None:
-    """Write the code of a step."""
-    work = _Linear(writer)
-    if step.what == "factorize":
-        work.factorize(*step.arrays)
-    elif step.what == "solve":
-        work.solve(*step.arrays, *step.right)
-    else:
-        matrix, diagonal, *results = step.arrays
-        work.divide(matrix, diagonal, list(step.right), results)
+class LinearWriter(Writer):
+    """Writes the steps of linear algebra of a loop program; ``rows`` emits vectors that fill a register."""
 
+    def __init__(self, program: LoopProgram, width: int) -> None:
+        super().__init__()
+        self.p, self.n = program, program.nv
+        self.rows = Emitter(max(2, width), "r")
+        self.rows.lines, self.lanes = self.e.lines, self.rows.width
 
-class _Linear:
-    def __init__(self, writer: Flow) -> None:
-        self.w, self.e, self.n, self.lanes = writer, writer.rows, writer.p.nv, writer.rows.width
+    def row_length(self, number: int) -> int:
+        """Doubles from one row of a matrix to the next."""
+        return round_up(self.p.nv) if number in self.p.scratch else self.p.nv
+
+    def chain(
+        self,
+        table: str,
+        first: str,
+        body: Callable[[str, list[str]], list[str]],
+        carried: Sequence[tuple[str, str]] = (),
+    ) -> list[str]:
+        """``x = table[first]; while x >= 0: …; x = table[x]``, with values that each round hands to the next."""
+        head, inside, done = (self.fresh(w) for w in ("head", "link", "done"))
+        start = self.table(table, first)
+        before = self.label
+        self.jump(head)
+        self.start(head)
+        x, phis = f"%{self.fresh('x')}", len(self.e.lines)
+        names = [f"%{self.fresh('c')}" for _ in carried]
+        self.e.lines += [""] * (1 + len(carried))
+        self.line(f"br i1 {self.put(f'icmp sge i64 {x}, 0')}, label %{inside}, label %{done}")
+        self.start(inside)
+        further = body(x, names)
+        up = self.table(table, x)
+        phi = [("i64", start, x, up), *((t, v, n, f) for (t, v), n, f in zip(carried, names, further, strict=True))]
+        for k, (kind, value, name, new) in enumerate(phi):
+            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{self.label} ]"
+        self.jump(head)
+        self.start(done)
+        return names
 
     def row(self, array: int, k: str) -> str:
         """Address of a row."""
-        return self.w.at(f"%p{array}", k, self.w.row_length(array))
+        return self.at(f"%p{array}", k, self.row_length(array))
 
     def entry(self, row: str, column: str | int) -> str:
-        return self.w.put(f"getelementptr inbounds double, ptr {row}, i64 {column}")
+        return self.put(f"getelementptr inbounds double, ptr {row}, i64 {column}")
 
     def number(self, row: str, column: str | int) -> str:
-        return self.w.put(f"load double, ptr {self.entry(row, column)}, align 8")
+        return self.put(f"load double, ptr {self.entry(row, column)}, align 8")
 
     def vector(self, row: str, column: str | int) -> str:
-        return self.w.put(f"load {self.e.type}, ptr {self.entry(row, column)}, align 8")
+        return self.put(f"load {self.rows.type}, ptr {self.entry(row, column)}, align 8")
 
-    def store(self, value: str, row: str, column: str | int, *, scalar: bool = False) -> None:
-        kind = "double" if scalar else self.e.type
-        self.w.line(f"store {kind} {value}, ptr {self.entry(row, column)}, align 8")
+    def store_at(self, value: str, row: str, column: str | int, *, scalar: bool = False) -> None:
+        kind = "double" if scalar else self.rows.type
+        self.line(f"store {kind} {value}, ptr {self.entry(row, column)}, align 8")
 
     def less_product(self, x: str, a: str, b: str) -> str:
-        return self.e.binary("sub", x, self.e.binary("mul", a, b))
+        return self.rows.binary("sub", x, self.rows.binary("mul", a, b))
 
     def table(self, name: str, k: str) -> str:
-        address = self.w.put(f"getelementptr inbounds i64, ptr @{name}, i64 {k}")
-        return self.w.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
+        address = self.put(f"getelementptr inbounds i64, ptr @{name}, i64 {k}")
+        return self.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
 
-    def factorize(self, M: int, D: int) -> None:
+    def factorize(self, step: Linear) -> None:
         """From the last row up: what each row has to lose to those below is summed up in registers."""
-        w, e, flags = self.w, self.e, f"<{self.lanes} x i1>"
+        M, D = step.arrays
+        w, e, flags = self, self.rows, f"<{self.lanes} x i1>"
 
         def rows(first: int, columns: range) -> None:
             def eliminate(i: str) -> None:
@@ -92,10 +117,10 @@ class _Linear:
 
                 values = w.carrying(self.table("last", i), i, -1, below, start)  # row i + 1 last: it was made just now
                 for c, value in zip(columns, values, strict=True):
-                    self.store(value, row, c)
+                    self.store_at(value, row, c)
                 if columns[-1] == first:
                     inverse = w.put(f"fdiv double 1.0, {self.number(row, i)}")
-                    self.store(inverse, f"%p{D}", i, scalar=True)
+                    self.store_at(inverse, f"%p{D}", i, scalar=True)
 
             w.loop(str(min(first + self.lanes, self.n) - 1), str(first - 1), -1, eliminate)
 
@@ -105,7 +130,7 @@ class _Linear:
             def columns(c: str) -> None:
                 value = e.binary("mul", self.vector(row, c), inverses)
                 lanes = e.mask(w.put(f"sub nsw i64 {k}, {c}"))
-                self.store(e.put(f"select {flags} {lanes}, {e.type} {value}, {e.type} zeroinitializer"), row, c)
+                self.store_at(e.put(f"select {flags} {lanes}, {e.type} {value}, {e.type} zeroinitializer"), row, c)
 
             w.loop("0", w.put(f"add nsw i64 {k}, 1"), self.lanes, columns)
 
@@ -115,18 +140,19 @@ class _Linear:
                 rows(first, range(begin, min(begin + AT_ONCE * self.lanes, first + 1), self.lanes))
         w.loop("0", str(self.n), 1, scale)
 
-    def solve(self, L: int, D: int, x: int, right: int) -> None:
-        w, e, vector = self.w, self.e, f"%p{x}"
+    def solve(self, step: Linear) -> None:
+        (L, D, x), (right,) = step.arrays, step.right
+        w, e, vector = self, self.rows, f"%p{x}"
 
         def subtract(k: str) -> None:
             value = w.put(f"fsub double {self.number(f'%p{right}', k)}, {self.number(vector, k)}")
-            self.store(value, vector, k, scalar=True)
+            self.store_at(value, vector, k, scalar=True)
 
         def upper(k: str) -> None:
             row, of_k = self.row(L, k), e.repeated(self.number(vector, k))
 
             def columns(c: str) -> None:
-                self.store(self.less_product(self.vector(vector, c), self.vector(row, c), of_k), vector, c)
+                self.store_at(self.less_product(self.vector(vector, c), self.vector(row, c), of_k), vector, c)
 
             w.loop("0", k, self.lanes, columns)
 
@@ -140,29 +166,29 @@ class _Linear:
             value = w.put(f"fmul double {self.number(vector, k)}, {self.number(f'%p{D}', k)}")
             for lane in range(self.lanes):
                 value = w.put(f"fsub double {value}, {w.put(f'extractelement {e.type} {sums}, i32 {lane}')}")
-            self.store(value, vector, k, scalar=True)
+            self.store_at(value, vector, k, scalar=True)
 
         w.loop("0", str(self.n), 1, subtract)
         w.loop(str(self.n - 1), "0", -1, upper)
         w.loop("0", str(self.n), 1, lower)
 
-    def divide(self, L: int, D: int, right: list[int], results: list[int]) -> None:
+    def divide(self, step: Linear) -> None:
         """−M⁻¹ of all matrices on the right but the last one, of which only zeros are given: there it is M⁻¹ itself."""
+        right = step.right
 
         def one(k: str) -> None:
-            self.store("1.0", self.row(right[-1], k), k, scalar=True)
+            self.store_at("1.0", self.row(right[-1], k), k, scalar=True)
 
-        self.w.loop("0", str(self.n), 1, one)
+        self.loop("0", str(self.n), 1, one)
         parts = [(s, c) for s in range(len(right)) for c in range(0, self.n, self.lanes)]
         rounds = -(-len(parts) // OF_TWO)
         size = -(-len(parts) // rounds)
         for first in range(0, len(parts), size):
-            self._divide_columns(L, D, right, results, parts[first : first + size])
+            self._divide_columns(step, parts[first : first + size])
 
-    def _divide_columns(
-        self, L: int, D: int, right: list[int], results: list[int], parts: list[tuple[int, int]]
-    ) -> None:
-        w, e = self.w, self.e
+    def _divide_columns(self, step: Linear, parts: list[tuple[int, int]]) -> None:
+        w, e, right = self, self.rows, step.right
+        L, D, *results = step.arrays
 
         def of_row(k: str) -> list[str]:
             rows = {s: self.row(right[s], k) for s in dict.fromkeys(s for s, _ in parts)}
@@ -228,8 +254,8 @@ class _Linear:
                     lanes = ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes))
                     e.masked_store(value, entry, f"<{lanes}>")
 
-        def two(step: Callable[[list[str]], None]) -> Callable[[str], None]:
-            return lambda k: step([k, w.put(f"add nsw i64 {k}, 1")])
+        def two(rows: Callable[[list[str]], None]) -> Callable[[str], None]:
+            return lambda k: rows([k, w.put(f"add nsw i64 {k}, 1")])
 
         odd = self.n % 2
         w.loop(str(self.n - 2), str(odd - 1), -2, two(upper))

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Flow
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import linear_step, tables
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import LinearWriter, tables
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, masked_declarations
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
@@ -39,7 +38,7 @@ def loop_module(arguments: Sequence[ArrayArgument], program: ir.LoopProgram, wid
     return "\n".join(parts)
 
 
-class LoopWriter(Flow):
+class LoopWriter(LinearWriter):
     """Writes a program, statement by statement."""
 
     def __init__(self, program: ir.LoopProgram, width: int) -> None:
@@ -60,7 +59,7 @@ class LoopWriter(Flow):
             elif isinstance(section, ir.DegreeLoop):
                 self.degree_loop(section)
             elif isinstance(section, ir.Linear):
-                linear_step(self, section)
+                getattr(self, section.what)(section)
             else:
                 self.block(section, {})
         for number in self.p.symmetric:

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Writer, double
 from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
 PYTHON_WRAPPER = "python_wrapper"

@@ -188,6 +188,7 @@ def _usage(part: object, usage: _Usage | None = None) -> _Usage:
             usage.arrays.add(part.target.array.name)
         elif isinstance(part, (source.Call, source.KernelCall)):
             usage.arrays.update(_handed(part))
+            usage.read.update([""] if isinstance(part, source.KernelCall) else [])
         for x in part:
             _usage(x, usage)
     return usage
@@ -206,20 +207,12 @@ def _handed(call: source.Call | source.KernelCall) -> Iterator[str]:
 
 
 def _blocks(s: source.Statement) -> list[list[source.Statement]]:
-    return (
-        [s.body, s.otherwise]
-        if isinstance(s, source.If)
-        else [s.body]
-        if isinstance(s, (source.For, source.While))
-        else []
-    )
+    return [x for x in s if isinstance(x, list)]
 
 
-def _head(s: source.Statement) -> list[source.Expression]:
+def _head(s: source.Statement) -> list[object]:
     """The expressions of a statement with blocks."""
-    return (
-        [s.start, s.stop] if isinstance(s, source.For) else [s.test] if isinstance(s, (source.If, source.While)) else []
-    )
+    return [x for x in s if isinstance(x, tuple)]
 
 
 def _loop_owns(body: Sequence[source.Statement], name: str, inside: bool = False) -> bool:
@@ -304,8 +297,7 @@ class _RoutineWriter:
 
     def _reads(self, name: str) -> bool:
         own = "" if self.routine.parameters.get(name) == "memory" else name
-        kernels = own == "" and any(True for _ in _kernel_calls(self.routine.body))
-        return name in self._usage.read or own in self._usage.read or kernels
+        return name in self._usage.read or own in self._usage.read
 
     def text(self) -> list[str]:
         about = [] if self.routine.exported else _comment(self.routine.words)
@@ -475,11 +467,3 @@ def _assignments(body: Sequence[source.Statement], name: str) -> Iterator[source
             yield s
         for block in _blocks(s):
             yield from _assignments(block, name)
-
-
-def _kernel_calls(body: Sequence[source.Statement]) -> Iterator[source.KernelCall]:
-    for s in body:
-        if isinstance(s, source.Do) and isinstance(s.value, source.KernelCall):
-            yield s.value
-        for block in _blocks(s):
-            yield from _kernel_calls(block)

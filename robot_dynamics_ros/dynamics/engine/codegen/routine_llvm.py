@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_flow import Writer
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import double
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Writer, double
 
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "none": "void"}
 _INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor", "ceil")} | {"abs": "llvm.fabs.f64"}
@@ -70,21 +69,12 @@ def routine_module(program: source.Program, layout: MemoryLayout) -> str:
 
     An exported function ``name`` takes a pointer to the memory, then its own parameters: i64, double, i1, or pointers.
     """
-    scopes = {name: k for k, (name, _) in enumerate(layout.slots)}
-    first = 10 + 2 * len(scopes)
-    metadata = ["!0 = distinct !{!0}"]
-    for k in scopes.values():
-        metadata.append(f"!{first + k} = distinct !{{!{first + k}, !0}}")
-        others = ", ".join(f"!{first + m}" for m in scopes.values() if m != k)
-        metadata.append(f"!{10 + 2 * k} = !{{!{first + k}}}")
-        metadata.append(f"!{11 + 2 * k} = !{{{others}}}")
     functions = (*source.MATHEMATICS, "floor", "ceil", "abs")
     known = [
         f"declare double @{_INTRINSIC.get(name, name)}(double{', double' if name in _TWO else ''})"
         for name in functions
     ]
-    texts = [_RoutineWriter(routine, layout, scopes).text() for routine in program.routines]
-    return "\n".join([*known, *texts, *metadata])
+    return "\n".join([*known, *(_RoutineWriter(routine, layout).text() for routine in program.routines)])
 
 
 def _llvm(kind: str) -> str:
@@ -98,9 +88,9 @@ def _result(kind: str) -> str:
 class _RoutineWriter(Writer):
     """Writes one function."""
 
-    def __init__(self, routine: source.Routine, layout: MemoryLayout, scopes: dict[str, int]) -> None:
+    def __init__(self, routine: source.Routine, layout: MemoryLayout) -> None:
         super().__init__()
-        self.routine, self._scopes = routine, scopes
+        self.routine = routine
         self._slots, self._kernels = dict(layout.slots), dict(layout.kernels)
         self.head: list[str] = []
         self.loops: list[tuple[str, str]] = []
@@ -160,8 +150,7 @@ class _RoutineWriter(Writer):
 
     def on_Store(self, s: source.Store) -> None:
         value = self.value(s.value)
-        address, aliasing = self.address(s.target)
-        self.line(f"store {_llvm(s.target.kind)} {value}, ptr {address}, align 8{aliasing}")
+        self.line(f"store {_llvm(s.target.kind)} {value}, ptr {self.address(s.target)}, align 8")
 
     def on_Do(self, s: source.Do) -> None:
         self.value(s.value)
@@ -238,21 +227,16 @@ class _RoutineWriter(Writer):
         start = self.put(f"mul nsw i64 {self.value(x.place)}, {x.array.width}")
         return self.put(f"getelementptr inbounds double, ptr {base}, i64 {start}")
 
-    def address(self, x: source.Element) -> tuple[str, str]:
-        """Address of an entry, and what is known of its aliasing."""
-        base, aliasing = self.value(x.array), ""
-        if x.array.own:
-            scope = 10 + 2 * self._scopes[x.array.name]
-            aliasing = f", !alias.scope !{scope}, !noalias !{scope + 1}"
+    def address(self, x: source.Element) -> str:
+        base = self.value(x.array)
         index = self.value(x.place[0])
         if len(x.place) == 2:
             column = self.value(x.place[1])
             index = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {index}, {x.array.width}')}, {column}")
-        return self.put(f"getelementptr inbounds {_llvm(x.kind)}, ptr {base}, i64 {index}"), aliasing
+        return self.put(f"getelementptr inbounds {_llvm(x.kind)}, ptr {base}, i64 {index}")
 
     def of_Element(self, x: source.Element) -> str:
-        address, aliasing = self.address(x)
-        return self.put(f"load {_llvm(x.kind)}, ptr {address}, align 8{aliasing}")
+        return self.put(f"load {_llvm(x.kind)}, ptr {self.address(x)}, align 8")
 
     def of_Operation(self, x: source.Operation) -> str:
         if x.name in ("and", "or"):

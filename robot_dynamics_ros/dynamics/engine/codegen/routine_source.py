@@ -20,7 +20,7 @@ run by Python, or read here, and written as LLVM assembly (:mod:`~robot_dynamics
 - :func:`~robot_dynamics_ros.dynamics.engine.codegen.declared.row`, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other
   such functions, of any module.
 
-Arrays of the memory do not overlap, and the compiler knows it.  Integers are of 64 bits.  A division by zero gives an
+Integers are of 64 bits.  A division by zero gives an
 infinity where Python raises, so nothing here may divide by zero; what is rounded to an integer is finite and fits.
 Operands are evaluated in any order: a routine that changes the memory is called by itself, or after ``and`` or ``or``.
 """
@@ -474,8 +474,6 @@ class _FunctionReader:
         if isinstance(node.op, ast.Not):
             return Operation("b", "not", (self.truth(node.operand),))
         operand = self.value(node.operand)
-        if isinstance(node.op, ast.UAdd):
-            return operand
         if not isinstance(node.op, ast.USub):
             self.refuse(node, "such an operation is not of the subset")
         operand = self.converted(operand, "i", node) if operand.kind == "b" else operand

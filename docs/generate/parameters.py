@@ -8,7 +8,7 @@ from typing import Any
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.commissioning.node import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
-from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
+from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
 from robot_dynamics_ros.ros.simulator.parameters import (
     SIMULATOR_PARAMETERS,
@@ -18,7 +18,7 @@ from robot_dynamics_ros.ros.simulator.parameters import (
 )
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.robot import factor_parameters
-from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+from robot_dynamics_ros.ros.viewer.node import VIEWER_PARAMETERS
 
 MODEL = rd.limb(1)
 JOINT = MODEL.joint_names[0]

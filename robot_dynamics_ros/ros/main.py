@@ -25,7 +25,7 @@ def _executable(module: str, node: str) -> Callable[..., int]:
 
 commissioning = _executable("commissioning.node", "CommissioningNode")
 controller = _executable("controller.node", "ControllerNode")
-effort_gate = _executable("gate.node", "EffortGateNode")
+effort_gate = _executable("effort_gate", "EffortGateNode")
 payload_identification = _executable("payload_identification", "PayloadIdentificationNode")
 simulator = _executable("simulator.node", "SimulatorNode")
 

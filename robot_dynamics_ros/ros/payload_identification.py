@@ -30,7 +30,6 @@ from robot_dynamics_ros.ros.demo_client import trajectory_message
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import EVENT
 
@@ -77,7 +76,7 @@ class PayloadIdentificationNode(Node):
     def _described(self, text: str) -> None:
         model = robot.load_robot_model(text, self.parameters, self.get_logger())
         self.parameters.declare(robot.factor_parameters(model.joint_names))
-        report_unknown(self, self.parameters, model)
+        self.parameters.report_unknown(model)
         self._reader = JointStateReader(model.joint_names)
         self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
         self.model = model

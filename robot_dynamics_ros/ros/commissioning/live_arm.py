@@ -22,9 +22,13 @@ from robot_dynamics_ros.commissioning import ArmState, Commissioning
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.commands import COMMAND_TOPICS, CommandPublisher
+from robot_dynamics_ros.ros.transport.commands import (
+    COMMAND_TOPICS,
+    CommandPublisher,
+    competing_publishers,
+    publishing_nodes,
+)
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.graph import competing_publishers, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -22,7 +22,6 @@ from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm, SessionStatus
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 
 COMMISSIONING_PARAMETERS = (
@@ -63,7 +62,7 @@ class CommissioningNode(Node):
         values = self.parameters
         model = check_controllable(robot.load_robot_model(text, values, self.get_logger()))
         values.declare(robot.factor_parameters(model.joint_names))
-        report_unknown(self, values, model)
+        values.report_unknown(model)
         measured = robot.measured_effort(values, model)
         self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])
         names = ("gravity_compensated_by", "safe_command")

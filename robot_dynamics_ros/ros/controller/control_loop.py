@@ -30,8 +30,7 @@ from robot_dynamics_ros.ros.controller.outputs import (
     joint_wrenches,
 )
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher
-from robot_dynamics_ros.ros.transport.graph import publishing_nodes
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.outputs import Output, Outputs
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet

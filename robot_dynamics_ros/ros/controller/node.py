@@ -14,11 +14,9 @@ from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.transport.commands import met_elsewhere
+from robot_dynamics_ros.ros.transport.commands import competing_publishers, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.guarded_services import guard_services
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
@@ -92,7 +90,7 @@ class ControllerNode(LifecycleNode):
         assert self._inputs is not None
         self.cycle_subscriptions = [loop.subscription, *self._inputs.open()]
         guard_services(self, self.rejections.report)
-        report_unknown(self, self.parameters, loop.model)
+        self.parameters.report_unknown(loop.model)
         self._warn_of_unused_gains(self.parameters)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(

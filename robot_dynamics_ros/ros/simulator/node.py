@@ -23,7 +23,6 @@ from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_par
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
@@ -71,7 +70,7 @@ class SimulatorNode(Node):
         check_shapes(self._parameter_overrides, values["mujoco.shapes"])
         for shape in values["mujoco.shapes"]:
             values.declare(shape_parameters(shape))
-        report_unknown(self, values, model)
+        values.report_unknown(model)
         self._plant = settings.make_plant(values, model, text)
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])

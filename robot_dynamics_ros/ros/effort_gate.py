@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -11,22 +14,67 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from robot_dynamics_ros.control.effort_gate import EffortGate, GateState
+from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader
-from robot_dynamics_ros.ros.transport.description_source import FirstDescription
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.commands import (
+    COMMAND_FORMATS,
+    CommandPublisher,
+    CommandReader,
+    competing_publishers,
+)
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown, unknown
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
+from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS, apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, commanded_joints, load_robot_model
+
+GATE_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    *REALTIME_PARAMETERS,
+    *parameter_table("gate", "gate", {"command_format": COMMAND_FORMATS}),
+)
+_JOINT_PARAMETERS = parameter_table("gate", "joint")
+
+
+def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param]:
+    """The bounds of each joint; by default those of the description."""
+    for name in joints:
+        i = model.v_slice(name).start
+        effort, velocity = float(model.effort_limit[i]), 2.0 * float(model.velocity_limit[i])
+        described = {f"limits.{name}.effort": effort, f"limits.{name}.velocity": velocity}
+        for param in of_joints([name], *_JOINT_PARAMETERS):
+            default = described.get(param.name, 0.0)
+            yield replace(param, default=default if math.isfinite(default) else 0.0)
+
+
+def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:
+    """The bounds for the joints; one without an effort limit in the description and as a parameter is an ArgumentError."""
+
+    def column(name: str, nothing: float) -> np.ndarray:
+        return np.array([values[f"limits.{joint}.{name}"] or nothing for joint in joints])
+
+    for joint in joints:
+        described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
+        if not described and not values[f"limits.{joint}.effort"]:
+            where, remedy = f"joint {joint!r} of robot {model.name!r}", f"Set the parameter limits.{joint}.effort."
+            raise ArgumentError("has no effort limit", where=where, remedy=remedy)
+    return GateSettings(
+        column("effort", 0.0),
+        column("effort_rate", math.inf),
+        column("velocity", math.inf),
+        column("braking", 0.0),
+        values["command_timeout"],
+        values["state_timeout"],
+        values["on_limit"] == "clip",
+    )
+
 
 _WATCH_PERIOD = 0.01
 _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
@@ -56,10 +104,10 @@ class EffortGateNode(Node):
         model = check_controllable(load_robot_model(text, values, self.get_logger()))
         joints = commanded_joints(values, model)
         values.declare(limit_parameters(model, joints))
-        for name in unknown(self, model):
+        for name in values.unknown(model):
             if name.startswith("limits."):  # a bound that is not applied is none
                 raise UnknownNameError("parameter", name, [n for n in values if n.startswith("limits.")], where="gate")
-        report_unknown(self, values, model)
+        values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
         self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))

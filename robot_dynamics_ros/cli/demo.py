@@ -200,7 +200,7 @@ def _follow(
     client, model: RobotModel, options: argparse.Namespace, nodes: tuple[NodeProcess, ...], view: LiveView | None
 ):
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
-    from robot_dynamics_ros.ros.demo_client import trajectory_message
+    from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 
     def still() -> bool:
         return float(np.abs(client.state.velocity).max()) < 0.05

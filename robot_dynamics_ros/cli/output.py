@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import math
 import os
 import re
 import sys
@@ -58,7 +57,9 @@ def settings(options: argparse.Namespace) -> Iterator[None]:
 def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as null)."""
     if options.json:
-        print(json.dumps(_plain(data), indent=2, ensure_ascii=False), file=_stdout or sys.stdout)
+        from robot_dynamics_ros.arrays import plain  # NumPy must not be imported before Ctrl-C is handled
+
+        print(json.dumps(plain(data), indent=2, ensure_ascii=False, default=str), file=_stdout or sys.stdout)
     else:
         print(text)
 
@@ -154,18 +155,6 @@ def _coloured(text: str, colour: str) -> str:
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"{_BOLD}{colour}{text}\x1b[0m"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # NumPy's, which must not be imported before Ctrl-C is handled
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
 def _number(cell: Any) -> Any:

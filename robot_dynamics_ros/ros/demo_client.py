@@ -9,16 +9,14 @@ from functools import partial
 
 import numpy as np
 import rclpy
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -47,19 +45,6 @@ class Recording:
     effort: Array
     wrench_t: list[Array]
     wrenches: list[Array]
-
-
-def trajectory_message(
-    joint_names: tuple[str, ...], times: Array, positions: Array, velocities: Array, accelerations: Array, stamp: int
-) -> JointTrajectory:
-    """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
-    message = JointTrajectory(joint_names=list(joint_names))
-    message.header.stamp = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
-    for t, q, v, a in zip(times, positions, velocities, accelerations, strict=True):
-        point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
-        point.time_from_start = Duration(nanoseconds=round(float(t) * 1e9)).to_msg()
-        message.points.append(point)
-    return message
 
 
 class DemoClient:

@@ -83,13 +83,14 @@ _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
 class EffortGateNode(Node):
     """See ``docs/how_to/effort_gate.md`` for topics, services and parameters."""
 
+    gate: EffortGate  # from the first description on
+
     def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
         self.parameters = ParameterSet(self)
         self.parameters.declare(GATE_PARAMETERS)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
-        self.gate: EffortGate | None = None
         self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
@@ -130,8 +131,6 @@ class EffortGateNode(Node):
 
     def _on_command(self, effort: Array) -> None:
         gate = self.gate
-        if gate is None:
-            return
         before = gate.state
         if gate.command(time.monotonic_ns(), effort):
             self._send()
@@ -142,8 +141,6 @@ class EffortGateNode(Node):
 
     def _on_state(self, raw: bytes) -> None:
         gate = self.gate
-        if gate is None:
-            return
         try:
             self._states.read(raw)
         except StateRejected as error:
@@ -152,7 +149,7 @@ class EffortGateNode(Node):
             return
         stamp, self._stamp = self._stamp, self._states.stamp
         if stamp and stamp == self._stamp:
-            self.rejections.count("time_still")
+            self.rejections.counts["time_still"] += 1
             return  # the same again: nobody may brake for ever by what was measured once
         before = gate.state
         gate.measured(time.monotonic_ns(), self._states.velocity, self._states.position)
@@ -160,13 +157,11 @@ class EffortGateNode(Node):
             self._closed()
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        assert self.gate is not None
         self.gate.reset()
         response.success, response.message = True, self.gate.reason or "open"
         return response
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        assert self.gate is not None
         self.gate.stop(time.monotonic_ns(), "stop_service", "the service ~/stop was called")
         self._closed()
         response.success, response.message = True, "stopped until ~/reset"
@@ -175,12 +170,10 @@ class EffortGateNode(Node):
     # -- output --------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
-        assert self.gate is not None
         self._commands.publish(self.gate.output, self.get_clock().now().nanoseconds)
 
     def _closed(self) -> None:
         """The gate has just closed: send the safe command at once, and say so."""
-        assert self.gate is not None
         self._send()
         if self.gate.state is GateState.STOPPED:
             self.rejections.report("stopped", f"stopped until ~/reset: {self.gate.reason}")
@@ -188,9 +181,9 @@ class EffortGateNode(Node):
             self.rejections.report("stale_command", f"safe command: {self.gate.reason}")
 
     def _watch(self) -> None:
-        gate = self.gate
         self._watches += 1
-        if gate is not None:
+        if self._source.in_use:
+            gate = self.gate
             if self._watches % _GRAPH_EVERY == 0:
                 self._look_for_rivals(gate)
             before = gate.state
@@ -215,10 +208,10 @@ class EffortGateNode(Node):
             self.rejections.report("second_publisher", text)
 
     def _report(self) -> None:
-        gate = self.gate
-        if gate is None:
+        if not self._source.in_use:
             self._diagnostics.publish(1, "waiting for a description: nothing passes", {})
             return
+        gate = self.gate
         complaints = self._holes()
         counts = {**self.rejections.counts, **gate.counts}
         values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
@@ -228,9 +221,7 @@ class EffortGateNode(Node):
 
     def _holes(self) -> list[str]:
         """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""
-        complaints = []
-        gate = self.gate
-        assert gate is not None
+        gate, complaints = self.gate, []
         bounded = np.isfinite(gate.settings.velocity_limit).any() or gate.settings.braking.any()
         if gate.state is GateState.OPEN and bounded and not gate.speed_is_known(time.monotonic_ns()):
             text = "no joint states with all of its joints arrive: no speed is watched, and nothing brakes"
@@ -251,6 +242,6 @@ class EffortGateNode(Node):
 
     def finish(self) -> None:
         """The process ends: send zero effort, and wait until it has been delivered."""
-        if self.gate is not None:
+        if self._source.in_use:
             self._commands.publish(np.zeros(len(self.gate.names)), self.get_clock().now().nanoseconds)
             self._commands.wait_until_sent()

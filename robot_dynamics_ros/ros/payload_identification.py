@@ -26,11 +26,11 @@ from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
-from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import EVENT
 
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
@@ -75,7 +75,7 @@ class PayloadIdentificationNode(Node):
 
     def _described(self, text: str) -> None:
         model = robot.load_robot_model(text, self.parameters, self.get_logger())
-        self.parameters.declare(robot.factor_parameters(model.joint_names))
+        self.parameters.declare(of_joints(model.joint_names, robot.MEASURED_EFFORT_FACTOR))
         self.parameters.report_unknown(model)
         self._reader = JointStateReader(model.joint_names)
         self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)

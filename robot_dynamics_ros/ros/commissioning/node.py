@@ -22,7 +22,7 @@ from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm, SessionStatus
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
 
 COMMISSIONING_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
@@ -61,7 +61,7 @@ class CommissioningNode(Node):
     def _described(self, text: str) -> None:
         values = self.parameters
         model = check_controllable(robot.load_robot_model(text, values, self.get_logger()))
-        values.declare(robot.factor_parameters(model.joint_names))
+        values.declare(of_joints(model.joint_names, robot.MEASURED_EFFORT_FACTOR))
         values.report_unknown(model)
         measured = robot.measured_effort(values, model)
         self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])

@@ -130,7 +130,7 @@ class ControlLoop:
             reader.read(raw)
         except StateRejected as error:
             if error.cause == "unrelated":
-                self._rejections.count("unrelated")
+                self._rejections.counts["unrelated"] += 1
             else:
                 self._rejections.report(error.cause, str(error))
             return

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Callable, Mapping
 
-import numpy as np
 from rclpy.node import Node
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
@@ -124,10 +122,6 @@ except ImportError:
     JointTrajectoryControllerState = None
 
 
-def _array(values: Array) -> array.array[float]:
-    return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
-
-
 class ReferenceTopics(Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
@@ -160,13 +154,15 @@ class ReferenceTopics(Output):
         controller, reader = self._controller, self._reader
         state = JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-        state.reference.positions, state.reference.velocities, state.reference.accelerations = (
-            _array(row) for row in controller.reference
-        )
-        state.feedback.positions, state.feedback.velocities = _array(reader.position), _array(reader.velocity)
+        for point, rows in (
+            (state.reference, controller.reference),
+            (state.feedback, (reader.position, reader.velocity)),
+            (state.error, controller.error),
+        ):
+            for field, row in zip(("positions", "velocities", "accelerations"), rows, strict=False):
+                setattr(point, field, row.tolist())
         if reader.effort_known:
-            state.feedback.effort = _array(reader.effort)
-        state.error.positions, state.error.velocities = (_array(row) for row in controller.error)
-        state.output.effort = _array(controller.command)
+            state.feedback.effort = reader.effort.tolist()
+        state.output.effort = controller.command.tolist()
         state.speed_scaling_factor = 1.0  # time is never scaled here
         topic.publish_message(state)

@@ -1,8 +1,9 @@
-"""``trajectory_msgs`` to the values that the controller takes."""
+"""``trajectory_msgs`` to the values that the controller takes, and back."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
 if TYPE_CHECKING:
@@ -39,6 +41,28 @@ def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
         tuple(message.accelerations),
         tuple(message.effort),
     )
+
+
+def trajectory_message(
+    joint_names: Sequence[str],
+    times: Array,
+    positions: Array,
+    velocities: Array,
+    accelerations: Array | None,
+    stamp: int,
+) -> JointTrajectory:
+    """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
+    message = JointTrajectory(joint_names=list(joint_names))
+    message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
+    fields = {"positions": positions, "velocities": velocities}
+    if accelerations is not None:
+        fields["accelerations"] = accelerations
+    for k, t in enumerate(times):
+        point = JointTrajectoryPoint(**{name: rows[k].tolist() for name, rows in fields.items()})
+        since = point.time_from_start
+        since.sec, since.nanosec = divmod(round(float(t) * 1e9), NANOSECONDS)
+        message.points.append(point)
+    return message
 
 
 def trajectory_from_bytes(raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:

@@ -19,11 +19,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_parameters, make_driver, shape_parameters
+from robot_dynamics_ros.ros.simulator.parameters import JOINT_PARAMETERS, check_shapes, make_driver, shape_parameters
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
@@ -76,7 +76,8 @@ class SimulatorNode(Node):
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
         self._stamps = StampOrigin()
-        values.declare(driver_parameters([name for name in model.joint_names if model.joint(name).type.nv == 1]))
+        driven = [name for name in model.joint_names if model.joint(name).type.nv == 1]
+        values.declare(of_joints(driven, *JOINT_PARAMETERS))
         self._driver = make_driver(values, self._plant)
         self._outputs = SimulatorOutputs(self, self._plant, values, self._driver)
         self._effort = np.zeros(model.nv)

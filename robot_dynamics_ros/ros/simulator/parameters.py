@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
@@ -100,11 +100,6 @@ DRIVER_PARAMETERS = (
     robot.MEASURED_EFFORT,
 )
 JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
-
-
-def driver_parameters(joints: Sequence[str]) -> list[Param]:
-    """The parameters that every joint has."""
-    return of_joints(joints, *JOINT_PARAMETERS)
 
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:

@@ -47,18 +47,9 @@ def _publishers(node: Node, topic: str) -> list[tuple[str, str]]:
     ]
 
 
-def type_name(message_type: type) -> str:
+def _type_name(message_type: type) -> str:
     """The ROS name of a message type: ``std_msgs/msg/String``."""
     return f"{message_type.__module__.split('.', 1)[0]}/msg/{message_type.__name__}"
-
-
-def publishers_of_other_types(node: Node, topic: str, message_type: type) -> list[tuple[str, str]]:
-    """Full names of the nodes that publish on a topic in another type than ``message_type``, each with that type.
-
-    The middleware never brings the two together, and neither side hears of it.
-    """
-    expected = type_name(message_type)
-    return sorted(pair for pair in _publishers(node, topic) if pair[1] != expected)
 
 
 def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
@@ -170,17 +161,22 @@ class CommandReader:
         self.subscription = node.create_subscription(self._type, topic, self._on_message, qos)
 
     def unheard(self) -> str:
-        """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty."""
-        topic = self.subscription.topic_name
+        """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty.
+
+        The middleware never brings the two together, and neither side hears of it.
+        """
+        topic, own = self.subscription.topic_name, _type_name(self._type)
         if not self._node.count_publishers(topic):
             return ""
-        others = publishers_of_other_types(self._node, topic, self._type)
+        others = sorted(pair for pair in _publishers(self._node, topic) if pair[1] != own)
         if not others:
             return ""
         name, type_of_other = others[0]
-        fitting = next((f"set command_format to {f!r}" for f, t in _TYPES.items() if type_name(t) == type_of_other), "")
+        fitting = next(
+            (f"set command_format to {f!r}" for f, t in _TYPES.items() if _type_name(t) == type_of_other), ""
+        )
         return (
-            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {type_name(self._type)}; "
+            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {own}; "
             f"{fitting or 'publish that type'}"
         )
 

@@ -71,10 +71,6 @@ class Rejections:
         else:
             self._logger.warning(line)
 
-    def count(self, cause: str) -> None:
-        """Count one event silently."""
-        self.counts[cause] += 1
-
 
 _PATIENCE = 2.0  # s that closing waits for what is still to be done
 

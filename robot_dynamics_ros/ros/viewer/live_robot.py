@@ -14,7 +14,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
-from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
@@ -22,11 +21,12 @@ from rclpy.subscription import Subscription
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport.parameters import APPLIES_LATER
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -285,11 +285,7 @@ class LiveControls(Controls):
             return "no joint state has arrived yet"
         index = [model.q_slice(name).start for name in names]
         times, positions, velocities = smooth_motion(shown.q[index], [(q[index], seconds) for q, seconds in points])
-        message = JointTrajectory(joint_names=names)
-        for t, x, v in zip(times, positions, velocities, strict=True):
-            point = JointTrajectoryPoint(positions=x.tolist(), velocities=v.tolist())
-            point.time_from_start = Duration(seconds=float(t)).to_msg()
-            message.points.append(point)
+        message = trajectory_message(names, times, positions, velocities, None, 0)
         self._later(lambda: self._trajectories.publish(message))
         return f"on the way, {times[-1]:g} s"
 

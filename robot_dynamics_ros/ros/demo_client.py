@@ -23,7 +23,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
-from robot_dynamics_ros.ros.transport.wrench_topics import topic_token
+from robot_dynamics_ros.ros.transport.topics import topic_token
 
 _CONTROLLER = "computed_torque_controller"
 

@@ -32,11 +32,11 @@ from robot_dynamics_ros.ros.controller.outputs import (
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.outputs import Output, Outputs
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
+from robot_dynamics_ros.ros.transport.topics import Output, Outputs
 
 #: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
 HELD_UP = 60_000_000
@@ -138,7 +138,7 @@ class ControlLoop:
             if self.controller.fault and self.controller.begins_to_fall():
                 self.commands.publish(self.controller.safe_command(), reader.stamp)
             return
-        controller, report = self.controller, self._report
+        controller = self.controller
         if not reader.stamp:
             reader.stamp = self._clock.now().nanoseconds
         stamp = reader.stamp
@@ -164,20 +164,12 @@ class ControlLoop:
         if not current and controller.fault:
             self._failed(FaultError(controller.fault + self._other_robots()))
             return
-        if period:
-            report.period(period)
-        report.sending(sent - ready)
-        self._end_cycle(stamp, steady, current)
-
-    def _end_cycle(self, stamp: int, steady: int, current: bool) -> None:
-        """Publish what belongs to the state besides the command, and report the cycle."""
-        controller = self.controller
         if current:
             self.wrenches.publish(stamp)
             self._others.publish(stamp)
         elif controller.jump:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
-        self._report.cycle(stamp, steady)
+        self._report.cycle(stamp, steady, period, sent - ready)
         if self.after_cycle is not None:
             chores, self.after_cycle = self.after_cycle, None
             chores()

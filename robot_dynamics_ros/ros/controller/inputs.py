@@ -26,7 +26,7 @@ from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
+from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType

@@ -13,9 +13,16 @@ from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
-from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output, Topic
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchPublisher, WrenchTopics, distinct_tokens, topic_token
+from robot_dynamics_ros.ros.transport.topics import (
+    JointTopic,
+    Output,
+    Topic,
+    WrenchPublisher,
+    WrenchTopics,
+    distinct_tokens,
+    topic_token,
+)
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 

@@ -49,17 +49,13 @@ class ControllerReport:
         for window in self._windows.values():
             window.clear()
 
-    def period(self, nanoseconds: int) -> None:
-        """Time since the joint state before."""
-        self._period.append(nanoseconds * _MILLISECONDS)
-
-    def sending(self, nanoseconds: int) -> None:
-        """Time that the middleware took to publish the command; a part of the cycle."""
-        self._sending.append(nanoseconds * _MILLISECONDS)
-
-    def cycle(self, stamp: int, started: int) -> None:
-        """A cycle is done: of the state with that stamp, begun at that time of the steady clock, ns."""
+    def cycle(self, stamp: int, started: int, period: int, sending: int) -> None:
+        """A cycle is done, all in ns: stamp of its state, when it began on the steady clock, time since the state before (0: not
+        known), and the part in which the middleware published the command."""
         self._cycles += 1
+        if period:
+            self._period.append(period * _MILLISECONDS)
+        self._sending.append(sending * _MILLISECONDS)
         took = (time.monotonic_ns() - started) * _MILLISECONDS
         self._compute.append(took)
         if took > self._budget:

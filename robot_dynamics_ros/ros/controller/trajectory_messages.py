@@ -197,48 +197,41 @@ class ActionGoal:
 def _read_alike(
     raw: bytes | memoryview, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, present: np.ndarray
 ) -> tuple[int, int] | None:
-    """Read points that have the fields of the first one; how many there were (even) and where they end, if at least 16."""
+    """Read points that have the fields of the first two; how many there were (even) and where they end, if at least 16."""
     if n < 16 or k == 0:
         return None
-    reader = CdrReader(raw, offset)
-    starts, layout = [offset], []
+    reader, points = CdrReader(raw, offset), []
     for _ in range(2):  # padding differs between even and odd points at most
-        here: list[tuple[int, int]] = []
+        places = []
         for _ in range(4):
-            field_start = reader.aligned(4)
-            count = len(reader.doubles())
-            if count not in (0, k):
+            count = reader.aligned(4)
+            size = len(reader.doubles())
+            if size not in (0, k):
                 return None
-            here.append((field_start, reader.offset - 8 * count if count else -1))
-        field_start = reader.aligned(4)
-        reader.offset = field_start + 8
-        here.append((field_start, field_start))
-        layout.append(here)
-        starts.append(reader.offset)
-    stride = starts[2] - starts[0]
+            places.append((count, size, reader.offset - 8 * size))
+        points.append((places, reader.aligned(4)))
+        reader.offset += 8
+    stride = reader.offset - offset
     pairs = min(n // 2, (len(raw) - offset) // stride)
-    if [field_start >= 0 for _, field_start in layout[0]] != [field_start >= 0 for _, field_start in layout[1]]:
-        return None
+    table = np.frombuffer(raw, np.uint8, pairs * stride, offset).reshape(pairs, stride)
+
+    def column(place: int, kind: type, size: int = 1) -> np.ndarray:
+        """(pairs, size) numbers that begin at this place of the first pair."""
+        start = place - offset
+        return table[:, start : start + size * np.dtype(kind).itemsize].view(kind)
+
     alike = np.ones(pairs, dtype=bool)
-    columns = []
-    for here in layout:
-        numbers = [(f"data{f}", f"({k},)=f8", data) for f, (_, data) in enumerate(here[:4]) if data >= 0]
-        numbers += [(f"count{f}", "=u4", field_start) for f, (field_start, _) in enumerate(here[:4])]
-        numbers += [("sec", "=i4", here[4][0]), ("nanosec", "=u4", here[4][0] + 4)]
-        names, formats, places = (list(column) for column in zip(*numbers, strict=True))
-        offsets = [place - offset for place in places]
-        dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
-        table = np.frombuffer(raw, dtype, pairs, offset)
-        for f, (_, data) in enumerate(here[:4]):
-            alike &= table[f"count{f}"] == (k if data >= 0 else 0)
-        columns.append(table)
+    for places, _ in points:
+        for count, size, _ in places:
+            alike &= column(count, np.uint32)[:, 0] == size
     good = pairs if alike.all() else int(np.argmin(alike))
     if good < 8:
         return None
-    for first, table in enumerate(columns):
+    for first, (places, time) in enumerate(points):
         rows = slice(first, 2 * good, 2)
-        times[rows] = table["sec"][:good].astype(np.int64) * NANOSECONDS + table["nanosec"][:good]
-        for f in range(4):
-            if f"data{f}" in (table.dtype.names or ()):
-                fields[f, rows], present[f, rows] = table[f"data{f}"][:good], True
+        seconds, rest = column(time, np.int32)[:good, 0], column(time + 4, np.uint32)[:good, 0]
+        times[rows] = seconds.astype(np.int64) * NANOSECONDS + rest
+        for f, (_, size, data) in enumerate(places):
+            if size:
+                fields[f, rows], present[f, rows] = column(data, np.float64, k)[:good], True
     return 2 * good, offset + stride * good

@@ -13,9 +13,16 @@ from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.simulator.parameters import sensors
 from robot_dynamics_ros.ros.transport.cdr import marks
-from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output, Outputs, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, wrench_publishers
+from robot_dynamics_ros.ros.transport.topics import (
+    JointTopic,
+    Output,
+    Outputs,
+    TemplatePublisher,
+    WrenchTopics,
+    distinct_tokens,
+    wrench_publishers,
+)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant

@@ -205,11 +205,8 @@ def _write(
     unseen: list[Recording],
     directory: Path,
 ) -> tuple[list[str], list[Comparison]]:
-    """Write all files of a result; their paths, and comparisons with the recordings that it is not made from.
-
-    ``models``: the robot as given, and with joints locked.
-    """
-    whole, model = models
+    """Write all files of a result; their paths, and comparisons with the recordings that it is not made from."""
+    whole, model = models  # as given, and with joints locked
     checks = [identification.compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:

@@ -27,8 +27,7 @@ TOPIC = "robot_description"
 
 
 def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
-    """The argument ``robot``, which has to be given if there is no default, or may be left out; and options about
-    it."""
+    """The argument ``robot``, to be given if it is ``required`` and has no default; and the options about it."""
     robot = parser.add_argument(
         "robot",
         metavar="ROBOT",

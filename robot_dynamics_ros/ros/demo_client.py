@@ -48,8 +48,7 @@ class Recording:
 
 
 class DemoClient:
-    """A node, spun by hand, with the newest joint ``state`` and ``gaps``, what the description does not explain, as the
-    controller last said.  Use as a context manager."""
+    """A node, spun by hand, with the newest joint ``state``.  Use as a context manager."""
 
     def __init__(self, model: RobotModel) -> None:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -69,7 +68,7 @@ class DemoClient:
             node.create_subscription(
                 WrenchStamped, f"{_CONTROLLER}/joint_wrenches/{topic_token(name)}", partial(self._on_wrench, i), STATE
             )
-        self.gaps: tuple[str, ...] = ()
+        self.gaps: tuple[str, ...] = ()  # what the description does not explain, as the controller last said
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
         self._trajectories = node.create_publisher(JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT)
 

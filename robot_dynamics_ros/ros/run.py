@@ -136,8 +136,7 @@ def unreadable(args: Sequence[str]) -> str:
 
 
 def for_other_nodes(args: Sequence[str], node: str) -> Iterator[str]:
-    """A sentence about each parameter file, all of them readable, whose parameters are all addressed to other nodes than
-    ``node``, with its namespace."""
+    """A sentence about each parameter file that has nothing for ``node``, named with its namespace, but for others."""
     for name in _files(args):
         with open(name, encoding="utf-8") as file:
             addresses = list(_addresses(yaml.load(file, yaml.BaseLoader)))

@@ -37,11 +37,7 @@ _MOST = 2000  # states that wait for a step: some seconds; older ones are droppe
 
 
 class LiveArm:
-    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.
-
-    ``refused`` says why the last message was refused; ``""`` if it was not.  After ``state_timeout`` in s without a joint
-    state there is none.
-    """
+    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.  ``state_timeout`` is in s."""
 
     def __init__(self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1) -> None:
         self._timeout = state_timeout
@@ -50,7 +46,8 @@ class LiveArm:
         self._reader = JointStateReader(model.joint_names)
         self._format, self._names = command_format, model.joint_names
         self._commands: CommandPublisher | None = None
-        self._stamp, self._newest, self.refused = 0, 0, ""
+        self._stamp, self._newest = 0, 0
+        self.refused = ""  # why the last message was refused
         self._subscription = node.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
 
     def _on_state(self, raw: bytes) -> None:
@@ -128,8 +125,7 @@ class LiveArm:
 
 
 class SessionStatus:
-    """Publishes to ``/diagnostics``, once a second, the step that runs, what it asks for, and the findings; without a
-    ``session`` it waits for a description."""
+    """Publishes the step that runs, what it asks for, and the findings to ``/diagnostics``, once a second."""
 
     def __init__(self, node: Node) -> None:
         self.session: Commissioning | None = None

@@ -1,8 +1,4 @@
-"""One configuration of the controller node: a robot, its controller, and the topics of the cycle.
-
-Made in ``on_configure`` with everything the cycle needs, so that the cycle itself only translates, asks
-:class:`~robot_dynamics_ros.control.controller.JointController` and publishes.
-"""
+"""One configuration of the controller node: a robot, its controller, and the topics of the cycle."""
 
 from __future__ import annotations
 
@@ -285,8 +281,7 @@ class EffortWatch:
         self._poses: list[tuple[Array, Array, Array]] = []
 
     def look(self, q: Array, effort: Array) -> str:
-        """To be called once a second with the newest position and measured effort, (n,): a sentence if efforts contradict
-        their meaning, ``""`` if not."""
+        """Once a second, with the newest position and measured effort, (n,): a sentence if efforts contradict their meaning."""
         last, self._last = self._last, q.copy()
         if last is None or np.abs(q - last).max() > _STILL:
             return ""

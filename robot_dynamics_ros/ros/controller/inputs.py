@@ -38,8 +38,7 @@ _INACTIVE = "the controller is not active, or has no joint state yet"
 
 
 class ControllerInputs:
-    """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`.
-    ``loop`` gives the control loop, or ``None`` while nothing is configured."""
+    """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`."""
 
     def __init__(
         self,
@@ -239,8 +238,7 @@ class ControllerInputs:
 
 
 def offer_query(node: Node, running: Callable[[], ControlLoop | None]) -> None:
-    """Offer ``~/query_state``, if control_msgs, which has its type, is installed: no success without a trajectory that
-    covers the time asked for.  ``running`` gives the running control loop, or ``None``; then it says why to the log."""
+    """Offer ``~/query_state`` where control_msgs is installed: no success without a trajectory that covers the time."""
     try:
         from control_msgs.srv import QueryTrajectoryState
     except ImportError:

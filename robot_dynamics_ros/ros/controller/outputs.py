@@ -42,8 +42,7 @@ def joint_wrenches(node: Node, controller: JointController) -> WrenchTopics:
 
 
 class FurtherWrenches(Output):
-    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; a parameter that names a
-    joint or link that the robot does not have is an UnknownNameError."""
+    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``."""
 
     def __init__(self, node: Node, controller: JointController, values: ParameterSet) -> None:
         self._controller = controller
@@ -86,8 +85,7 @@ class FurtherWrenches(Output):
 
 
 class EstimatedWrench(Output):
-    """One topic of a wrench that is estimated only while somebody listens; ``wrench`` gives (6,) the newest one
-    [moment; force]."""
+    """A topic of a wrench, (6,) [moment; force], that is estimated only while somebody listens."""
 
     def __init__(
         self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]

@@ -18,8 +18,7 @@ _MILLISECONDS = 1e-6
 
 
 class ControllerReport:
-    """Collects, and reports, counts of refused input too; the background makes and publishes the messages, and writes log
-    lines."""
+    """Collects figures and counts; the background makes and publishes the messages, and writes log lines."""
 
     def __init__(self, node: Node, rejections: Rejections, background: Background) -> None:
         self._node, self._background = node, background

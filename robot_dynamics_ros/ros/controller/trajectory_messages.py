@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
 LONG = 20_000
 
-_TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first
+_TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first; a goal begins with its trajectory
 
 
 def to_nanoseconds(time: Time | Duration) -> int:
@@ -106,11 +106,10 @@ class ReadTrajectory:
 
 
 def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajectory:
-    """Read a trajectory that begins at ``offset`` of a plain message (see :func:`~..transport.cdr.plain`).
+    """Read a trajectory that begins at ``offset`` of a :func:`plain` message; other bytes are a ValueError or struct.error.
 
     Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read
-    together, a slice after the other.  Where the fields vary, one point after the other is read.  Bytes that are no such
-    message are a ValueError or struct.error.
+    together, a slice after the other.  Where the fields vary, one point after the other is read.
     """
     reader = CdrReader(raw, offset)
     stamp = reader.int32() * NANOSECONDS + reader.uint32()
@@ -176,8 +175,7 @@ class ActionGoal:
 
     @classmethod
     def read(cls, request_type: type, raw: bytes | memoryview) -> tuple[UUID, ActionGoal]:
-        """The goal's identity, and the goal, of a serialized request: 16 bytes of identity, then a goal that begins with its
-        trajectory; a ValueError if it is no such request."""
+        """The goal's identity, and the goal, of a serialized request; a ValueError if it is no such request."""
         try:
             trajectory = read_trajectory(plain(raw, request_type), _TRAJECTORY_OF_REQUEST)
             # the same request with nothing in its trajectory; what follows is aligned to eight bytes as it was

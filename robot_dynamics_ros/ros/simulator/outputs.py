@@ -31,10 +31,7 @@ from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 
 class ConstraintTopics(Output):
-    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame.
-
-    ``header.frame_id`` names the link.  Gears exert efforts and have no topic.
-    """
+    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame; not of gears."""
 
     def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
         self._plant = plant
@@ -56,11 +53,8 @@ class ConstraintTopics(Output):
 
 
 class ContactTopics(Output):
-    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, which
-    ``header.frame_id`` names; ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``.
-
-    Contact wrenches are published also while nothing touches: then they are zero.
-    """
+    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does;
+    ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
         self._plant = plant

@@ -43,8 +43,7 @@ class RequestHeader(ctypes.Structure):
 
 
 class GoalRequests:
-    """The requests for goals that an action server has, taken and answered by C functions; an OSError, AttributeError or
-    ValueError where these are not found, or the action has no type support loaded."""
+    """Takes and answers requests for goals by C functions; an OSError, AttributeError or ValueError where there are none."""
 
     def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
         library = client_library()
@@ -58,8 +57,7 @@ class GoalRequests:
             function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
 
     def take(self, server: int, message: int) -> RequestHeader | None:
-        """Take the next request of the ``rcl_action_server_t`` at that address into a C message: what :meth:`answer` needs, or
-        ``None`` if there is no request."""
+        """Take the next request of the ``rcl_action_server_t`` at that address, if any: what :meth:`answer` needs."""
         header = RequestHeader()
         if self._take(server, header, message):
             self._library.forget_error()

@@ -62,8 +62,7 @@ class ClientLibrary:
         self.forget_error.restype, self.forget_error.argtypes = None, []
 
     def take(self, subscription: int) -> memoryview | None:
-        """A view of the next serialized message of the ``rcl_subscription_t`` at that address, or ``None``.  Its memory is
-        given back with the last view of it."""
+        """A view, which keeps the memory, of the next message of the ``rcl_subscription_t`` at that address, or ``None``."""
         message = SerializedMessage(allocator=self._allocator())
         if self._take(subscription, message, None, None) or not message.length:
             self.forget_error()
@@ -202,8 +201,7 @@ class WaitingThread:
 
 
 class ApartSubscription:
-    """A subscription to serialized messages that a thread of its own waits for and takes; ``arrived`` is called in that
-    thread with the bytes of each message, in the order of arrival."""
+    """A subscription whose messages, serialized, a thread of its own takes and gives to ``arrived``, in order."""
 
     def __init__(
         self, node: Node, message_type: type, topic: str, qos: QoSProfile, arrived: Callable[[bytes | memoryview], None]

@@ -32,8 +32,7 @@ COMMAND_TOPICS = {"multi_array": "effort_controller/commands", "joint_state": "r
 def publishing_nodes(node: Node, topic: str) -> list[str]:
     """Full names of the nodes that publish on a topic, sorted; a node counts once for each of its publishers.
 
-    A process that was killed is listed until its lease has run out; one that has just appeared has no name yet and is
-    left for the next look.
+    A process that was killed is listed until its lease has run out.
     """
     return sorted(name for name, _ in _publishers(node, topic))
 
@@ -55,8 +54,7 @@ def _type_name(message_type: type) -> str:
 def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
     """Full names of the nodes that publish on a topic for which there should be one publisher; empty if there is one.
 
-    Two controllers on one command topic shake the arm between them.  ``own``: ``node`` is the one publisher that there should
-    be; it is then left out.
+    ``own``: ``node`` is the one publisher that there should be; it is then left out.
     """
     names = publishing_nodes(node, topic) if node.count_publishers(topic) > 1 else []
     if own and (name := node.get_fully_qualified_name()) in names:
@@ -77,8 +75,7 @@ def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
 
 
 class CommandPublisher:
-    """Publishes efforts of joints, in the order of the message; ``index`` is where each of them is in the effort arrays
-    given to :meth:`publish`."""
+    """Publishes efforts of joints; ``index`` is where each of them is in the arrays given to :meth:`publish`."""
 
     def __init__(self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]) -> None:
         self._node, self._index = node, np.array(index, dtype=np.intp)

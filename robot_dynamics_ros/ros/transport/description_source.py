@@ -37,8 +37,7 @@ def read_description_file(name: str) -> str:
 
 
 class DescriptionSource:
-    """Finds the description and tells when another one arrives: ``changed`` is called with each new text from the topic, not
-    when parameters give the description.
+    """Finds the description; ``changed`` is called with each new text from the topic, not with that of parameters.
 
     Attributes:
         text: the description, or ``""`` while none is known.
@@ -73,8 +72,7 @@ class DescriptionSource:
 
 
 class FirstDescription(DescriptionSource):
-    """The description of a node that works with the first one that it can ``use``; ``report`` is called with a cause and a
-    sentence when another one arrives."""
+    """The description of a node that works with the first one that it can ``use``, and reports others."""
 
     def __init__(
         self, node: Node, parameters: ParameterSet, use: Callable[[str], None], report: Callable[[str, str], None]

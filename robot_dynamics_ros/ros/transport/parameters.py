@@ -159,8 +159,7 @@ def parameter_table(
     choices: Mapping[str, Iterable[str]] | None = None,
     defaults: Mapping[str, object] | None = None,
 ) -> tuple[Param, ...]:
-    """The parameters of one section of ``ros/tables/<file>.yaml``; ``choices`` and ``defaults`` are those, by parameter, that
-    the core defines and the file leaves out."""
+    """The parameters of one section of ``ros/tables/<file>.yaml``, with choices and defaults that the core defines."""
     params = []
     for name, fields in _tables(file)[section].items():
         default = fields.get("default", (defaults or {}).get(name))

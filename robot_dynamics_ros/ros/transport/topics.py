@@ -49,8 +49,7 @@ class Topic:
 
 
 class TemplatePublisher(Topic):
-    """A topic whose messages differ only in the stamp and in some numbers; arguments and ``blocks`` as of
-    :class:`~robot_dynamics_ros.ros.transport.cdr.Template`."""
+    """A topic whose messages differ only in the stamp and in some numbers; arguments and blocks as of :class:`Template`."""
 
     def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
         super().__init__(node, topic, type(message))
@@ -99,8 +98,7 @@ class Output(ABC):
 
 
 class Outputs(Output):
-    """Several outputs as one, published with every ``divisor``-th cycle, the first one too; another divisor counts from the
-    next cycle that passes."""
+    """Several outputs as one, published with every ``divisor``-th cycle, the first one too."""
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
         super().__init__(outputs)
@@ -120,8 +118,7 @@ class Outputs(Output):
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:
-    """(6,) [moment; force] of a message; an ArgumentError if a component is not finite, or beyond what anything on Earth could
-    exert on a robot."""
+    """(6,) [moment; force] of a message; an ArgumentError if a component is not finite or larger than :data:`LARGEST`."""
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     largest = np.abs(wrench).max()
@@ -174,8 +171,7 @@ def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: s
 
 
 class WrenchTopics(Output):
-    """The wrenches of joints, one topic each, ``prefix`` + name; ``wrenches`` gives (joints, 6) [moment; force] of the present
-    state."""
+    """The wrenches of joints, (joints, 6) [moment; force], one topic each: ``prefix`` + name."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from robot_dynamics_ros import identification
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import input_path, option
-from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table
+from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
@@ -113,10 +113,9 @@ def run(options: argparse.Namespace) -> int:
     unseen = [recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
+    workers = recorded.workers_of(options)
     with Progress("identifying", 1.0) as bar:
-        results = identification.identify_recordings(
-            model, recordings, settings, recorded.workers_of(options), bar.update
-        )
+        results = identification.identify_recordings(model, recordings, settings, workers, bar.update)
         bar.update(1.0)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
@@ -245,11 +244,9 @@ def _write(
     page = directory / "report.html"
     page.unlink(missing_ok=True)
     if options.page:
-        with Progress("pictures", 1.0) as bar:
-            drawn = [identification.compare(result, recordings[0], block=options.block)]
-            page.write_text(
-                identification.report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8"
-            )
+        drawn = [identification.compare(result, recordings[0], block=options.block)]
+        about = partial(identification.report_html, result, drawn, checks, recordings, estimates=estimates)
+        page.write_text(with_progress("pictures", about), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()], checks
 
 

@@ -9,12 +9,13 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from robot_dynamics_ros.cli.arguments import option
 
+_T = TypeVar("_T")
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _WIDTH = 30  # of a progress bar
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
@@ -101,6 +102,14 @@ class Progress:
         if self._moving:
             self._stream.write(f"\r{self._line}\x1b[K\n")
             self._stream.flush()
+
+
+def with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
+    """What ``work`` returns, which is given what to call with the share that is done."""
+    with Progress(label, 1.0) as bar:
+        result = work(bar.update)
+        bar.update(1.0)
+    return result
 
 
 class Figure(str):

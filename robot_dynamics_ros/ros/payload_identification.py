@@ -122,11 +122,9 @@ class PayloadIdentificationNode(Node):
         if self._rows is not None:
             raise ArgumentError("an identification runs already", where="identify_payload", remedy="Wait for its end.")
         if model is None or self._newest is None or time.monotonic() - self._newest[0] > 1.0:
-            raise ArgumentError(
-                "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived",
-                where="identify_payload",
-                remedy="Start the robot, and check the names of topics and joints.",
-            )
+            text = "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived"
+            remedy = "Start the robot, and check the names of topics and joints."
+            raise ArgumentError(text, where="identify_payload", remedy=remedy)
         model.link(values["link"])
         kind = robot.measured_effort(values, model)
         kind.need("identify_payload")
@@ -171,9 +169,8 @@ class PayloadIdentificationNode(Node):
         complete = await self._done
         rows = self._rows
         if not complete or len(rows) < 20:
-            raise ArgumentError(
-                f"joint states stopped after {len(rows)} of them", where="identify_payload", remedy="Check the robot."
-            )
+            text = f"joint states stopped after {len(rows)} of them"
+            raise ArgumentError(text, where="identify_payload", remedy="Check the robot.")
         return rows
 
     async def _apply(self, estimate: payload.PayloadEstimate) -> str:

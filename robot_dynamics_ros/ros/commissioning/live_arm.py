@@ -95,11 +95,8 @@ class LiveArm:
             alone = self._commands is None
             others = publishing_nodes(self._node, topic) if alone else competing_publishers(self._node, topic, own=True)
             if others:  # not even a publisher: a controller or gate that sees one may let go of the arm
-                text, remedy = (
-                    f"{', '.join(others)} publish on {topic}, too",
-                    "Stop them: only one node may command the arm.",
-                )
-                raise ArgumentError(text, where="commands", remedy=remedy)
+                remedy = "Stop them: only one node may command the arm."
+                raise ArgumentError(f"{', '.join(others)} publish on {topic}, too", where="commands", remedy=remedy)
         if self._commands is None:
             self._commands = CommandPublisher(self._node, self._format, self._names, range(self._nv))
         self._commanding = True

@@ -119,11 +119,9 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     times = np.zeros(n, dtype=np.int64)
     wrong: TrajectoryRejected | None = None
     if 8 * n * k > len(raw):  # memory for what is not there could be more than there is
-        wrong = TrajectoryRejected(
-            f"{n} points have fewer positions than their {k} joints need",
-            where="points",
-            remedy="Give every point positions, one for each of joint_names.",
-        )
+        text = f"{n} points have fewer positions than their {k} joints need"
+        remedy = "Give every point positions, one for each of joint_names."
+        wrong = TrajectoryRejected(text, where="points", remedy=remedy)
     room = 0 if wrong else k
     fields, present = np.empty((4, n, room)), np.zeros((4, n), dtype=bool)
     for rows in slices(n):
@@ -139,10 +137,9 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
             if len(values) == room and room:
                 fields[f, i], present[f, i] = values, True
             elif len(values) and wrong is None:
+                remedy = "Give one value for each of joint_names, or leave the field empty."
                 wrong = TrajectoryRejected(
-                    f"{len(values)} values for {k} joints",
-                    where=f"points[{i}].{name}",
-                    remedy="Give one value for each of joint_names, or leave the field empty.",
+                    f"{len(values)} values for {k} joints", where=f"points[{i}].{name}", remedy=remedy
                 )
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()
         i += 1

@@ -384,11 +384,8 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
         refuse(count > 1, f"joint {name!r} is named {count} times", "Name each joint once.")
     for field in ("position", "velocity"):
         values = getattr(message, field)
-        text, remedy = (
-            f"{field} has {len(values)} values for {len(names)} names",
-            "Give as many values as names, or none.",
-        )
-        refuse(len(values) not in (0, len(names)), text, remedy)
+        text = f"{field} has {len(values)} values for {len(names)} names"
+        refuse(len(values) not in (0, len(names)), text, "Give as many values as names, or none.")
         for name, value in zip(names, values, strict=False):
             text = f"{field} of joint {name!r} is {value:g}"
             refuse(not np.isfinite(value), text, "Give finite numbers.")

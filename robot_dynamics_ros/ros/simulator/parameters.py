@@ -187,10 +187,8 @@ def validate(values: ParameterValues) -> None:
         raise ArgumentError(problem, where="parameter 'real_time_factor'", remedy=remedy)
     for name, most in (("sensors.duplicate_probability", 0.0), ("sensors.drop_probability", 0.99)):
         if values["time_mode"] == "lockstep" and values[name] > most:
-            text, remedy = (
-                "cannot be combined with lockstep, where one step answers each joint state",
-                "Use real_time or fast.",
-            )
+            text = "cannot be combined with lockstep, where one step answers each joint state"
+            remedy = "Use real_time or fast."
             raise ArgumentError(text, where=f"parameter {name!r}", got=values[name], remedy=remedy)
 
 

@@ -196,9 +196,8 @@ class CommandReader:
     def _order_of(self, names: tuple[str, ...]) -> np.ndarray:
         unknown = [name for name in names if name not in self._joints]
         if unknown:
-            raise CommandRejected(
-                "unknown_joint", f"there is no joint {unknown[0]!r}; the joints are " + ", ".join(self._joints)
-            )
+            problem = f"there is no joint {unknown[0]!r}; the joints are {', '.join(self._joints)}"
+            raise CommandRejected("unknown_joint", problem)
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise CommandRejected("duplicate_joint", f"joint {repeated[0]!r} is named {names.count(repeated[0])} times")

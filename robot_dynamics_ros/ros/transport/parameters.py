@@ -140,9 +140,8 @@ class Param:
         if type(value) is not kind:
             raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
         if self.choices and value not in self.choices:
-            raise ArgumentError(
-                f"is {value!r}", where=where, remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + "."
-            )
+            remedy = f"Valid values: {', '.join(map(repr, self.choices))}."
+            raise ArgumentError(f"is {value!r}", where=where, remedy=remedy)
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
         if isinstance(value, int | float):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.ros.commissioning.node import COMMISSIONING_PARAMETERS
+from robot_dynamics_ros.ros.commissioning import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
 from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS

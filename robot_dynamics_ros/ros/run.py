@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.executors import FocusedExecutor, PacedExecutor
-from robot_dynamics_ros.ros.transport.guarded_services import guard_services
+from robot_dynamics_ros.ros.transport.reports import guard_services
 
 #: How long results of goals may take to be ready at the end, and then to go out, s.
 LAST_WORDS, DELIVERY = 0.5, 0.1

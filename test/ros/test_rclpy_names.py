@@ -16,7 +16,7 @@ CLASSES = {
     "SimulatorNode": "robot_dynamics_ros.ros.simulator.node",
     "EffortGateNode": "robot_dynamics_ros.ros.effort_gate",
     "ViewerNode": "robot_dynamics_ros.ros.viewer.node",
-    "CommissioningNode": "robot_dynamics_ros.ros.commissioning.node",
+    "CommissioningNode": "robot_dynamics_ros.ros.commissioning",
     "PayloadIdentificationNode": "robot_dynamics_ros.ros.payload_identification",
     "ApartActionServer": "robot_dynamics_ros.ros.transport.action_server",
     "FocusedExecutor": "robot_dynamics_ros.ros.transport.executors",

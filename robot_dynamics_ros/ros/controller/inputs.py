@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rclpy.service import Service
 from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -52,9 +52,7 @@ class ControllerInputs:
         self._rejections, self._report = rejections, report
         self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
-        self._trajectory_input: ApartSubscription | None = None
-        self._subscriptions: list[Subscription] = []
-        self._hold: Service | None = None
+        self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
         if (action_type := trajectory_action.load_action_type()) is None:
             node.get_logger().info(
@@ -78,30 +76,25 @@ class ControllerInputs:
         """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
         node = self._node
         self._trajectories.clear()
-        self._trajectory_input = ApartSubscription(
-            node, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
-        )
-        self._subscriptions = [
+        hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
+        self._topics.callback(node.destroy_service, hold)
+        subscriptions = [
             node.create_subscription(kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION)
             for kind, topic, callback in (
                 (JointTrajectoryPoint, "~/joint_references", self._on_reference),
                 (WrenchStamped, "~/external_wrench", self._on_wrench),
             )
         ]
-        self._hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
-        return self._subscriptions
+        for subscription in subscriptions:
+            self._topics.callback(node.destroy_subscription, subscription)
+        arrive = self._on_trajectory_bytes
+        trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
+        self._topics.callback(trajectories.destroy)  # the first: its thread must not outlive what it waits for
+        return subscriptions
 
     def close(self) -> None:
         """Take down what :meth:`open` has made."""
-        if self._trajectory_input is not None:
-            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
-            self._trajectory_input = None
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._subscriptions = []
-        if self._hold is not None:
-            self._node.destroy_service(self._hold)
-            self._hold = None
+        self._topics.close()
 
     def destroy(self) -> None:
         """Take everything down."""

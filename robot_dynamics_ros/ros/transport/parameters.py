@@ -172,8 +172,7 @@ def parameter_table(
 @functools.cache
 def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
     text = (_TABLES / f"{file}.yaml").read_text("utf-8")
-    tables: Mapping[str, Mapping[str, dict[str, Any]]]
-    tables = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    tables: Mapping[str, Mapping[str, dict[str, Any]]] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return tables
 
 

@@ -187,8 +187,7 @@ class CommissioningNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("commissioning", **options)
-        self.parameters = ParameterSet(self)
-        self.parameters.declare(COMMISSIONING_PARAMETERS)
+        self.parameters = ParameterSet(self, COMMISSIONING_PARAMETERS)
         self.session: Commissioning | None = None
         self._stop, self._step, self._unwritten = threading.Event(), "", ""
         self._thread: threading.Thread | None = None

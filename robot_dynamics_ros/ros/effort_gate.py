@@ -87,8 +87,7 @@ class EffortGateNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
-        self.parameters = ParameterSet(self)
-        self.parameters.declare(GATE_PARAMETERS)
+        self.parameters = ParameterSet(self, GATE_PARAMETERS)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
         self._diagnostics = Diagnostics(self)

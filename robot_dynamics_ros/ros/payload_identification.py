@@ -51,8 +51,7 @@ class PayloadIdentificationNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("payload_identification", **options)
-        self.parameters = ParameterSet(self)
-        self.parameters.declare(PAYLOAD_IDENTIFICATION_PARAMETERS)
+        self.parameters = ParameterSet(self, PAYLOAD_IDENTIFICATION_PARAMETERS)
         self.model: RobotModel | None = None
         self._rows: list[tuple[int, np.ndarray, np.ndarray]] | None = None
         self._newest: tuple[float, np.ndarray, np.ndarray] | None = None

@@ -35,9 +35,7 @@ class ControllerNode(LifecycleNode):
         self._background = Background()
         self.loop: ControlLoop | None = None
         self._released = False  # by somebody who wants it so
-        self.parameters = ParameterSet(self, self._validate, self._apply)
-        self.parameters.declare(settings.CONTROLLER_PARAMETERS)
-        self.parameters.validate()
+        self.parameters = ParameterSet(self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)

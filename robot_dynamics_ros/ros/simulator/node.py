@@ -79,9 +79,8 @@ class SimulatorNode(Node):
     def __init__(self, **options: object) -> None:
         super().__init__("robot_simulator", **options)
         self._background = Background()  # first: from Kilted on rclpy destroys nodes whose constructor has failed
-        self.parameters = ParameterSet(self, settings.validate)  # time-outs are read where they are used
-        self.parameters.declare(settings.SIMULATOR_PARAMETERS)
-        self.parameters.validate()
+        # time-outs are read where they are used
+        self.parameters = ParameterSet(self, settings.SIMULATOR_PARAMETERS, settings.validate)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +95,6 @@ def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **c
     )
 
 
-DRIVER_PARAMETERS = (
-    *parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}),
-    robot.MEASURED_EFFORT,
-)
 JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
 
 
@@ -110,14 +106,13 @@ def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     return Driver(plant, compensates=compensates, measured=robot.measured_effort(values, model), effort_rate=rate)
 
 
-SENSOR_PARAMETERS = parameter_table("simulator", "sensors")
-MODEL_ERROR_PARAMETERS = parameter_table("simulator", "model_error")
 _FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
 def sensors(values: ParameterValues) -> SensorSettings | None:
     """Errors of the sensors; ``None`` if there are none."""
-    settings = SensorSettings(**{param.name.split(".")[1]: values[param.name] for param in SENSOR_PARAMETERS})
+    names = [field.name for field in fields(SensorSettings)]
+    settings = SensorSettings(**{name: values[f"sensors.{name}"] for name in names})
     perfect = SensorSettings(seed=settings.seed)
     return None if settings == perfect else settings
 
@@ -139,10 +134,12 @@ SIMULATOR_PARAMETERS = (
     *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *ENGINE_PARAMETERS,
-    *DRIVER_PARAMETERS,
-    *SENSOR_PARAMETERS,
-    *MODEL_ERROR_PARAMETERS,
-    *parameter_table("simulator", "simulator", {"command_format": COMMAND_FORMATS, "integrator": INTEGRATORS}),
+    robot.MEASURED_EFFORT,
+    *parameter_table(
+        "simulator",
+        "simulator",
+        {"command_format": COMMAND_FORMATS, "integrator": INTEGRATORS, "driver.compensates": COMPENSATIONS},
+    ),
 )
 
 

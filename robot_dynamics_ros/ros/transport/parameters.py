@@ -192,7 +192,7 @@ class ParameterSet(Mapping[str, Any]):
     """The declared parameters of a node, by name, as plain Python values.
 
     Args:
-        node: the node to declare them on.
+        node, params: what to declare, and the node to declare it on.
         validate: called with a mapping of all values before any of them changes; raises to refuse.
         apply: called with (changed names, all values) once a change at run time is accepted; may raise to refuse.
     """
@@ -200,6 +200,7 @@ class ParameterSet(Mapping[str, Any]):
     def __init__(
         self,
         node: Node,
+        params: Iterable[Param],
         validate: Callable[[ParameterValues], None] = lambda values: None,
         apply: Callable[[frozenset[str], ParameterValues], None] = lambda changed, values: None,
     ) -> None:
@@ -207,6 +208,8 @@ class ParameterSet(Mapping[str, Any]):
         self._params: dict[str, Param] = {}
         self._values: dict[str, Any] = {}
         node.add_on_set_parameters_callback(self._on_set)
+        self.declare(params)
+        self.validate()
 
     def declare(self, params: Iterable[Param]) -> None:
         """Declare parameters not declared yet; values given at start-up override the defaults.

@@ -44,9 +44,7 @@ class ViewerNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("robot_viewer", **options)
-        self.parameters = ParameterSet(self, _validate)
-        self.parameters.declare(VIEWER_PARAMETERS)
-        self.parameters.validate()
+        self.parameters = ParameterSet(self, VIEWER_PARAMETERS, _validate)
         self.rejections = Rejections(self.get_logger())
         values = self.parameters
         self._robots: dict[str, tuple[LiveRobot, LiveControls | None]] = {}

@@ -105,12 +105,12 @@ def run(options: argparse.Namespace) -> int:
     model = whole.lock(list(lock), lock) if lock else whole
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
-    recordings = [recorded.read_recording(path, bag, model, options) for path, bag in sources]
+    recordings = [recorded.read_recording(path, model, options, bag) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
             raise ArgumentError(text, where="--block", remedy="Give a fraction of a second; 0.05 is the default.")
-    unseen = [recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.validate]
+    unseen = [recorded.read_recording(path, model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
     workers = recorded.workers_of(options)
@@ -209,9 +209,7 @@ def _write(
     checks = [identification.compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:
-        references = [
-            recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.estimators
-        ]
+        references = [recorded.read_recording(path, model, options) for path in options.estimators]
         estimates = identification.compare_estimators(result, recordings, references, block=options.block)
         names = [*model.joint_names, "all"]
         rows = [
@@ -265,6 +263,4 @@ def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict
 def _known_load(options: argparse.Namespace, model: RobotModel) -> identification.KnownLoad:
     ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
     files = [input_path(path) for path in options.known_load[1:]]
-    return identification.KnownLoad(
-        link, mass, tuple(recorded.read_recording(path, recorded.is_bag(path), model, options) for path in files)
-    )
+    return identification.KnownLoad(link, mass, tuple(recorded.read_recording(path, model, options) for path in files))

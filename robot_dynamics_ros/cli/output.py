@@ -105,7 +105,7 @@ class Progress:
 
 
 def with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
-    """What ``work`` returns, which is given what to call with the share that is done."""
+    """Result of a computation that tells the share that is done; see :class:`Progress`."""
     with Progress(label, 1.0) as bar:
         result = work(bar.update)
         bar.update(1.0)

@@ -93,8 +93,9 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
     return MeasuredEffort(profile.efforts.measured, rows)
 
 
-def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    """Read one, with a progress bar; efforts are those of the motors, see :func:`meaning_of_efforts`."""
+def read_recording(path: str, model: RobotModel, options: argparse.Namespace, bag: bool | None = None) -> Recording:
+    """Read one, a bag or a table by its name if not said; efforts are the motors', see :func:`meaning_of_efforts`."""
+    bag = is_bag(path) if bag is None else bag
     read, own = (read_bag, {"topic": options.topic}) if bag else (read_csv, {"time_unit": options.time_unit})
     given = {"on_bad": options.bad_rows, "times": options.times, **own}
     recording = with_progress("reading", lambda tell: read(path, model, progress=tell, **given))

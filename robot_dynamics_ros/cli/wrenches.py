@@ -116,7 +116,7 @@ def _computed(
     """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
 
     def read(path: str, bag: bool) -> Recording:
-        recording = recorded.read_recording(path, bag, model, options)
+        recording = recorded.read_recording(path, model, options, bag)
         external = tuple(recorded.read_external(text, path, bag, model, options.time_unit) for text in options.external)
         return dataclasses.replace(recording, external=external)
 

@@ -44,10 +44,7 @@ PARTS = {
 }
 """Packages whose public names are names of this package, too, and their titles: those first that most people need, as in
 each ``__all__``."""
-_FOLDERS = (
-    "commissioning",
-    "view",
-)  # names of their own: the first keeps its names to itself, the second can be called
+_FOLDERS = ("commissioning", "view")  # the first keeps its names to itself, the second can be called
 
 
 def _names_of(part: str) -> list[str]:

@@ -116,10 +116,8 @@ def optional_package(name: str, purpose: str, where: str, install: str) -> Modul
     try:
         return import_module(name)
     except ImportError:
-        package = name.partition(".")[0]
-        raise BackendError(
-            f"{purpose} the package {package}, which is not installed", where=where, remedy=f"pip install {install}."
-        ) from None
+        problem = f"{purpose} the package {name.partition('.')[0]}, which is not installed"
+        raise BackendError(problem, where=where, remedy=f"pip install {install}.") from None
 
 
 class UnknownNameError(RobotDynamicsError, KeyError):

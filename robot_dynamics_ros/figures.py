@@ -149,7 +149,6 @@ def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:
         try:
             figure.savefig(path, dpi=dpi)
         except (OSError, ValueError) as error:
-            raise ArgumentError(
-                f"cannot be written: {error}", where=str(path), remedy="Choose another place."
-            ) from None
+            problem, remedy = f"cannot be written: {error}", "Choose another place."
+            raise ArgumentError(problem, where=str(path), remedy=remedy) from None
     return figure

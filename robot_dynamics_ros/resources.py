@@ -57,9 +57,6 @@ def share_directory() -> Path:
         if (directory / "urdf").is_dir() and (directory / "package.xml").is_file():
             return directory
         looked.append(str(directory))
-    raise RobotDynamicsError(
-        "the files that ship with the package (urdf/, config/, launch/) were not found",
-        where="share directory",
-        got=looked,
-        remedy="Reinstall the package with pip or colcon; looked in " + ", ".join(dict.fromkeys(looked)) + ".",
-    )
+    problem = "the files that ship with the package (urdf/, config/, launch/) were not found"
+    remedy = f"Reinstall the package with pip or colcon; looked in {', '.join(dict.fromkeys(looked))}."
+    raise RobotDynamicsError(problem, where="share directory", got=looked, remedy=remedy)

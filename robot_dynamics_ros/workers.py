@@ -55,11 +55,9 @@ def run_tasks(
             continue
         lost = lost + 1 if len(results) == before else 1
         if lost >= tries or (isinstance(workers, Executor) and isinstance(why, BrokenExecutor)):
-            raise BackendError(
-                f"workers were lost {lost} times while {len(tasks) - len(results)} tasks were left ({why})",
-                where="workers",
-                remedy="Find out what ends them: memory, mostly. Fewer processes need less.",
-            ) from why
+            problem = f"workers were lost {lost} times while {len(tasks) - len(results)} tasks were left ({why})"
+            remedy = "Find out what ends them: memory, mostly. Fewer processes need less."
+            raise BackendError(problem, where="workers", remedy=remedy) from why
     return [results[k] for k in range(len(tasks))]
 
 
@@ -122,9 +120,8 @@ def on_cluster(scheduler: str, *, timeout: float = 20.0) -> Callable[[], Abstrac
         try:
             client: Any = distributed.Client(scheduler, timeout=timeout, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise BackendError(
-                f"no scheduler answers: {error}", where=scheduler, remedy="Check the address: dask scheduler prints it."
-            ) from None
+            problem, remedy = f"no scheduler answers: {error}", "Check the address: dask scheduler prints it."
+            raise BackendError(problem, where=scheduler, remedy=remedy) from None
         try:
             with client.get_executor(pure=False, retries=_TRIES) as executor:
                 yield executor

@@ -24,12 +24,8 @@ POINT_TOLERANCE = 1e-9
 def _three(values: ArrayLike, name: str) -> Array:
     array = frozen_array(values, (3,))
     if not np.isfinite(array).all():
-        raise ArgumentError(
-            f"expected three finite numbers, got {array.tolist()}",
-            where=f"wrench {name}",
-            got=values,
-            remedy="Find out where they come from.",
-        )
+        problem, remedy = f"expected three finite numbers, got {array.tolist()}", "Find out where they come from."
+        raise ArgumentError(problem, where=f"wrench {name}", got=values, remedy=remedy)
     return array
 
 
@@ -95,11 +91,9 @@ class Wrench(Rebuilt):
             ArgumentError: neither or both are given, or it is no placement.
         """
         if (placement is None) == (rotation is None):
+            remedy = "Give the placement of the wrench's frame in the frame wanted."
             raise ArgumentError(
-                "expected either a placement or a rotation",
-                where="express",
-                got=placement,
-                remedy="Give the placement of the wrench's frame in the frame wanted.",
+                "expected either a placement or a rotation", where="express", got=placement, remedy=remedy
             )
         pose = Pose.of(placement if rotation is None else Pose(frozen_array(rotation, (3, 3))))
         R = pose.rotation
@@ -114,17 +108,13 @@ class Wrench(Rebuilt):
         if not isinstance(other, Wrench):
             return NotImplemented
         if other.frame != self.frame:
-            raise ArgumentError(
-                f"one is expressed in {self.frame!r}, the other in {other.frame!r}",
-                where="sum of wrenches",
-                remedy="Bring one into the other's frame with express().",
-            )
+            problem = f"one is expressed in {self.frame!r}, the other in {other.frame!r}"
+            remedy = "Bring one into the other's frame with express()."
+            raise ArgumentError(problem, where="sum of wrenches", remedy=remedy)
         if np.abs(other.point - self.point).max() > POINT_TOLERANCE:
-            raise ArgumentError(
-                f"one is about {self.point.tolist()}, the other about {other.point.tolist()}",
-                where="sum of wrenches",
-                remedy="Move one to the other's point with translate().",
-            )
+            problem = f"one is about {self.point.tolist()}, the other about {other.point.tolist()}"
+            remedy = "Move one to the other's point with translate()."
+            raise ArgumentError(problem, where="sum of wrenches", remedy=remedy)
         return Wrench(self.force + other.force, self.moment + other.moment, self.point, self.frame)
 
     def __neg__(self) -> Wrench:

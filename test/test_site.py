@@ -58,9 +58,9 @@ def test_every_public_name_is_in_the_reference(site):
 
 def test_every_parameter_is_in_the_reference(site):
     from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
-    from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS
+    from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS
     from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
-    from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+    from robot_dynamics_ros.ros.viewer.node import VIEWER_PARAMETERS
 
     text = html.unescape(re.sub(r"<[^>]+>", "", read(site, "reference/parameters.html")))
     declared = (

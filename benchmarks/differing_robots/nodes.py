@@ -30,7 +30,8 @@ PACE = 0.5
 def run_row(difference: Difference, move: Move, place: Path) -> tuple[float, float, tuple[str, ...]]:
     """Largest errors at the goal and on the way, mrad, and what the controller says of the description."""
     from robot_dynamics_ros.cli.processes import NodeProcess
-    from robot_dynamics_ros.ros.demo_client import DemoClient, trajectory_message
+    from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
+    from robot_dynamics_ros.ros.demo_client import DemoClient
 
     truth, claim = place / "truth.urdf", place / "claim.urdf"
     truth.write_text(rd.to_urdf(difference.truth))

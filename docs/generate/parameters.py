@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.ros.commissioning.node import COMMISSIONING_PARAMETERS
+from robot_dynamics_ros.ros.commissioning import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
-from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, limit_parameters
+from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
 from robot_dynamics_ros.ros.simulator.parameters import (
+    JOINT_PARAMETERS,
     SIMULATOR_PARAMETERS,
-    driver_parameters,
     initial_position_parameters,
     shape_parameters,
 )
 from robot_dynamics_ros.ros.transport.parameters import Param
-from robot_dynamics_ros.ros.transport.robot import factor_parameters
-from robot_dynamics_ros.ros.viewer.parameters import VIEWER_PARAMETERS
+from robot_dynamics_ros.ros.transport.robot import MEASURED_EFFORT_FACTOR
+from robot_dynamics_ros.ros.viewer.node import VIEWER_PARAMETERS
 
 MODEL = rd.limb(1)
 JOINT = MODEL.joint_names[0]
@@ -35,12 +35,12 @@ NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
     "simulator": (
         "Simulator",
         SIMULATOR_PARAMETERS,
-        (*initial_position_parameters(MODEL), *driver_parameters(["<joint>"]), ARMATURE),
+        (*initial_position_parameters(MODEL), *JOINT_PARAMETERS, ARMATURE),
     ),
     "effort_gate": ("Effort gate", GATE_PARAMETERS, (*limit_parameters(MODEL, MODEL.joint_names), ARMATURE)),
     "viewer": ("Viewer", VIEWER_PARAMETERS, ()),
-    "commissioning": ("Commissioning", COMMISSIONING_PARAMETERS, tuple(factor_parameters(["<joint>"]))),
-    "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, tuple(factor_parameters(["<joint>"]))),
+    "commissioning": ("Commissioning", COMMISSIONING_PARAMETERS, (MEASURED_EFFORT_FACTOR,)),
+    "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, (MEASURED_EFFORT_FACTOR,)),
 }
 """Executable → title, parameters of the node, parameters of each joint."""
 

@@ -139,8 +139,7 @@ seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 
 
 def output_file(text: str) -> Path:
-    """The path of a file that can be written, as far as can be seen now: long computations must not end with nowhere to
-    write to."""
+    """The path of a file that can be written, as far as can be seen now: before a long computation."""
     with _writable(text) as path:
         if path.is_dir():
             raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
@@ -152,8 +151,7 @@ def output_file(text: str) -> Path:
 
 
 def output_directory(text: str) -> Path:
-    """The path of a directory that is there or can be made, as far as can be seen now; also the first part of the names
-    of files in one."""
+    """The path of a directory that can be written, or made; also the first part of the names of files in one."""
     with _writable(text) as path:
         existing = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not existing.is_dir():

@@ -84,7 +84,7 @@ def _arm(
         from robot_dynamics_ros.cli.processes import need_ros
 
         need_ros("commission --live")
-        from robot_dynamics_ros.ros.commissioning.live_arm import spinning_arm
+        from robot_dynamics_ros.ros.commissioning import spinning_arm
 
         with spinning_arm(model, options.command_format) as (live, stop, status):
             yield live, stop, partial(setattr, status, "session")

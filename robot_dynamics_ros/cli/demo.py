@@ -200,7 +200,7 @@ def _follow(
     client, model: RobotModel, options: argparse.Namespace, nodes: tuple[NodeProcess, ...], view: LiveView | None
 ):
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
-    from robot_dynamics_ros.ros.demo_client import trajectory_message
+    from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 
     def still() -> bool:
         return float(np.abs(client.state.velocity).max()) < 0.05
@@ -292,10 +292,7 @@ def _picture(run: SimulationResult, motion: PlannedMotion, path: Path) -> None:
 
 
 class LiveView:
-    """The viewer as a third process.  Its end or its absence is no matter for the demonstration.
-
-    ``looks`` names the robot whose geometry is drawn, if ``robot`` has none.
-    """
+    """The viewer as a third process, which may end or be absent; ``looks`` names a robot with geometry, if ``robot`` has none."""
 
     def __init__(self, robot: str, log: Path, open_browser: bool, looks: str = "") -> None:
         self._process: NodeProcess | None = None
@@ -320,8 +317,7 @@ class LiveView:
         return self.look()
 
     def look(self) -> None:
-        """Print the address of a viewer that has come up since, or that it has ended; costs nothing most of the
-        time."""
+        """Print the address of a viewer that has come up since, or that it has ended; mostly costs nothing."""
         if self._announced or self._process is None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + 0.5

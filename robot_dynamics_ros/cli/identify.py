@@ -13,7 +13,7 @@ from robot_dynamics_ros import identification
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import input_path, option
-from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table
+from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
@@ -105,18 +105,17 @@ def run(options: argparse.Namespace) -> int:
     model = whole.lock(list(lock), lock) if lock else whole
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
-    recordings = [recorded.read_recording(path, bag, model, options) for path, bag in sources]
+    recordings = [recorded.read_recording(path, model, options, bag) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
             raise ArgumentError(text, where="--block", remedy="Give a fraction of a second; 0.05 is the default.")
-    unseen = [recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.validate]
+    unseen = [recorded.read_recording(path, model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
+    workers = recorded.workers_of(options)
     with Progress("identifying", 1.0) as bar:
-        results = identification.identify_recordings(
-            model, recordings, settings, recorded.workers_of(options), bar.update
-        )
+        results = identification.identify_recordings(model, recordings, settings, workers, bar.update)
         bar.update(1.0)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
@@ -205,17 +204,12 @@ def _write(
     unseen: list[Recording],
     directory: Path,
 ) -> tuple[list[str], list[Comparison]]:
-    """Write all files of a result; their paths, and comparisons with the recordings that it is not made from.
-
-    ``models``: the robot as given, and with joints locked.
-    """
-    whole, model = models
+    """Write all files of a result; their paths, and comparisons with the recordings that it is not made from."""
+    whole, model = models  # as given, and with joints locked
     checks = [identification.compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:
-        references = [
-            recorded.read_recording(path, recorded.is_bag(path), model, options) for path in options.estimators
-        ]
+        references = [recorded.read_recording(path, model, options) for path in options.estimators]
         estimates = identification.compare_estimators(result, recordings, references, block=options.block)
         names = [*model.joint_names, "all"]
         rows = [
@@ -248,11 +242,9 @@ def _write(
     page = directory / "report.html"
     page.unlink(missing_ok=True)
     if options.page:
-        with Progress("pictures", 1.0) as bar:
-            drawn = [identification.compare(result, recordings[0], block=options.block)]
-            page.write_text(
-                identification.report_html(result, drawn, checks, recordings, bar.update, estimates), encoding="utf-8"
-            )
+        drawn = [identification.compare(result, recordings[0], block=options.block)]
+        about = partial(identification.report_html, result, drawn, checks, recordings, estimates=estimates)
+        page.write_text(with_progress("pictures", about), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()], checks
 
 
@@ -271,6 +263,4 @@ def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict
 def _known_load(options: argparse.Namespace, model: RobotModel) -> identification.KnownLoad:
     ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
     files = [input_path(path) for path in options.known_load[1:]]
-    return identification.KnownLoad(
-        link, mass, tuple(recorded.read_recording(path, recorded.is_bag(path), model, options) for path in files)
-    )
+    return identification.KnownLoad(link, mass, tuple(recorded.read_recording(path, model, options) for path in files))

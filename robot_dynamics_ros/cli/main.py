@@ -117,7 +117,6 @@ def _run(arguments: list[str]) -> int:
     parser = make_parser([word for word in rest if word in COMMANDS][:1])
     options = _parsed(parser, rest)
     options.xacro_arguments = dict(word.split(":=", 1) for word in words)
-    verbose = bool(getattr(options, "verbose", False))
     try:
         with output.settings(options), _findings(options):
             code = int(_module(options.command).run(options))
@@ -130,7 +129,7 @@ def _run(arguments: list[str]) -> int:
             again = ["robot_dynamics", *_without(arguments, option), option, error.setting[1]]
             output.remark(f"to go on: {shlex.join(again)}")
         return 2
-    except BrokenPipeError:
+    except (BrokenPipeError, RecursionError):
         raise
     except (OSError, UnicodeError) as error:
         place = f"{error.filename!r}: " if isinstance(error, OSError) and error.filename else ""
@@ -139,10 +138,8 @@ def _run(arguments: list[str]) -> int:
     except MemoryError:
         output.failure(options, "there is not enough memory for what was asked for")
         return 2
-    except RecursionError:
-        raise
     except Exception as error:
-        if verbose or ending():
+        if options.verbose or ending():
             raise
         output.failure(options, f"this should not have happened: {type(error).__name__}: {error}")
         output.remark("--verbose shows where; please report it with the command line")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import math
 import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from robot_dynamics_ros.cli.arguments import option
 
+_T = TypeVar("_T")
 _RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
 _WIDTH = 30  # of a progress bar
 _stdout: TextIO | None = None  # the true one, while --json keeps it for the document
@@ -58,7 +58,9 @@ def settings(options: argparse.Namespace) -> Iterator[None]:
 def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as null)."""
     if options.json:
-        print(json.dumps(_plain(data), indent=2, ensure_ascii=False), file=_stdout or sys.stdout)
+        from robot_dynamics_ros.arrays import plain  # NumPy must not be imported before Ctrl-C is handled
+
+        print(json.dumps(plain(data), indent=2, ensure_ascii=False, default=str), file=_stdout or sys.stdout)
     else:
         print(text)
 
@@ -100,6 +102,14 @@ class Progress:
         if self._moving:
             self._stream.write(f"\r{self._line}\x1b[K\n")
             self._stream.flush()
+
+
+def with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
+    """Result of a computation that tells the share that is done; see :class:`Progress`."""
+    with Progress(label, 1.0) as bar:
+        result = work(bar.update)
+        bar.update(1.0)
+    return result
 
 
 class Figure(str):
@@ -154,18 +164,6 @@ def _coloured(text: str, colour: str) -> str:
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"{_BOLD}{colour}{text}\x1b[0m"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # NumPy's, which must not be imported before Ctrl-C is handled
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
 def _number(cell: Any) -> Any:

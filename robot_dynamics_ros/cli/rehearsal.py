@@ -92,11 +92,9 @@ def rehearse(
     integrator: str = DEFAULT_INTEGRATOR,
     progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
-    """Follow ``motion`` from where it starts.
+    """Follow ``motion`` from where it starts, arguments as for :func:`~robot_dynamics_ros.simulation.tracking.follow`.
 
     A robot without rotors that is lost with those that the controller assumes follows it once more without them.
-    Arguments as for :func:`~robot_dynamics_ros.simulation.tracking.follow`; the duration is the motion's and
-    :data:`SETTLING`.
     """
     length = motion.duration + SETTLING if duration is None else duration
 

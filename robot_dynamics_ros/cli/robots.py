@@ -27,8 +27,7 @@ TOPIC = "robot_description"
 
 
 def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
-    """The argument ``robot``, which has to be given if there is no default, or may be left out; and options about
-    it."""
+    """The argument ``robot``, to be given if it is ``required`` and has no default; and the options about it."""
     robot = parser.add_argument(
         "robot",
         metavar="ROBOT",
@@ -100,7 +99,7 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
         from robot_dynamics_ros.cli.processes import need_ros
 
         need_ros(f"robot {text!r}")
-        from robot_dynamics_ros.ros.description_client import wait_for_description
+        from robot_dynamics_ros.ros.transport.description_source import wait_for_description
 
         source = wait_for_description(text)
     else:

@@ -78,8 +78,7 @@ def ending_signals() -> Iterator[None]:
 
 @contextmanager
 def _nothing_lost() -> Iterator[None]:
-    """Raise again what Python drops: an exception in a finalizer or a weak reference's callback, as every import has some,
-    goes no further."""
+    """Raise again what Python drops: exceptions in finalizers and in weak references' callbacks, as every import has some."""
     if not hasattr(signal, "setitimer"):  # Windows
         yield
         return

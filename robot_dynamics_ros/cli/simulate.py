@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import coordinate_or_name, input_path, option, output_file
-from robot_dynamics_ros.cli.output import Figure, Progress, remark, result, rows_as_data, table
+from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data, table, with_progress
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -89,13 +89,12 @@ def run(options: argparse.Namespace) -> int:
     if motion is None:
         loops = None if options.constraints is None else load_constraints(model, options.constraints)
         how |= {"friction": not options.no_friction, "constraints": loops}
-        with Progress("simulating", 1.0) as bar:
-            done = simulate(model, q0=q0, v0=v0, progress=bar.update, **how)
+        done = with_progress("simulating", lambda tell: simulate(model, q0=q0, v0=v0, progress=tell, **how))
         if loops is not None:
             remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
-        with Progress("simulating", 1.0) as bar:
-            rehearsed = rehearse(model, motion, law=law, tolerance=options.tolerance, progress=bar.update, **how)
+        how |= {"law": law, "tolerance": options.tolerance}
+        rehearsed = with_progress("simulating", lambda tell: rehearse(model, motion, progress=tell, **how))
         done, reference = rehearsed.run, rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, input_path, option
-from robot_dynamics_ros.cli.output import Progress
+from robot_dynamics_ros.cli.output import with_progress
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
@@ -93,12 +93,12 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
     return MeasuredEffort(profile.efforts.measured, rows)
 
 
-def read_recording(path: str, bag: bool, model: RobotModel, options: argparse.Namespace) -> Recording:
-    """Read one, with a progress bar; efforts are those of the motors, see :func:`meaning_of_efforts`."""
+def read_recording(path: str, model: RobotModel, options: argparse.Namespace, bag: bool | None = None) -> Recording:
+    """Read one, a bag or a table by its name if not said; efforts are the motors', see :func:`meaning_of_efforts`."""
+    bag = is_bag(path) if bag is None else bag
     read, own = (read_bag, {"topic": options.topic}) if bag else (read_csv, {"time_unit": options.time_unit})
-    with Progress("reading", 1.0) as bar:
-        recording = read(path, model, on_bad=options.bad_rows, times=options.times, progress=bar.update, **own)
-        bar.update(1.0)
+    given = {"on_bad": options.bad_rows, "times": options.times, **own}
+    recording = with_progress("reading", lambda tell: read(path, model, progress=tell, **given))
     return with_motor_efforts(recording, model, meaning_of_efforts(model, options))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import input_path, option, output_directory, output_file, positive
-from robot_dynamics_ros.cli.output import Progress, result
+from robot_dynamics_ros.cli.output import result, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model, load_named
 from robot_dynamics_ros.cli.sources import add_time_unit
 from robot_dynamics_ros.errors import ArgumentError
@@ -76,8 +76,8 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
     if options.bag:
         from robot_dynamics_ros.recordings.read_bag import read_bag
 
-        with Progress("reading", 1.0) as bar:
-            return ShownMotion.of(model, read_bag(options.bag, model, topic=options.topic, progress=bar.update))
+        read = partial(read_bag, options.bag, model, topic=options.topic)
+        return ShownMotion.of(model, with_progress("reading", lambda tell: read(progress=tell)))
     if options.csv:
         from robot_dynamics_ros.recordings.read_csv import read_csv
 
@@ -99,8 +99,8 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
         if options.html:
             files.append(("page", str(write_replay(motion, options.html, looks=looks).resolve())))
         if options.video:
-            with Progress("drawing", 1.0) as bar:
-                path = write_video(motion, options.video, speed=options.speed, looks=looks, progress=bar.update)
+            write = partial(write_video, motion, options.video, speed=options.speed, looks=looks)
+            path = with_progress("drawing", lambda tell: write(progress=tell))
             files.append(("film", str(path.resolve())))
     if options.layouts:
         from robot_dynamics_ros.view.layouts import write_layouts

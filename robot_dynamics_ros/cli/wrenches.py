@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
-from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
+from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
@@ -26,8 +26,6 @@ from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.write import write_bag, write_csv
-
-_T = TypeVar("_T")
 
 _FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}
 FORMATS = tuple(_FILES)
@@ -118,14 +116,14 @@ def _computed(
     """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
 
     def read(path: str, bag: bool) -> Recording:
-        recording = recorded.read_recording(path, bag, model, options)
+        recording = recorded.read_recording(path, model, options, bag)
         external = tuple(recorded.read_external(text, path, bag, model, options.time_unit) for text in options.external)
         return dataclasses.replace(recording, external=external)
 
     if (workers := recorded.workers_of(options)) is None:
         for source in sources:
             recording = read(*source)
-            yield recording, _with_progress("computing", partial(compute, model, recording, settings))
+            yield recording, with_progress("computing", partial(compute, model, recording, settings))
         return
     many = [read(*source) for source in sources]
     with Progress("computing", len(many)) as bar:
@@ -142,18 +140,11 @@ def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, l
     return path, [p for p in ours if p.exists()]
 
 
-def _with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> _T:
-    with Progress(label, 1.0) as bar:
-        result = work(bar.update)
-        bar.update(1.0)
-    return result
-
-
 def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
     if "csv" in formats:
-        _with_progress("csv", lambda tell: write_csv(directory / "wrenches.csv", history, tell))
+        with_progress("csv", lambda tell: write_csv(directory / "wrenches.csv", history, tell))
     if "bag" in formats:
-        _with_progress("bag", lambda tell: write_bag(directory / "wrenches_bag", history, tell))
+        with_progress("bag", lambda tell: write_bag(directory / "wrenches_bag", history, tell))
     if "picture" in formats:
         draw_wrenches(history, directory / "wrenches.png")
         draw_paths(history, directory / "paths.png")

@@ -22,8 +22,7 @@ SMALL_JOINT = 10.0
 
 
 def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> str:
-    """The vendor's description where its package is installed: a path, and its xacro arguments; ``with_hardware`` the one
-    with a ``<ros2_control>`` element for the real hardware."""
+    """Path and xacro arguments of the vendor's description, or of that with a ``<ros2_control>`` element for hardware."""
     description = profile.description
     package, file, repository = description.package, description.file, description.repository
     if with_hardware and description.hardware:
@@ -38,8 +37,7 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
 
 
 def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool) -> dict[str, Path]:
-    """Node name → file with its parameters for this arm, written to a folder; ``simulated``: also of the simulator.  An
-    ArgumentError if the arm takes no efforts."""
+    """Node name → file with its parameters, written to a folder; an ArgumentError if the arm takes no efforts."""
     if not profile.commands_efforts:
         where, driver = f"arm {profile.name!r}", profile.driver
         raise ArgumentError("it takes no efforts", where=where, got=driver.interface, remedy=driver.nearest)
@@ -102,8 +100,7 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
 
 
 def controller_manager_parameters(profile: ArmProfile | None, joint_names: Sequence[str] = ()) -> dict[str, object]:
-    """Parameters of ros2_control's controller_manager and of the controller that passes efforts on, ``effort_controller``: of
-    an arm, or of joints without one at 500 Hz."""
+    """Parameters of controller_manager and of ``effort_controller``: of an arm, or of joints without one at 500 Hz."""
     rate, kind, interface = 500, "forward_command_controller/ForwardCommandController", "effort"
     if profile is not None:
         driver, joint_names = profile.driver, profile.joint_names

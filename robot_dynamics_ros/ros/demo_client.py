@@ -9,23 +9,21 @@ from functools import partial
 
 import numpy as np
 import rclpy
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
-from robot_dynamics_ros.ros.transport.wrench_topics import topic_token
+from robot_dynamics_ros.ros.transport.topics import topic_token
 
 _CONTROLLER = "computed_torque_controller"
 
@@ -49,22 +47,8 @@ class Recording:
     wrenches: list[Array]
 
 
-def trajectory_message(
-    joint_names: tuple[str, ...], times: Array, positions: Array, velocities: Array, accelerations: Array, stamp: int
-) -> JointTrajectory:
-    """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
-    message = JointTrajectory(joint_names=list(joint_names))
-    message.header.stamp = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
-    for t, q, v, a in zip(times, positions, velocities, accelerations, strict=True):
-        point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
-        point.time_from_start = Duration(nanoseconds=round(float(t) * 1e9)).to_msg()
-        message.points.append(point)
-    return message
-
-
 class DemoClient:
-    """A node, spun by hand, with the newest joint ``state`` and ``gaps``, what the description does not explain, as the
-    controller last said.  Use as a context manager."""
+    """A node, spun by hand, with the newest joint ``state``.  Use as a context manager."""
 
     def __init__(self, model: RobotModel) -> None:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -84,7 +68,7 @@ class DemoClient:
             node.create_subscription(
                 WrenchStamped, f"{_CONTROLLER}/joint_wrenches/{topic_token(name)}", partial(self._on_wrench, i), STATE
             )
-        self.gaps: tuple[str, ...] = ()
+        self.gaps: tuple[str, ...] = ()  # what the description does not explain, as the controller last said
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
         self._trajectories = node.create_publisher(JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT)
 

@@ -23,9 +23,9 @@ def _executable(module: str, node: str) -> Callable[..., int]:
     return start
 
 
-commissioning = _executable("commissioning.node", "CommissioningNode")
+commissioning = _executable("commissioning", "CommissioningNode")
 controller = _executable("controller.node", "ControllerNode")
-effort_gate = _executable("gate.node", "EffortGateNode")
+effort_gate = _executable("effort_gate", "EffortGateNode")
 payload_identification = _executable("payload_identification", "PayloadIdentificationNode")
 simulator = _executable("simulator.node", "SimulatorNode")
 

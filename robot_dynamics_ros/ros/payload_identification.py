@@ -26,12 +26,11 @@ from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.measured import robot_of_efforts
-from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import EVENT
 
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
@@ -52,8 +51,7 @@ class PayloadIdentificationNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("payload_identification", **options)
-        self.parameters = ParameterSet(self)
-        self.parameters.declare(PAYLOAD_IDENTIFICATION_PARAMETERS)
+        self.parameters = ParameterSet(self, PAYLOAD_IDENTIFICATION_PARAMETERS)
         self.model: RobotModel | None = None
         self._rows: list[tuple[int, np.ndarray, np.ndarray]] | None = None
         self._newest: tuple[float, np.ndarray, np.ndarray] | None = None
@@ -76,8 +74,8 @@ class PayloadIdentificationNode(Node):
 
     def _described(self, text: str) -> None:
         model = robot.load_robot_model(text, self.parameters, self.get_logger())
-        self.parameters.declare(robot.factor_parameters(model.joint_names))
-        report_unknown(self, self.parameters, model)
+        self.parameters.declare(of_joints(model.joint_names, robot.MEASURED_EFFORT_FACTOR))
+        self.parameters.report_unknown(model)
         self._reader = JointStateReader(model.joint_names)
         self.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
         self.model = model
@@ -123,11 +121,9 @@ class PayloadIdentificationNode(Node):
         if self._rows is not None:
             raise ArgumentError("an identification runs already", where="identify_payload", remedy="Wait for its end.")
         if model is None or self._newest is None or time.monotonic() - self._newest[0] > 1.0:
-            raise ArgumentError(
-                "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived",
-                where="identify_payload",
-                remedy="Start the robot, and check the names of topics and joints.",
-            )
+            text = "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived"
+            remedy = "Start the robot, and check the names of topics and joints."
+            raise ArgumentError(text, where="identify_payload", remedy=remedy)
         model.link(values["link"])
         kind = robot.measured_effort(values, model)
         kind.need("identify_payload")
@@ -172,9 +168,8 @@ class PayloadIdentificationNode(Node):
         complete = await self._done
         rows = self._rows
         if not complete or len(rows) < 20:
-            raise ArgumentError(
-                f"joint states stopped after {len(rows)} of them", where="identify_payload", remedy="Check the robot."
-            )
+            text = f"joint states stopped after {len(rows)} of them"
+            raise ArgumentError(text, where="identify_payload", remedy="Check the robot.")
         return rows
 
     async def _apply(self, estimate: payload.PayloadEstimate) -> str:

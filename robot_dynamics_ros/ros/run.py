@@ -1,25 +1,26 @@
-"""Running a node as a process: executor, end, exit code."""
+"""Running a node as a process: parameter files, executor, end, exit code."""
 
 from __future__ import annotations
 
+import itertools
+import re
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
+import yaml
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.ros.parameter_files import for_other_nodes, unreadable
 from robot_dynamics_ros.ros.stop_request import StopRequest
-from robot_dynamics_ros.ros.transport.focused_executor import FocusedExecutor
-from robot_dynamics_ros.ros.transport.guarded_services import guard_services
-from robot_dynamics_ros.ros.transport.paced_executor import PacedExecutor
+from robot_dynamics_ros.ros.transport.executors import FocusedExecutor, PacedExecutor
+from robot_dynamics_ros.ros.transport.reports import guard_services
 
 #: How long results of goals may take to be ready at the end, and then to go out, s.
 LAST_WORDS, DELIVERY = 0.5, 0.1
@@ -115,3 +116,51 @@ def _spin_while(
 
 def _print(_cause: str, text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
+
+
+def unreadable(args: Sequence[str]) -> str:
+    """A sentence about the first parameter file among the arguments that cannot be read; empty if all can be."""
+    for name in _files(args):
+        try:
+            with open(name, encoding="utf-8") as file:
+                yaml.load(file, yaml.BaseLoader)
+        except OSError as error:
+            return f"parameter file {name}: {error.strerror}"
+        except UnicodeDecodeError:
+            return f"parameter file {name}: it is not UTF-8 text"
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f", line {mark.line + 1}" if mark is not None else ""
+            return f"parameter file {name}{line}: {getattr(error, 'problem', None) or error}"
+    return ""
+
+
+def for_other_nodes(args: Sequence[str], node: str) -> Iterator[str]:
+    """A sentence about each parameter file that has nothing for ``node``, named with its namespace, but for others."""
+    for name in _files(args):
+        with open(name, encoding="utf-8") as file:
+            addresses = list(_addresses(yaml.load(file, yaml.BaseLoader)))
+        if addresses and not any(_pattern(address).fullmatch(node) for address in addresses):
+            yield (
+                f"parameter file {name} has nothing for {node}, only for {', '.join(addresses)}; "
+                f"name it {node} or /** there"
+            )
+
+
+def _files(args: Sequence[str]) -> list[str]:
+    return [name for option, name in itertools.pairwise(args) if option == "--params-file"]
+
+
+def _addresses(tree: object, path: str = "") -> Iterator[str]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key == "ros__parameters":
+                yield path
+            else:
+                yield from _addresses(value, f"{path}/{str(key).strip('/')}")
+
+
+def _pattern(address: str) -> re.Pattern[str]:
+    """The names of nodes that an address reaches: ``**`` is any namespaces, ``*`` one word."""
+    words = {"**": "(/[^/]+)*", "*": "/[^/]+"}
+    return re.compile("".join(words.get(word, "/" + re.escape(word)) for word in address.split("/")[1:]))

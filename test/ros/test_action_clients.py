@@ -27,8 +27,7 @@ from support.fault_stack import ControllerStack, Q, point
 from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics_ros.ros.transport.action_server import apart_action_server
-from robot_dynamics_ros.ros.transport.client_library import GoalRequests
+from robot_dynamics_ros.ros.transport.action_server import GoalRequests, apart_action_server
 
 pytestmark = pytest.mark.middleware
 

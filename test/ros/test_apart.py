@@ -45,7 +45,7 @@ def test_large_messages_arrive_whole_in_order_and_in_another_thread(peer, monkey
 def test_a_message_of_python_goes_through_c_and_back():
     from rclpy.type_support import check_for_type_support
 
-    from robot_dynamics_ros.ros.transport.client_library import MessageType, client_library
+    from robot_dynamics_ros.ros.transport.apart import MessageType, client_library
 
     library = client_library()
     if library is None:

@@ -25,8 +25,7 @@ from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.model.arm_profile import ArmProfile, JointFacts, arm_names, load_arm_profile
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.arm_parameters import controller_parameters, simulator_parameters
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
-from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
 
 pytestmark = pytest.mark.middleware
 

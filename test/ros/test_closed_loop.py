@@ -26,8 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.model.library import robot_path
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
-from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 pytestmark = pytest.mark.middleware

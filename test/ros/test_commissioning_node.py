@@ -17,7 +17,7 @@ from support.peer import CONTROLLER, SIMULATOR, Peer
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.commissioning.live_arm import LiveArm
+from robot_dynamics_ros.ros.commissioning import LiveArm
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
 

@@ -377,7 +377,7 @@ def test_a_node_whose_start_has_failed_can_be_destroyed(domain, kind):
 
     from robot_dynamics_ros.errors import RobotDynamicsError
     from robot_dynamics_ros.ros.controller.node import ControllerNode
-    from robot_dynamics_ros.ros.gate.node import EffortGateNode
+    from robot_dynamics_ros.ros.effort_gate import EffortGateNode
     from robot_dynamics_ros.ros.simulator.node import SimulatorNode
 
     cls = {"controller": ControllerNode, "simulator": SimulatorNode, "effort_gate": EffortGateNode}[kind]

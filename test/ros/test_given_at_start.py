@@ -9,7 +9,7 @@ import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics_ros.ros.parameter_files import for_other_nodes
+from robot_dynamics_ros.ros.run import for_other_nodes
 
 ROBOT = "two_link"
 MISSPELT = {

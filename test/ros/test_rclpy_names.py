@@ -12,15 +12,15 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 CLASSES = {
-    "robot_dynamics_ros.ros.controller.node": "ControllerNode",
-    "robot_dynamics_ros.ros.simulator.node": "SimulatorNode",
-    "robot_dynamics_ros.ros.gate.node": "EffortGateNode",
-    "robot_dynamics_ros.ros.viewer.node": "ViewerNode",
-    "robot_dynamics_ros.ros.commissioning.node": "CommissioningNode",
-    "robot_dynamics_ros.ros.payload_identification": "PayloadIdentificationNode",
-    "robot_dynamics_ros.ros.transport.action_server": "ApartActionServer",
-    "robot_dynamics_ros.ros.transport.focused_executor": "FocusedExecutor",
-    "robot_dynamics_ros.ros.transport.paced_executor": "PacedExecutor",
+    "ControllerNode": "robot_dynamics_ros.ros.controller.node",
+    "SimulatorNode": "robot_dynamics_ros.ros.simulator.node",
+    "EffortGateNode": "robot_dynamics_ros.ros.effort_gate",
+    "ViewerNode": "robot_dynamics_ros.ros.viewer.node",
+    "CommissioningNode": "robot_dynamics_ros.ros.commissioning",
+    "PayloadIdentificationNode": "robot_dynamics_ros.ros.payload_identification",
+    "ApartActionServer": "robot_dynamics_ros.ros.transport.action_server",
+    "FocusedExecutor": "robot_dynamics_ros.ros.transport.executors",
+    "PacedExecutor": "robot_dynamics_ros.ros.transport.executors",
 }
 #: what rclpy means to be overridden; and of its action server how goals are taken and answered
 HOOKS = {"destroy_node", "spin_once", "destroy", "_execute_goal_request", "_is_goal_request_ready"} | {
@@ -43,9 +43,9 @@ def names(cls: type) -> set[str]:
     return {name for name in {*vars(cls), *of_self} - of_python if not (name.startswith("__") and name.endswith("__"))}
 
 
-@pytest.mark.parametrize("module", CLASSES)
-def test_no_name_of_ours_hides_one_of_rclpy(module):
-    cls = getattr(importlib.import_module(module), CLASSES[module])
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_name_of_ours_hides_one_of_rclpy(name):
+    cls = getattr(importlib.import_module(CLASSES[name]), name)
     ours, theirs = set(), set()
     for parent in cls.__mro__:
         if parent.__module__.startswith("robot_dynamics_ros."):

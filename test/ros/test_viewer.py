@@ -19,7 +19,7 @@ from visualization_msgs.msg import MarkerArray
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.viewer.live_state import LiveState
+from robot_dynamics_ros.ros.viewer.live_robot import LiveState
 from robot_dynamics_ros.ros.viewer.node import wrench_markers
 from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
 from robot_dynamics_ros.view.headless import Browser, find_browser

@@ -362,8 +362,8 @@ def parameters(data: bytes, _folder: Path) -> None:
     """A parameter file: every value is of its type and within its bounds, or refused; settings follow from what is left."""
     import yaml
 
+    from robot_dynamics_ros.ros import effort_gate as gate_parameters
     from robot_dynamics_ros.ros.controller import parameters as controller_settings
-    from robot_dynamics_ros.ros.gate import parameters as gate_parameters
     from robot_dynamics_ros.ros.simulator import parameters as simulator_settings
 
     try:

@@ -8,8 +8,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
-from robot_dynamics_ros.ros.demo_client import trajectory_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
 from support.peer import CONTROLLER, SIMULATOR, Peer
 
 SECOND = 10**9

@@ -1,8 +1,4 @@
-"""One configuration of the controller node: a robot, its controller, and the topics of the cycle.
-
-Made in ``on_configure`` with everything the cycle needs, so that the cycle itself only translates, asks
-:class:`~robot_dynamics_ros.control.controller.JointController` and publishes.
-"""
+"""One configuration of the controller node: a robot, its controller, and the topics of the cycle."""
 
 from __future__ import annotations
 
@@ -30,14 +26,13 @@ from robot_dynamics_ros.ros.controller.outputs import (
     joint_wrenches,
 )
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher
-from robot_dynamics_ros.ros.transport.graph import publishing_nodes
+from robot_dynamics_ros.ros.transport.commands import CommandPublisher, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.outputs import Output, Outputs
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
+from robot_dynamics_ros.ros.transport.topics import Output, Outputs
 
 #: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
 HELD_UP = 60_000_000
@@ -131,7 +126,7 @@ class ControlLoop:
             reader.read(raw)
         except StateRejected as error:
             if error.cause == "unrelated":
-                self._rejections.count("unrelated")
+                self._rejections.counts["unrelated"] += 1
             else:
                 self._rejections.report(error.cause, str(error))
             return
@@ -139,7 +134,7 @@ class ControlLoop:
             if self.controller.fault and self.controller.begins_to_fall():
                 self.commands.publish(self.controller.safe_command(), reader.stamp)
             return
-        controller, report = self.controller, self._report
+        controller = self.controller
         if not reader.stamp:
             reader.stamp = self._clock.now().nanoseconds
         stamp = reader.stamp
@@ -165,20 +160,12 @@ class ControlLoop:
         if not current and controller.fault:
             self._failed(FaultError(controller.fault + self._other_robots()))
             return
-        if period:
-            report.period(period)
-        report.sending(sent - ready)
-        self._end_cycle(stamp, steady, current)
-
-    def _end_cycle(self, stamp: int, steady: int, current: bool) -> None:
-        """Publish what belongs to the state besides the command, and report the cycle."""
-        controller = self.controller
         if current:
             self.wrenches.publish(stamp)
             self._others.publish(stamp)
         elif controller.jump:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
-        self._report.cycle(stamp, steady)
+        self._report.cycle(stamp, steady, period, sent - ready)
         if self.after_cycle is not None:
             chores, self.after_cycle = self.after_cycle, None
             chores()
@@ -294,8 +281,7 @@ class EffortWatch:
         self._poses: list[tuple[Array, Array, Array]] = []
 
     def look(self, q: Array, effort: Array) -> str:
-        """To be called once a second with the newest position and measured effort, (n,): a sentence if efforts contradict
-        their meaning, ``""`` if not."""
+        """Once a second, with the newest position and measured effort, (n,): a sentence if efforts contradict their meaning."""
         last, self._last = self._last, q.copy()
         if last is None or np.abs(q - last).max() > _STILL:
             return ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rclpy.service import Service
 from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -26,7 +26,7 @@ from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.wrench_topics import spatial_wrench
+from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory as ActionType
@@ -38,8 +38,7 @@ _INACTIVE = "the controller is not active, or has no joint state yet"
 
 
 class ControllerInputs:
-    """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`.
-    ``loop`` gives the control loop, or ``None`` while nothing is configured."""
+    """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`."""
 
     def __init__(
         self,
@@ -53,9 +52,7 @@ class ControllerInputs:
         self._rejections, self._report = rejections, report
         self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
-        self._trajectory_input: ApartSubscription | None = None
-        self._subscriptions: list[Subscription] = []
-        self._hold: Service | None = None
+        self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
         if (action_type := trajectory_action.load_action_type()) is None:
             node.get_logger().info(
@@ -79,30 +76,25 @@ class ControllerInputs:
         """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
         node = self._node
         self._trajectories.clear()
-        self._trajectory_input = ApartSubscription(
-            node, JointTrajectory, "~/joint_trajectory", EVENT, self._on_trajectory_bytes
-        )
-        self._subscriptions = [
+        hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
+        self._topics.callback(node.destroy_service, hold)
+        subscriptions = [
             node.create_subscription(kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION)
             for kind, topic, callback in (
                 (JointTrajectoryPoint, "~/joint_references", self._on_reference),
                 (WrenchStamped, "~/external_wrench", self._on_wrench),
             )
         ]
-        self._hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
-        return self._subscriptions
+        for subscription in subscriptions:
+            self._topics.callback(node.destroy_subscription, subscription)
+        arrive = self._on_trajectory_bytes
+        trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
+        self._topics.callback(trajectories.destroy)  # the first: its thread must not outlive what it waits for
+        return subscriptions
 
     def close(self) -> None:
         """Take down what :meth:`open` has made."""
-        if self._trajectory_input is not None:
-            self._trajectory_input.destroy()  # its thread must not outlive what it waits for
-            self._trajectory_input = None
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._subscriptions = []
-        if self._hold is not None:
-            self._node.destroy_service(self._hold)
-            self._hold = None
+        self._topics.close()
 
     def destroy(self) -> None:
         """Take everything down."""
@@ -239,8 +231,7 @@ class ControllerInputs:
 
 
 def offer_query(node: Node, running: Callable[[], ControlLoop | None]) -> None:
-    """Offer ``~/query_state``, if control_msgs, which has its type, is installed: no success without a trajectory that
-    covers the time asked for.  ``running`` gives the running control loop, or ``None``; then it says why to the log."""
+    """Offer ``~/query_state`` where control_msgs is installed: no success without a trajectory that covers the time."""
     try:
         from control_msgs.srv import QueryTrajectoryState
     except ImportError:

@@ -14,14 +14,11 @@ from robot_dynamics_ros.ros.controller import parameters as settings
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
 from robot_dynamics_ros.ros.controller.report import ControllerReport
-from robot_dynamics_ros.ros.transport.commands import met_elsewhere
+from robot_dynamics_ros.ros.transport.commands import competing_publishers, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.graph import competing_publishers
-from robot_dynamics_ros.ros.transport.guarded_services import guard_services
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
-from robot_dynamics_ros.ros.transport.reports import Background, Rejections
+from robot_dynamics_ros.ros.transport.reports import Background, Rejections, guard_services
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
@@ -30,16 +27,15 @@ _WATCH_PERIOD = 0.02
 class ControllerNode(LifecycleNode):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
+    _inputs: ControllerInputs
+
     def __init__(self, **options: object) -> None:
         super().__init__("computed_torque_controller", **options)
         # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
         self._background = Background()
-        self._inputs: ControllerInputs | None = None
         self.loop: ControlLoop | None = None
         self._released = False  # by somebody who wants it so
-        self.parameters = ParameterSet(self, self._validate, self._apply)
-        self.parameters.declare(settings.CONTROLLER_PARAMETERS)
-        self.parameters.validate()
+        self.parameters = ParameterSet(self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
@@ -89,10 +85,9 @@ class ControllerNode(LifecycleNode):
             self.get_logger().error("cannot configure: " + "".join(traceback.format_exception(error)))
             return _FAILURE
         self.loop = loop
-        assert self._inputs is not None
         self.cycle_subscriptions = [loop.subscription, *self._inputs.open()]
         guard_services(self, self.rejections.report)
-        report_unknown(self, self.parameters, loop.model)
+        self.parameters.report_unknown(loop.model)
         self._warn_of_unused_gains(self.parameters)
         self._report.configured(loop.controller, self.parameters["cycle_budget"])
         self.get_logger().info(
@@ -104,7 +99,7 @@ class ControllerNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """From the next joint state on, hold the arm where it is."""
         assert self.loop is not None
-        if not self._alone_on_the_command_topic():
+        if not self._alone_on_the_command_topic(self.loop):
             return _FAILURE
         self.loop.enable()
         keep_collections_short()
@@ -138,12 +133,10 @@ class ControllerNode(LifecycleNode):
     def _stop(self) -> None:
         if self.loop is not None:
             self.loop.disable()
-            if self._inputs is not None:
-                self._inputs.poll_goals()
+            self._inputs.poll_goals()
 
     def _release(self) -> None:
-        if self._inputs is not None:
-            self._inputs.close()
+        self._inputs.close()
         if self.loop is not None:
             self.loop.destroy()
         self.cycle_subscriptions = []
@@ -153,7 +146,7 @@ class ControllerNode(LifecycleNode):
     @property
     def unfinished(self) -> bool:
         """Whether goals still wait for their results to be sent."""
-        return self._inputs is not None and self._inputs.unfinished
+        return self._inputs.unfinished
 
     def finish(self) -> None:
         """The process ends: leave the robot with a safe command, and see that it has been delivered."""
@@ -165,7 +158,7 @@ class ControllerNode(LifecycleNode):
 
     def destroy_node(self) -> None:
         """Take everything down."""
-        if self._inputs is not None:
+        if hasattr(self, "_inputs"):
             self._inputs.destroy()
         self._background.close()
         super().destroy_node()
@@ -187,31 +180,28 @@ class ControllerNode(LifecycleNode):
 
     def _chores(self) -> None:
         """Chores that are due many times a second, but not while a joint state waits."""
-        assert self._inputs is not None
         self._inputs.poll()
         if self.loop is not None:
             self.loop.look_for_listeners()
         self._inputs.poll_goals()
         if self._report.tick() and self.loop is not None and self.loop.enabled:
-            self._look_for_a_listener()
+            self._look_for_a_listener(self.loop)
             self.loop.look_at_efforts()
-            if not self._alone_on_the_command_topic():
+            if not self._alone_on_the_command_topic(self.loop):
                 self.trigger_deactivate()
 
-    def _look_for_a_listener(self) -> None:
+    def _look_for_a_listener(self, loop: ControlLoop) -> None:
         """Say so if commands go nowhere, and where they are waited for instead."""
-        assert self.loop is not None
-        publisher = self.loop.commands.publisher
+        publisher = loop.commands.publisher
         if publisher.get_subscription_count():
             return
         hint = met_elsewhere(self, publisher.topic_name, self.count_subscribers)
         self.rejections.report("no_listener", f"nobody listens to commands on {publisher.topic_name}{hint}")
 
-    def _alone_on_the_command_topic(self) -> bool:
+    def _alone_on_the_command_topic(self, loop: ControlLoop) -> bool:
         """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
-        assert self.loop is not None
         policy = self.parameters["second_publisher"]
-        topic = self.loop.commands.publisher.topic_name
+        topic = loop.commands.publisher.topic_name
         others = competing_publishers(self, topic, own=True) if policy != "ignore" else []
         if not others:
             return True

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Callable, Mapping
 
-import numpy as np
 from rclpy.node import Node
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
@@ -15,9 +13,16 @@ from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
-from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output, Topic
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchPublisher, WrenchTopics, distinct_tokens, topic_token
+from robot_dynamics_ros.ros.transport.topics import (
+    JointTopic,
+    Output,
+    Topic,
+    WrenchPublisher,
+    WrenchTopics,
+    distinct_tokens,
+    topic_token,
+)
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
@@ -37,8 +42,7 @@ def joint_wrenches(node: Node, controller: JointController) -> WrenchTopics:
 
 
 class FurtherWrenches(Output):
-    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; a parameter that names a
-    joint or link that the robot does not have is an UnknownNameError."""
+    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``."""
 
     def __init__(self, node: Node, controller: JointController, values: ParameterSet) -> None:
         self._controller = controller
@@ -81,8 +85,7 @@ class FurtherWrenches(Output):
 
 
 class EstimatedWrench(Output):
-    """One topic of a wrench that is estimated only while somebody listens; ``wrench`` gives (6,) the newest one
-    [moment; force]."""
+    """A topic of a wrench, (6,) [moment; force], that is estimated only while somebody listens."""
 
     def __init__(
         self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
@@ -124,10 +127,6 @@ except ImportError:
     JointTrajectoryControllerState = None
 
 
-def _array(values: Array) -> array.array[float]:
-    return array.array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
-
-
 class ReferenceTopics(Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
@@ -160,13 +159,15 @@ class ReferenceTopics(Output):
         controller, reader = self._controller, self._reader
         state = JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-        state.reference.positions, state.reference.velocities, state.reference.accelerations = (
-            _array(row) for row in controller.reference
-        )
-        state.feedback.positions, state.feedback.velocities = _array(reader.position), _array(reader.velocity)
+        for point, rows in (
+            (state.reference, controller.reference),
+            (state.feedback, (reader.position, reader.velocity)),
+            (state.error, controller.error),
+        ):
+            for field, row in zip(("positions", "velocities", "accelerations"), rows, strict=False):
+                setattr(point, field, row.tolist())
         if reader.effort_known:
-            state.feedback.effort = _array(reader.effort)
-        state.error.positions, state.error.velocities = (_array(row) for row in controller.error)
-        state.output.effort = _array(controller.command)
+            state.feedback.effort = reader.effort.tolist()
+        state.output.effort = controller.command.tolist()
         state.speed_scaling_factor = 1.0  # time is never scaled here
         topic.publish_message(state)

@@ -31,13 +31,7 @@ from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARA
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
-_ROBUST = Robustness()
-LAW_PARAMETERS = parameter_table(
-    "controller",
-    "law",
-    {"law": LAWS},
-    {f"robustness.{name}": getattr(_ROBUST, name) for name in ("bandwidth", "rotor_share", "rejected_effort")},
-)
+_ROBUST = ("rotor_share", "bandwidth", "rejected_effort")
 GAINS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
 
 
@@ -96,16 +90,17 @@ CONTROLLER_PARAMETERS = (
     *DESCRIPTION_PARAMETERS,
     *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
-    *LAW_PARAMETERS,
     robot.MEASURED_EFFORT,
     *parameter_table(
         "controller",
         "controller",
         {
+            "law": LAWS,
             "command_format": COMMAND_FORMATS,
             "joint_wrenches.acceleration_source": ACCELERATION_SOURCES,
             "flange.contact": CONTACTS,
         },
+        {f"robustness.{name}": getattr(Robustness(), name) for name in _ROBUST},
     ),
 )
 JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), robot.MEASURED_EFFORT_FACTOR)
@@ -176,8 +171,7 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
 
 def robustness(values: ParameterValues) -> Robustness:
     """How computed torque holds up on a robot that differs from its description."""
-    names = ("rotor_share", "bandwidth", "rejected_effort")
-    return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in names})
+    return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in _ROBUST})
 
 
 def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | None:

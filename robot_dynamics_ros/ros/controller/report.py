@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 
 from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics, Window, percentiles
+from robot_dynamics_ros.ros.transport.diagnostics import REMEMBERED, Diagnostics, percentiles
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 
 _MILLISECONDS = 1e-6
 
 
 class ControllerReport:
-    """Collects, and reports, counts of refused input too; the background makes and publishes the messages, and writes log
-    lines."""
+    """Collects figures and counts; the background makes and publishes the messages, and writes log lines."""
 
     def __init__(self, node: Node, rejections: Rejections, background: Background) -> None:
         self._node, self._background = node, background
@@ -28,7 +27,8 @@ class ControllerReport:
         self._rejections = rejections
         self._diagnostics = Diagnostics(node)
         self._controller: JointController | None = None
-        self._windows = {name: Window() for name in ("period", "age", "compute", "sending")}
+        names = ("period", "age", "compute", "sending")
+        self._windows: dict[str, deque[float]] = {name: deque(maxlen=REMEMBERED) for name in names}
         self._period, self._age, self._compute, self._sending = self._windows.values()
         self._goal: Goal | None = None
         self._mode: Mode | None = None
@@ -48,23 +48,19 @@ class ControllerReport:
         for window in self._windows.values():
             window.clear()
 
-    def period(self, nanoseconds: int) -> None:
-        """Time since the joint state before."""
-        self._period.add(nanoseconds * _MILLISECONDS)
-
-    def sending(self, nanoseconds: int) -> None:
-        """Time that the middleware took to publish the command; a part of the cycle."""
-        self._sending.add(nanoseconds * _MILLISECONDS)
-
-    def cycle(self, stamp: int, started: int) -> None:
-        """A cycle is done: of the state with that stamp, begun at that time of the steady clock, ns."""
+    def cycle(self, stamp: int, started: int, period: int, sending: int) -> None:
+        """A cycle is done, all in ns: stamp of its state, when it began on the steady clock, time since the state before (0: not
+        known), and the part in which the middleware published the command."""
         self._cycles += 1
+        if period:
+            self._period.append(period * _MILLISECONDS)
+        self._sending.append(sending * _MILLISECONDS)
         took = (time.monotonic_ns() - started) * _MILLISECONDS
-        self._compute.add(took)
+        self._compute.append(took)
         if took > self._budget:
             self._rejections.report("overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it")
         if not self._cycles & 7:  # the ROS clock is dear to ask
-            self._age.add((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
+            self._age.append((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
 
     def goal(self, goal: Goal) -> None:
         """A trajectory was accepted; its end will be logged."""
@@ -125,7 +121,7 @@ class ControllerReport:
         if controller is not None:
             counts.update(controller.counts)
             values = {"mode": controller.mode.value, "cycles": self._cycles}
-            windows = {name: window.values() for name, window in self._windows.items()}
+            windows = {name: list(window) for name, window in self._windows.items()}
             safe_reason = controller.safe_reason if self._mode is Mode.SAFE else ""
             if controller.options.robustness is not None:
                 frequency, delay = controller.feedback_frequency

@@ -61,11 +61,10 @@ def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolera
 
 
 def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
-    """How the action ends when the controller is done with a goal.
+    """How the action ends when the controller is done with a goal: final transition, ``error_code``, ``error_string``.
 
     ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than its own
-    cancellation, is aborted, and the text says by what.  The values are the final transition (``succeed``, ``canceled`` or
-    ``abort``), ``error_code`` and ``error_string``.
+    cancellation, is aborted, and the text says by what.
     """
     if goal.status is GoalStatus.SUCCEEDED:
         return "succeed", int(ResultCode.SUCCESSFUL), goal.text
@@ -213,8 +212,7 @@ class FollowJointTrajectory:
 def goal_tolerances(
     message: ActionGoal, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger
 ) -> Tolerances:
-    """The tolerances that a goal asks for; the default ones of the ``joints``, with a log line, if it asks for something
-    impossible."""
+    """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible."""
     try:
         return defaults.with_requests(
             joints,
@@ -230,8 +228,7 @@ def goal_tolerances(
 def feedback_message(
     action_type: type[ActionType], controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
 ) -> ActionType.Feedback:
-    """``FollowJointTrajectory.Feedback``: where the joints should be, are, and the difference, in the joint state of time
-    ``stamp``, ns."""
+    """Where the joints should be, are, and the difference, in the joint state of time ``stamp``, ns."""
     index = [controller.model.joint_names.index(name) for name in joints]
     points = {}
     for name, rows in (("desired", controller.reference), ("actual", controller.state), ("error", controller.error)):

@@ -1,8 +1,9 @@
-"""``trajectory_msgs`` to the values that the controller takes."""
+"""``trajectory_msgs`` to the values that the controller takes, and back."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 #: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
 LONG = 20_000
 
-_TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first
+_TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first; a goal begins with its trajectory
 
 
 def to_nanoseconds(time: Time | Duration) -> int:
@@ -39,6 +41,28 @@ def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
         tuple(message.accelerations),
         tuple(message.effort),
     )
+
+
+def trajectory_message(
+    joint_names: Sequence[str],
+    times: Array,
+    positions: Array,
+    velocities: Array,
+    accelerations: Array | None,
+    stamp: int,
+) -> JointTrajectory:
+    """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
+    message = JointTrajectory(joint_names=list(joint_names))
+    message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
+    fields = {"positions": positions, "velocities": velocities}
+    if accelerations is not None:
+        fields["accelerations"] = accelerations
+    for k, t in enumerate(times):
+        point = JointTrajectoryPoint(**{name: rows[k].tolist() for name, rows in fields.items()})
+        since = point.time_from_start
+        since.sec, since.nanosec = divmod(round(float(t) * 1e9), NANOSECONDS)
+        message.points.append(point)
+    return message
 
 
 def trajectory_from_bytes(raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
@@ -82,11 +106,10 @@ class ReadTrajectory:
 
 
 def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajectory:
-    """Read a trajectory that begins at ``offset`` of a plain message (see :func:`~..transport.cdr.plain`).
+    """Read a trajectory that begins at ``offset`` of a :func:`plain` message; other bytes are a ValueError or struct.error.
 
     Points nearly always have the same fields all over; their numbers then stand at a constant distance and are read
-    together, a slice after the other.  Where the fields vary, one point after the other is read.  Bytes that are no such
-    message are a ValueError or struct.error.
+    together, a slice after the other.  Where the fields vary, one point after the other is read.
     """
     reader = CdrReader(raw, offset)
     stamp = reader.int32() * NANOSECONDS + reader.uint32()
@@ -96,11 +119,9 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     times = np.zeros(n, dtype=np.int64)
     wrong: TrajectoryRejected | None = None
     if 8 * n * k > len(raw):  # memory for what is not there could be more than there is
-        wrong = TrajectoryRejected(
-            f"{n} points have fewer positions than their {k} joints need",
-            where="points",
-            remedy="Give every point positions, one for each of joint_names.",
-        )
+        text = f"{n} points have fewer positions than their {k} joints need"
+        remedy = "Give every point positions, one for each of joint_names."
+        wrong = TrajectoryRejected(text, where="points", remedy=remedy)
     room = 0 if wrong else k
     fields, present = np.empty((4, n, room)), np.zeros((4, n), dtype=bool)
     for rows in slices(n):
@@ -116,10 +137,9 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
             if len(values) == room and room:
                 fields[f, i], present[f, i] = values, True
             elif len(values) and wrong is None:
+                remedy = "Give one value for each of joint_names, or leave the field empty."
                 wrong = TrajectoryRejected(
-                    f"{len(values)} values for {k} joints",
-                    where=f"points[{i}].{name}",
-                    remedy="Give one value for each of joint_names, or leave the field empty.",
+                    f"{len(values)} values for {k} joints", where=f"points[{i}].{name}", remedy=remedy
                 )
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()
         i += 1
@@ -152,8 +172,7 @@ class ActionGoal:
 
     @classmethod
     def read(cls, request_type: type, raw: bytes | memoryview) -> tuple[UUID, ActionGoal]:
-        """The goal's identity, and the goal, of a serialized request: 16 bytes of identity, then a goal that begins with its
-        trajectory; a ValueError if it is no such request."""
+        """The goal's identity, and the goal, of a serialized request; a ValueError if it is no such request."""
         try:
             trajectory = read_trajectory(plain(raw, request_type), _TRAJECTORY_OF_REQUEST)
             # the same request with nothing in its trajectory; what follows is aligned to eight bytes as it was
@@ -173,48 +192,41 @@ class ActionGoal:
 def _read_alike(
     raw: bytes | memoryview, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, present: np.ndarray
 ) -> tuple[int, int] | None:
-    """Read points that have the fields of the first one; how many there were (even) and where they end, if at least 16."""
+    """Read points that have the fields of the first two; how many there were (even) and where they end, if at least 16."""
     if n < 16 or k == 0:
         return None
-    reader = CdrReader(raw, offset)
-    starts, layout = [offset], []
+    reader, points = CdrReader(raw, offset), []
     for _ in range(2):  # padding differs between even and odd points at most
-        here: list[tuple[int, int]] = []
+        places = []
         for _ in range(4):
-            field_start = reader.aligned(4)
-            count = len(reader.doubles())
-            if count not in (0, k):
+            count = reader.aligned(4)
+            size = len(reader.doubles())
+            if size not in (0, k):
                 return None
-            here.append((field_start, reader.offset - 8 * count if count else -1))
-        field_start = reader.aligned(4)
-        reader.offset = field_start + 8
-        here.append((field_start, field_start))
-        layout.append(here)
-        starts.append(reader.offset)
-    stride = starts[2] - starts[0]
+            places.append((count, size, reader.offset - 8 * size))
+        points.append((places, reader.aligned(4)))
+        reader.offset += 8
+    stride = reader.offset - offset
     pairs = min(n // 2, (len(raw) - offset) // stride)
-    if [field_start >= 0 for _, field_start in layout[0]] != [field_start >= 0 for _, field_start in layout[1]]:
-        return None
+    table = np.frombuffer(raw, np.uint8, pairs * stride, offset).reshape(pairs, stride)
+
+    def column(place: int, kind: type, size: int = 1) -> np.ndarray:
+        """(pairs, size) numbers that begin at this place of the first pair."""
+        start = place - offset
+        return table[:, start : start + size * np.dtype(kind).itemsize].view(kind)
+
     alike = np.ones(pairs, dtype=bool)
-    columns = []
-    for here in layout:
-        numbers = [(f"data{f}", f"({k},)=f8", data) for f, (_, data) in enumerate(here[:4]) if data >= 0]
-        numbers += [(f"count{f}", "=u4", field_start) for f, (field_start, _) in enumerate(here[:4])]
-        numbers += [("sec", "=i4", here[4][0]), ("nanosec", "=u4", here[4][0] + 4)]
-        names, formats, places = (list(column) for column in zip(*numbers, strict=True))
-        offsets = [place - offset for place in places]
-        dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
-        table = np.frombuffer(raw, dtype, pairs, offset)
-        for f, (_, data) in enumerate(here[:4]):
-            alike &= table[f"count{f}"] == (k if data >= 0 else 0)
-        columns.append(table)
+    for places, _ in points:
+        for count, size, _ in places:
+            alike &= column(count, np.uint32)[:, 0] == size
     good = pairs if alike.all() else int(np.argmin(alike))
     if good < 8:
         return None
-    for first, table in enumerate(columns):
+    for first, (places, time) in enumerate(points):
         rows = slice(first, 2 * good, 2)
-        times[rows] = table["sec"][:good].astype(np.int64) * NANOSECONDS + table["nanosec"][:good]
-        for f in range(4):
-            if f"data{f}" in (table.dtype.names or ()):
-                fields[f, rows], present[f, rows] = table[f"data{f}"][:good], True
+        seconds, rest = column(time, np.int32)[:good, 0], column(time + 4, np.uint32)[:good, 0]
+        times[rows] = seconds.astype(np.int64) * NANOSECONDS + rest
+        for f, (_, size, data) in enumerate(places):
+            if size:
+                fields[f, rows], present[f, rows] = column(data, np.float64, k)[:good], True
     return 2 * good, offset + stride * good

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
@@ -13,22 +15,21 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
-from robot_dynamics_ros.ros.simulator.inputs import Pushes, state_from_message
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.parameters import check_shapes, driver_parameters, make_driver, shape_parameters
+from robot_dynamics_ros.ros.simulator.parameters import JOINT_PARAMETERS, check_shapes, make_driver, shape_parameters
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
 from robot_dynamics_ros.ros.transport.description_source import FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
+from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections
 from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 
 _WATCH_PERIOD = 0.02
@@ -36,6 +37,40 @@ _IDLE_NS = 20_000_000
 _REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
 _LEAD_NS = 200_000  # the executor's own lateness, which is slept off
 _LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
+_FARTHEST = 1e5  # rad or m, rad/s or m/s, that a state may be set to
+
+
+class Pushes:
+    """Wrenches on links, each ending a while after its last message; ``now`` tells the simulated time, ns."""
+
+    def __init__(self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections) -> None:
+        self._model, self._now, self._rejections = model, now, rejections
+        self._pushes: dict[str, tuple[int, Array]] = {}
+        self.subscription = node.create_subscription(
+            WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+        )
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        link = message.header.frame_id
+        try:
+            wrench = spatial_wrench(message)
+            self._model.link(link)
+        except RobotDynamicsError as error:
+            self._rejections.report("external_wrench", f"external wrench refused: {error}")
+            return
+        self._pushes[link] = (self._now(), wrench)
+
+    def now(self, timeout: float) -> dict[str, Array] | None:
+        """Link name → (6,) [moment; force] of the messages no older than ``timeout`` seconds; ``None`` without any."""
+        if not self._pushes:
+            return None
+        oldest = self._now() - timeout * 1e9
+        self._pushes = {link: push for link, push in self._pushes.items() if push[0] >= oldest}
+        return {link: push[1] for link, push in self._pushes.items()} or None
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._pushes = {}
 
 
 class SimulatorNode(Node):
@@ -44,9 +79,8 @@ class SimulatorNode(Node):
     def __init__(self, **options: object) -> None:
         super().__init__("robot_simulator", **options)
         self._background = Background()  # first: from Kilted on rclpy destroys nodes whose constructor has failed
-        self.parameters = ParameterSet(self, settings.validate)  # time-outs are read where they are used
-        self.parameters.declare(settings.SIMULATOR_PARAMETERS)
-        self.parameters.validate()
+        # time-outs are read where they are used
+        self.parameters = ParameterSet(self, settings.SIMULATOR_PARAMETERS, settings.validate)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self.model: RobotModel | None = None
@@ -71,13 +105,14 @@ class SimulatorNode(Node):
         check_shapes(self._parameter_overrides, values["mujoco.shapes"])
         for shape in values["mujoco.shapes"]:
             values.declare(shape_parameters(shape))
-        report_unknown(self, values, model)
+        values.report_unknown(model)
         self._plant = settings.make_plant(values, model, text)
         self._plant.prepare()  # nothing is compiled once it runs
         self._period_ns = round(1e9 / values["update_rate"])
         self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
         self._stamps = StampOrigin()
-        values.declare(driver_parameters([name for name in model.joint_names if model.joint(name).type.nv == 1]))
+        driven = [name for name in model.joint_names if model.joint(name).type.nv == 1]
+        values.declare(of_joints(driven, *JOINT_PARAMETERS))
         self._driver = make_driver(values, self._plant)
         self._outputs = SimulatorOutputs(self, self._plant, values, self._driver)
         self._effort = np.zeros(model.nv)
@@ -324,3 +359,39 @@ class SimulatorNode(Node):
         """Take everything down."""
         self._background.close()
         super().destroy_node()
+
+
+def state_from_message(model: RobotModel, message: JointState, q: Array, v: Array) -> tuple[Array, Array]:
+    """(nq,) configuration and (nv,) velocity after a message; ``q`` and ``v`` are those before it.
+
+    Joints that are not named stay as they are.  Named ones come to rest where no velocities are given, and keep their
+    position where no positions are.
+    """
+    simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
+    names = list(message.name)
+
+    def refuse(if_so: bool, text: str, remedy: str) -> None:
+        if if_so:
+            raise ArgumentError(text, where="set_joint_state", got=names, remedy=remedy)
+
+    nothing = not names or not (len(message.position) or len(message.velocity))
+    refuse(nothing, "the message sets nothing", "Give names and positions, velocities or both.")
+    for name in names:
+        if name not in simple:
+            raise UnknownNameError("joint", name, simple, where="set_joint_state")
+        count = names.count(name)
+        refuse(count > 1, f"joint {name!r} is named {count} times", "Name each joint once.")
+    for field in ("position", "velocity"):
+        values = getattr(message, field)
+        text = f"{field} has {len(values)} values for {len(names)} names"
+        refuse(len(values) not in (0, len(names)), text, "Give as many values as names, or none.")
+        for name, value in zip(names, values, strict=False):
+            text = f"{field} of joint {name!r} is {value:g}"
+            refuse(not np.isfinite(value), text, "Give finite numbers.")
+            refuse(abs(value) > _FARTHEST, text, f"Give rad or m, rad/s or m/s, up to {_FARTHEST:g}.")
+    q, v = q.copy(), v.copy()
+    for k, name in enumerate(names):
+        if len(message.position):
+            q[model.q_slice(name)] = message.position[k]
+        v[model.v_slice(name)] = message.velocity[k] if len(message.velocity) else 0.0
+    return q, v

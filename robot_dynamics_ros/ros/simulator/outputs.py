@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -12,12 +11,18 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator.parameters import sensors
 from robot_dynamics_ros.ros.transport.cdr import marks
-from robot_dynamics_ros.ros.transport.outputs import JointTopic, Output, Outputs, TemplatePublisher
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
-from robot_dynamics_ros.ros.transport.wrench_topics import WrenchTopics, distinct_tokens, wrench_publishers
+from robot_dynamics_ros.ros.transport.topics import (
+    JointTopic,
+    Output,
+    Outputs,
+    TemplatePublisher,
+    WrenchTopics,
+    distinct_tokens,
+    wrench_publishers,
+)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
@@ -26,10 +31,7 @@ from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 
 class ConstraintTopics(Output):
-    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame.
-
-    ``header.frame_id`` names the link.  Gears exert efforts and have no topic.
-    """
+    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame; not of gears."""
 
     def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
         self._plant = plant
@@ -51,11 +53,8 @@ class ConstraintTopics(Output):
 
 
 class ContactTopics(Output):
-    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, which
-    ``header.frame_id`` names; ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``.
-
-    Contact wrenches are published also while nothing touches: then they are zero.
-    """
+    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does;
+    ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
         self._plant = plant
@@ -95,34 +94,11 @@ class _PosePublisher(TemplatePublisher):
             self.send(stamp, numbers)
 
 
-class JointStatePublisher(JointTopic):
-    """Publishes position, velocity and effort of joints with one degree of freedom, all in the order of the URDF if none are
-    named; ``q_index`` and ``v_index`` say where they are in configurations and in velocities and efforts."""
-
-    def __init__(self, node: Node, model: RobotModel, joints: Sequence[str] = ()) -> None:
-        simple = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
-        for name in joints:
-            if name not in simple:
-                raise UnknownNameError("joint", name, simple, where="parameter 'joints'")
-        self.joints = tuple(joints) or simple
-        self.q_index = [model.q_slice(name).start for name in self.joints]
-        self.v_index = [model.v_slice(name).start for name in self.joints]
-        super().__init__(node, "joint_states", self.joints, "position", "velocity", "effort")
-        self._position, self._velocity, self._effort = self.blocks
-
-    def publish(self, stamp: int, q: Array, v: Array, effort: Array) -> None:
-        """Send (nq,) positions, (nv,) velocities and (nv,) efforts in model order, of the time ``stamp``, ns."""
-        q.take(self.q_index, out=self._position, mode="clip")
-        v.take(self.v_index, out=self._velocity, mode="clip")
-        effort.take(self.v_index, out=self._effort, mode="clip")
-        self.send(stamp)
-
-
 class SimulatorOutputs:
     """Publishes the state of a plant; the driver gives the measured efforts of joint states.
 
     Attributes:
-        joints: the joints of ``joint_states``, in order.
+        joints: those of ``joint_states``, in order: with one degree of freedom, all in the order of the URDF if none are named.
         v_index: (n,) where they are in velocities and efforts.
     """
 
@@ -130,9 +106,15 @@ class SimulatorOutputs:
         model = plant.model
         self._plant = plant
         self._driver = None if driver.plain else driver
-        self._states = JointStatePublisher(node, model, values["joints"])
-        self.joints = self._states.joints
-        self.v_index = np.array(self._states.v_index, dtype=np.intp)
+        simple = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
+        for name in values["joints"]:
+            if name not in simple:
+                raise UnknownNameError("joint", name, simple, where="parameter 'joints'")
+        self.joints = values["joints"] or simple
+        q_index = np.array([model.q_slice(name).start for name in self.joints], dtype=np.intp)
+        self.v_index = np.array([model.v_slice(name).start for name in self.joints], dtype=np.intp)
+        self._indices = (q_index, self.v_index, self.v_index)
+        self._states = JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
         wrenches: list[Output] = [WrenchTopics(node, model, model.joint_names, plant.joint_wrenches)]
         if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
             wrenches.append(ConstraintTopics(node, plant))
@@ -194,4 +176,6 @@ class SimulatorOutputs:
         self._send(origin + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
 
     def _send(self, stamp: int, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
-        self._states.publish(stamp, *(x if off is None else off for x, off in zip((q, v, tau), self._off, strict=True)))
+        for x, off, index, block in zip((q, v, tau), self._off, self._indices, self._states.blocks, strict=True):
+            (x if off is None else off).take(index, out=block, mode="clip")
+        self._states.send(stamp)

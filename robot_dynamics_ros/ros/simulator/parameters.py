@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
@@ -95,16 +95,7 @@ def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **c
     )
 
 
-DRIVER_PARAMETERS = (
-    *parameter_table("simulator", "driver", {"driver.compensates": COMPENSATIONS}),
-    robot.MEASURED_EFFORT,
-)
 JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
-
-
-def driver_parameters(joints: Sequence[str]) -> list[Param]:
-    """The parameters that every joint has."""
-    return of_joints(joints, *JOINT_PARAMETERS)
 
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
@@ -115,14 +106,13 @@ def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     return Driver(plant, compensates=compensates, measured=robot.measured_effort(values, model), effort_rate=rate)
 
 
-SENSOR_PARAMETERS = parameter_table("simulator", "sensors")
-MODEL_ERROR_PARAMETERS = parameter_table("simulator", "model_error")
 _FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
 def sensors(values: ParameterValues) -> SensorSettings | None:
     """Errors of the sensors; ``None`` if there are none."""
-    settings = SensorSettings(**{param.name.split(".")[1]: values[param.name] for param in SENSOR_PARAMETERS})
+    names = [field.name for field in fields(SensorSettings)]
+    settings = SensorSettings(**{name: values[f"sensors.{name}"] for name in names})
     perfect = SensorSettings(seed=settings.seed)
     return None if settings == perfect else settings
 
@@ -144,10 +134,12 @@ SIMULATOR_PARAMETERS = (
     *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *ENGINE_PARAMETERS,
-    *DRIVER_PARAMETERS,
-    *SENSOR_PARAMETERS,
-    *MODEL_ERROR_PARAMETERS,
-    *parameter_table("simulator", "simulator", {"command_format": COMMAND_FORMATS, "integrator": INTEGRATORS}),
+    robot.MEASURED_EFFORT,
+    *parameter_table(
+        "simulator",
+        "simulator",
+        {"command_format": COMMAND_FORMATS, "integrator": INTEGRATORS, "driver.compensates": COMPENSATIONS},
+    ),
 )
 
 
@@ -192,10 +184,8 @@ def validate(values: ParameterValues) -> None:
         raise ArgumentError(problem, where="parameter 'real_time_factor'", remedy=remedy)
     for name, most in (("sensors.duplicate_probability", 0.0), ("sensors.drop_probability", 0.99)):
         if values["time_mode"] == "lockstep" and values[name] > most:
-            text, remedy = (
-                "cannot be combined with lockstep, where one step answers each joint state",
-                "Use real_time or fast.",
-            )
+            text = "cannot be combined with lockstep, where one step answers each joint state"
+            remedy = "Use real_time or fast."
             raise ArgumentError(text, where=f"parameter {name!r}", got=values[name], remedy=remedy)
 
 

@@ -7,6 +7,7 @@ need no lock, and hands long ones over in serialized form.  Everything else happ
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import time
 from collections.abc import Awaitable, Callable
@@ -21,14 +22,11 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rclpy.type_support import check_for_type_support
 
-from robot_dynamics_ros.ros.transport.apart import Nobody, WaitingThread
-from robot_dynamics_ros.ros.transport.client_library import GoalRequests
+from robot_dynamics_ros.ros.transport.apart import MessageType, Nobody, WaitingThread, client_library
 
 if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
-
-    from robot_dynamics_ros.ros.transport.client_library import RequestHeader
 
 _UNSPUN = 0.05  # s between two looks whether the node is spun by now
 _PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
@@ -36,6 +34,47 @@ _PACE = 0.005  # s between two requests: the queue of a client holds ten answers
 
 ReadGoal: TypeAlias = "Callable[[memoryview], tuple[UUID, object]]"
 """Makes the identity and the goal of a serialized request."""
+
+
+class RequestHeader(ctypes.Structure):
+    """``rmw_request_id_t`` and some room: nobody looks inside."""
+
+    _fields_ = (("words", ctypes.c_uint64 * 8),)
+
+
+class GoalRequests:
+    """Takes and answers requests for goals by C functions; an OSError, AttributeError or ValueError where there are none."""
+
+    def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
+        library = client_library()
+        if library is None:
+            raise OSError("the client library is not found")
+        self._library, actions = library, ctypes.CDLL("librcl_action.so")
+        service = action_type.Impl.SendGoalService
+        self.request, self._response = MessageType(service.Request), MessageType(service.Response)
+        self._take, self._answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
+        for function in (self._take, self._answer):
+            function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
+
+    def take(self, server: int, message: int) -> RequestHeader | None:
+        """Take the next request of the ``rcl_action_server_t`` at that address, if any: what :meth:`answer` needs."""
+        header = RequestHeader()
+        if self._take(server, header, message):
+            self._library.forget_error()
+            return None
+        return header
+
+    def serialized(self, message: int) -> memoryview:
+        """A request in a C message, serialized; see :meth:`ClientLibrary.serialize`."""
+        return self._library.serialize(self.request, message)
+
+    def answer(self, server: int, header: RequestHeader, response: object) -> bool:
+        """Answer a request with a message of Python; false if that fails, when the client is gone for instance."""
+        with self._response.message(response) as message:
+            failed = bool(self._answer(server, header, message))
+        if failed:
+            self._library.forget_error()
+        return not failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,18 @@
 """Subscriptions that take large messages in a thread of their own, not in the control cycle.
 
 rclpy holds the interpreter's lock while it takes a message: for one of ten megabytes that is longer than some cycles.  Here a
-thread of its own waits for such messages and calls the middleware's C function, which needs no lock.
+thread of its own waits for such messages and calls the C functions of the client library that rclpy has loaded, without the lock.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
+import functools
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -17,10 +20,115 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.waitable import NumberOfEntities, Waitable
 
-from robot_dynamics_ros.ros.transport.client_library import client_library
 from robot_dynamics_ros.ros.transport.realtime import step_back
 
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
+
+
+class Allocator(ctypes.Structure):
+    """``rcutils_allocator_t``: four functions and a state."""
+
+    _fields_ = (("pointers", ctypes.c_void_p * 5),)
+
+
+class SerializedMessage(ctypes.Structure):
+    """``rcutils_uint8_array_t``."""
+
+    _fields_ = (
+        ("buffer", ctypes.c_void_p),
+        ("length", ctypes.c_size_t),
+        ("capacity", ctypes.c_size_t),
+        ("allocator", Allocator),
+    )
+
+
+class ClientLibrary:
+    """The C functions of the client library that rclpy has loaded; an OSError or AttributeError where they are not found."""
+
+    def __init__(self) -> None:
+        rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
+        pointer = ctypes.POINTER(SerializedMessage)
+        self._allocator = rcutils.rcutils_get_default_allocator
+        self._allocator.restype, self._allocator.argtypes = Allocator, []
+        self._take = rcl.rcl_take_serialized_message
+        self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
+        # of the middleware that the client library is linked with, whichever that is
+        self._serialize = rcl.rmw_serialize
+        self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
+        self._free = rcutils.rcutils_uint8_array_fini
+        self._free.argtypes = [pointer]
+        #: after a C function that has failed, so that the next failure of this thread is not taken for a second one
+        self.forget_error = rcutils.rcutils_reset_error
+        self.forget_error.restype, self.forget_error.argtypes = None, []
+
+    def take(self, subscription: int) -> memoryview | None:
+        """A view, which keeps the memory, of the next message of the ``rcl_subscription_t`` at that address, or ``None``."""
+        message = SerializedMessage(allocator=self._allocator())
+        if self._take(subscription, message, None, None) or not message.length:
+            self.forget_error()
+            self._free(message)
+            return None
+        return self._view(message)
+
+    def _view(self, message: SerializedMessage) -> memoryview:
+        data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
+        weakref.finalize(data, self._free, message).atexit = False
+        return memoryview(data).cast("B")
+
+    def serialize(self, message_type: MessageType, message: int) -> memoryview:
+        """The C message at that address, serialized; as a view as of :meth:`take`."""
+        serialized = SerializedMessage(allocator=self._allocator())
+        if self._serialize(message, message_type.support, serialized):
+            self.forget_error()
+            self._free(serialized)
+            raise ValueError("the middleware cannot serialize this message")
+        return self._view(serialized)
+
+
+class MessageType:
+    """The C functions that belong to a message class of Python, which rclpy uses too; here they run without the interpreter's lock.
+
+    The class, its type support loaded, without such functions is an AttributeError or ValueError.  ``support`` is the address of
+    its ``rosidl_message_type_support_t``.
+    """
+
+    def __init__(self, message_type: type) -> None:
+        pointer, pointer_of = ctypes.c_void_p, ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype, pointer_of.argtypes = pointer, [ctypes.py_object, ctypes.c_char_p]
+
+        def address(name: str) -> int:
+            return int(pointer_of(getattr(message_type, name), None))
+
+        self.support = address("_TYPE_SUPPORT")
+        self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
+        self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
+        # these two make and read objects of Python, so they keep the lock
+        from_python, to_python = (ctypes.c_bool, ctypes.py_object, pointer), (ctypes.py_object, pointer)
+        self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
+        #: the object of Python for a C message
+        self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
+
+    @contextlib.contextmanager
+    def message(self, content: object = None) -> Iterator[int]:
+        """Address of a C message with that content, as long as the context lasts."""
+        message = self._create()
+        if not message:
+            raise MemoryError
+        try:
+            if content is not None and not self._from_python(content, message):
+                raise ValueError("no message of this type")
+            yield message
+        finally:
+            self._destroy(message)
+
+
+@functools.cache
+def client_library() -> ClientLibrary | None:
+    """``None`` where the C functions are not found; rclpy's own are used then."""
+    try:
+        return ClientLibrary()
+    except (OSError, AttributeError):
+        return None
 
 
 class Nobody(CallbackGroup):
@@ -93,8 +201,7 @@ class WaitingThread:
 
 
 class ApartSubscription:
-    """A subscription to serialized messages that a thread of its own waits for and takes; ``arrived`` is called in that
-    thread with the bytes of each message, in the order of arrival."""
+    """A subscription whose messages, serialized, a thread of its own takes and gives to ``arrived``, in order."""
 
     def __init__(
         self, node: Node, message_type: type, topic: str, qos: QoSProfile, arrived: Callable[[bytes | memoryview], None]

@@ -29,8 +29,7 @@ _T = TypeVar("_T")
 
 
 def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
-    """The same message in plain encapsulation and the byte order of this machine, a view of one that is so already; a ValueError
-    if the bytes are no such message."""
+    """The same message in plain encapsulation and this machine's byte order; a ValueError if the bytes are no such message."""
     if raw[:2] == _NATIVE:
         return raw
     try:

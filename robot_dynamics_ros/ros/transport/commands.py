@@ -1,4 +1,4 @@
-"""Effort commands in the two formats that ROS 2 hardware takes.
+"""Effort commands in the two formats that ROS 2 hardware takes, and who else sends them.
 
 ``multi_array``: ``std_msgs/Float64MultiArray``, one effort a joint in an agreed order, as forward_command_controller
 takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, as topic-based hardware takes it.
@@ -21,13 +21,45 @@ from robot_dynamics_ros.control.cycle.message import AnswerLayout
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
-from robot_dynamics_ros.ros.transport.graph import publishers_of_other_types, type_name
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
 _TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
 COMMAND_FORMATS = tuple(_TYPES)
 COMMAND_TOPICS = {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}
 """The topic that goes with a format, before remapping."""
+
+
+def publishing_nodes(node: Node, topic: str) -> list[str]:
+    """Full names of the nodes that publish on a topic, sorted; a node counts once for each of its publishers.
+
+    A process that was killed is listed until its lease has run out.
+    """
+    return sorted(name for name, _ in _publishers(node, topic))
+
+
+def _publishers(node: Node, topic: str) -> list[tuple[str, str]]:
+    """Full name of the node and type of each publisher; those whose node is not known yet are left out."""
+    return [
+        (f"{info.node_namespace.rstrip('/')}/{info.node_name}", info.topic_type)
+        for info in node.get_publishers_info_by_topic(topic)
+        if info.node_name != "_NODE_NAME_UNKNOWN_"
+    ]
+
+
+def _type_name(message_type: type) -> str:
+    """The ROS name of a message type: ``std_msgs/msg/String``."""
+    return f"{message_type.__module__.split('.', 1)[0]}/msg/{message_type.__name__}"
+
+
+def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
+    """Full names of the nodes that publish on a topic for which there should be one publisher; empty if there is one.
+
+    ``own``: ``node`` is the one publisher that there should be; it is then left out.
+    """
+    names = publishing_nodes(node, topic) if node.count_publishers(topic) > 1 else []
+    if own and (name := node.get_fully_qualified_name()) in names:
+        names.remove(name)
+    return names
 
 
 def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
@@ -43,8 +75,7 @@ def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
 
 
 class CommandPublisher:
-    """Publishes efforts of joints, in the order of the message; ``index`` is where each of them is in the effort arrays
-    given to :meth:`publish`."""
+    """Publishes efforts of joints; ``index`` is where each of them is in the arrays given to :meth:`publish`."""
 
     def __init__(self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]) -> None:
         self._node, self._index = node, np.array(index, dtype=np.intp)
@@ -127,17 +158,22 @@ class CommandReader:
         self.subscription = node.create_subscription(self._type, topic, self._on_message, qos)
 
     def unheard(self) -> str:
-        """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty."""
-        topic = self.subscription.topic_name
+        """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty.
+
+        The middleware never brings the two together, and neither side hears of it.
+        """
+        topic, own = self.subscription.topic_name, _type_name(self._type)
         if not self._node.count_publishers(topic):
             return ""
-        others = publishers_of_other_types(self._node, topic, self._type)
+        others = sorted(pair for pair in _publishers(self._node, topic) if pair[1] != own)
         if not others:
             return ""
         name, type_of_other = others[0]
-        fitting = next((f"set command_format to {f!r}" for f, t in _TYPES.items() if type_name(t) == type_of_other), "")
+        fitting = next(
+            (f"set command_format to {f!r}" for f, t in _TYPES.items() if _type_name(t) == type_of_other), ""
+        )
         return (
-            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {type_name(self._type)}; "
+            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {own}; "
             f"{fitting or 'publish that type'}"
         )
 
@@ -160,9 +196,8 @@ class CommandReader:
     def _order_of(self, names: tuple[str, ...]) -> np.ndarray:
         unknown = [name for name in names if name not in self._joints]
         if unknown:
-            raise CommandRejected(
-                "unknown_joint", f"there is no joint {unknown[0]!r}; the joints are " + ", ".join(self._joints)
-            )
+            problem = f"there is no joint {unknown[0]!r}; the joints are {', '.join(self._joints)}"
+            raise CommandRejected("unknown_joint", problem)
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise CommandRejected("duplicate_joint", f"joint {repeated[0]!r} is named {names.count(repeated[0])} times")

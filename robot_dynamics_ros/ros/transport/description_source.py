@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import rclpy
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
-from robot_dynamics_ros.errors import RobotDynamicsError, UrdfError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UrdfError
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.urdf import MAX_BYTES
 from robot_dynamics_ros.model.urdf_source import read_source
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, parameter_table
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
@@ -33,8 +37,7 @@ def read_description_file(name: str) -> str:
 
 
 class DescriptionSource:
-    """Finds the description and tells when another one arrives: ``changed`` is called with each new text from the topic, not
-    when parameters give the description.
+    """Finds the description; ``changed`` is called with each new text from the topic, not with that of parameters.
 
     Attributes:
         text: the description, or ``""`` while none is known.
@@ -58,7 +61,7 @@ class DescriptionSource:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
             if "robot_description" in node._parameter_overrides:
                 self._log.warning("the parameter robot_description is empty; the topic robot_description is used")
-            report_unknown(node, parameters, None)  # the description's own parameter may be misspelt
+            parameters.report_unknown(None)  # the description's own parameter may be misspelt
 
     def _on_message(self, message: String) -> None:
         if not message.data.strip():
@@ -69,8 +72,7 @@ class DescriptionSource:
 
 
 class FirstDescription(DescriptionSource):
-    """The description of a node that works with the first one that it can ``use``; ``report`` is called with a cause and a
-    sentence when another one arrives."""
+    """The description of a node that works with the first one that it can ``use``, and reports others."""
 
     def __init__(
         self, node: Node, parameters: ParameterSet, use: Callable[[str], None], report: Callable[[str, str], None]
@@ -95,3 +97,36 @@ class FirstDescription(DescriptionSource):
             self.in_use = True
         except RobotDynamicsError as error:
             self._log.error(f"cannot use the robot of {self.origin}: {error}")
+
+
+def wait_for_description(topic: str, timeout: float = 5.0) -> str:
+    """Text of the description latched on ``topic``; an ArgumentError if no topic has such a name, or nothing came in s."""
+    context = rclpy.Context()
+    rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = rclpy.create_node("robot_description_reader", context=context)
+        received: list[str] = []
+
+        def keep(message: String) -> None:
+            received.append(message.data)
+
+        try:
+            node.create_subscription(String, topic, keep, LATCHED)
+        except InvalidTopicNameException as error:
+            problem = str(error).splitlines()[0].rstrip(":")
+            remedy = "For example /left/robot_description; a file needs a name that does not end in /robot_description."
+            raise ArgumentError(problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy) from None
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        deadline = time.monotonic() + timeout
+        while not received and time.monotonic() < deadline:
+            executor.spin_once(timeout_sec=0.1)
+        executor.remove_node(node)
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown(context=context)
+    if not received:
+        problem = f"no description came within {timeout:g} s"
+        remedy = "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file."
+        raise ArgumentError(problem, where=f"topic {topic!r}", got=topic, remedy=remedy)
+    return received[-1]

@@ -16,26 +16,15 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-
-class Window:
-    """The newest values of something, so many, for percentiles."""
-
-    def __init__(self, size: int = 2048) -> None:
-        self._values: deque[float] = deque(maxlen=size)
-        self.add, self.clear = self._values.append, self._values.clear
-
-    def values(self) -> list[float]:
-        """A copy of the values remembered."""
-        return list(self._values)
+REMEMBERED = 2048
+"""Times, the newest ones, of which there are percentiles."""
+_TOLERANCE = 0.1
 
 
 def percentiles(name: str, values: list[float]) -> dict[str, float]:
     """Median, 99 % and maximum of times in ms, for the diagnostics; NaN without any values."""
     shown = np.percentile(values, (50, 99, 100)).tolist() if values else [math.nan] * 3
     return {f"{name} {label} [ms]": value for label, value in zip(("median", "p99", "max"), shown, strict=True)}
-
-
-_TOLERANCE = 0.1
 
 
 class CycleTimes:
@@ -45,7 +34,7 @@ class CycleTimes:
         self._period = period
         self._slack = round(_TOLERANCE * period)
         self._last = 0
-        self._window = Window()
+        self._window: deque[float] = deque(maxlen=REMEMBERED)
         self.count = self.regular = 0
 
     def add(self, now: int) -> None:
@@ -54,7 +43,7 @@ class CycleTimes:
             between = now - self._last
             self.count += 1
             self.regular += abs(between - self._period) <= self._slack
-            self._window.add(between * 1e-6)
+            self._window.append(between * 1e-6)
         self._last = now
 
     def interrupt(self) -> None:
@@ -64,7 +53,7 @@ class CycleTimes:
     def values(self) -> dict[str, float | int]:
         """Values for the diagnostics."""
         counts: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
-        return {**counts, **percentiles("period", self._window.values())}
+        return {**counts, **percentiles("period", list(self._window))}
 
 
 class Diagnostics:

@@ -7,8 +7,10 @@ at run time is accepted or refused as a whole, with a reason that says what woul
 from __future__ import annotations
 
 import array
+import difflib
 import functools
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +24,18 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.model.robot_model import RobotModel
 
 APPLIES_LATER = "a change applies"
 """Begins a sentence among the constraints of a parameter whose change takes no effect at once."""
 ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
+_OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
+_OF_SHAPE = re.compile(r"mujoco\..+\.")
+"""Parameters of the simulator's shapes, which it checks itself."""
+_START = "initial_positions.<joint>"
+"""The simulator's, whose default is the robot's own."""
 _TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {int: Parameter.Type.INTEGER_ARRAY, float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}
@@ -132,9 +140,8 @@ class Param:
         if type(value) is not kind:
             raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
         if self.choices and value not in self.choices:
-            raise ArgumentError(
-                f"is {value!r}", where=where, remedy="Valid values: " + ", ".join(repr(c) for c in self.choices) + "."
-            )
+            remedy = f"Valid values: {', '.join(map(repr, self.choices))}."
+            raise ArgumentError(f"is {value!r}", where=where, remedy=remedy)
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
         if isinstance(value, int | float):
@@ -151,8 +158,7 @@ def parameter_table(
     choices: Mapping[str, Iterable[str]] | None = None,
     defaults: Mapping[str, object] | None = None,
 ) -> tuple[Param, ...]:
-    """The parameters of one section of ``ros/tables/<file>.yaml``; ``choices`` and ``defaults`` are those, by parameter, that
-    the core defines and the file leaves out."""
+    """The parameters of one section of ``ros/tables/<file>.yaml``, with choices and defaults that the core defines."""
     params = []
     for name, fields in _tables(file)[section].items():
         default = fields.get("default", (defaults or {}).get(name))
@@ -163,17 +169,10 @@ def parameter_table(
     return tuple(params)
 
 
-def all_names() -> list[str]:
-    """Names of the parameters of all tables, ``<joint>`` and ``<shape>`` as they stand there."""
-    files = (path.stem for path in _TABLES.glob("*.yaml"))
-    return [name for file in files for section in _tables(file).values() for name in section]
-
-
 @functools.cache
 def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
     text = (_TABLES / f"{file}.yaml").read_text("utf-8")
-    tables: Mapping[str, Mapping[str, dict[str, Any]]]
-    tables = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    tables: Mapping[str, Mapping[str, dict[str, Any]]] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return tables
 
 
@@ -193,7 +192,7 @@ class ParameterSet(Mapping[str, Any]):
     """The declared parameters of a node, by name, as plain Python values.
 
     Args:
-        node: the node to declare them on.
+        node, params: what to declare, and the node to declare it on.
         validate: called with a mapping of all values before any of them changes; raises to refuse.
         apply: called with (changed names, all values) once a change at run time is accepted; may raise to refuse.
     """
@@ -201,6 +200,7 @@ class ParameterSet(Mapping[str, Any]):
     def __init__(
         self,
         node: Node,
+        params: Iterable[Param],
         validate: Callable[[ParameterValues], None] = lambda values: None,
         apply: Callable[[frozenset[str], ParameterValues], None] = lambda changed, values: None,
     ) -> None:
@@ -208,6 +208,8 @@ class ParameterSet(Mapping[str, Any]):
         self._params: dict[str, Param] = {}
         self._values: dict[str, Any] = {}
         node.add_on_set_parameters_callback(self._on_set)
+        self.declare(params)
+        self.validate()
 
     def declare(self, params: Iterable[Param]) -> None:
         """Declare parameters not declared yet; values given at start-up override the defaults.
@@ -254,6 +256,27 @@ class ParameterSet(Mapping[str, Any]):
     def validate(self) -> None:
         """Check the values against each other; an error if they do not fit together."""
         self._validate(self)
+
+    def unknown(self, model: RobotModel | None) -> list[str]:
+        """Names of values given at the start that no node of this package has; one file may serve several nodes.
+
+        Before the robot is known (``None``) names with a dot, as those of joints have, are left out.
+        """
+        names = [name for name in self._node._parameter_overrides if not self._node.has_parameter(name)]
+        names = [name for name in names if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)]
+        joints = ("<joint>", *(() if model is None else model.joint_names))
+        sections = (section for path in _TABLES.glob("*.yaml") for section in _tables(path.stem).values())
+        known = [*(name for section in sections for name in section), _START] if names else ()
+        elsewhere = {name.replace("<joint>", joint) for name in known for joint in joints}
+        return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
+
+    def report_unknown(self, model: RobotModel | None) -> None:
+        """Log the names of :meth:`unknown`, each with the nearest of the node's own names."""
+        for name in self.unknown(model):
+            near = difflib.get_close_matches(name, self, 1, 0.5)
+            self._node.get_logger().warning(
+                f"unknown parameter {name!r} is ignored" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         proposed = dict(self._values)

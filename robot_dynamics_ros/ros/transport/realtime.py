@@ -47,8 +47,7 @@ def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None
 
 
 def _for_each_thread(apply: Callable[[int], None]) -> None:
-    """Do something to every thread of this process: the middleware has started some, and joint states come through them.
-    Threads that these start inherit it."""
+    """Do something to every thread of this process, those of the middleware too; threads that these start inherit it."""
     try:
         threads = [int(name) for name in os.listdir("/proc/self/task")]
     except OSError:

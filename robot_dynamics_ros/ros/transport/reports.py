@@ -1,34 +1,36 @@
-"""Counting what goes wrong, and saying so without flooding the log."""
+"""Counting what goes wrong, and saying so without flooding the log; no request of a stranger ends a node."""
 
 from __future__ import annotations
 
+import inspect
 import queue
 import sys
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.node import Node
 
 _MOST_TEXTS = 100
+_INTERVAL = 5.0  # s between two log lines about the same cause
 
 
 class Rejections:
     """Counts events by cause and logs each cause at once, then at most every few seconds.
 
     Args:
-        interval: s between two log lines about the same cause.
         background: writes the lines; without it they are written by whoever reports.
 
     Attributes:
         counts: cause → how often since the start.
     """
 
-    def __init__(self, logger: RcutilsLogger, interval: float = 5.0, background: Background | None = None) -> None:
+    def __init__(self, logger: RcutilsLogger, background: Background | None = None) -> None:
         self._logger, self._background = logger, background
-        self._interval = interval
         self._next: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
         self._logged_texts: set[str] = set()
@@ -55,7 +57,7 @@ class Rejections:
         if distinct and len(self._logged_texts) < _MOST_TEXTS:
             self._logged_texts.add(text)
         more = self._silent.pop(cause, 0)
-        self._next[cause] = now + self._interval
+        self._next[cause] = now + _INTERVAL
         line = f"{text} [{cause}" + (f", {more} more since the last report]" if more else "]")
         if self._background is not None:
             self._background.call(self._write, severity, line)
@@ -70,10 +72,6 @@ class Rejections:
             self._logger.error(line)
         else:
             self._logger.warning(line)
-
-    def count(self, cause: str) -> None:
-        """Count one event silently."""
-        self.counts[cause] += 1
 
 
 _PATIENCE = 2.0  # s that closing waits for what is still to be done
@@ -109,3 +107,45 @@ class Background:
                 function(*arguments)
             except Exception:  # noqa: BLE001 (a report that fails must not end the reports)
                 traceback.print_exc(file=sys.stderr)
+
+
+Message: TypeAlias = object
+"""A request or a response of any service."""
+
+
+def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
+    """Wrap the callbacks of a node's services, rclpy's own included; those wrapped already stay as they are.
+
+    rclpy lets exceptions through that a request can provoke: a lifecycle transition that the present state does not
+    have, a parameter of a type that does not exist.  Uncaught they end the process, and the caller waits in vain.
+    A request that fails is answered with the response as it then is, for services that have ``success`` with false.
+    """
+    for service in node.services:
+        if not hasattr(service.callback, "guarded"):
+            service.callback = _guarded(service.callback, service.srv_name, report)
+
+
+def _guarded(
+    callback: Callable[..., Message | Awaitable[Message]], name: str, report: Callable[[str, str], None]
+) -> Callable[..., object]:
+    def failed(error: Exception, response: Message) -> Message:
+        report("bad_request", f"a request to {name} failed: {type(error).__name__}: {error}")
+        if hasattr(response, "success"):
+            response.success = False
+        return response
+
+    def guarded(request: Message, response: Message) -> object:
+        try:
+            return callback(request, response)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
+            return failed(error, response)
+
+    async def guarded_coroutine(request: Message, response: Message) -> object:
+        try:
+            return await callback(request, response)  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001
+            return failed(error, response)
+
+    outer = guarded_coroutine if inspect.iscoroutinefunction(callback) else guarded
+    outer.guarded = True  # type: ignore[attr-defined]
+    return outer

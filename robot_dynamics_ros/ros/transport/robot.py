@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -18,7 +17,6 @@ from robot_dynamics_ros.ros.transport.parameters import (
     ParameterSet,
     ParameterValues,
     check_joints,
-    of_joints,
     parameter_table,
 )
 
@@ -66,11 +64,6 @@ def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, .
 
 
 MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table("common", "measured_effort", {"measured_effort": MEANINGS})
-
-
-def factor_parameters(joints: Sequence[str]) -> list[Param]:
-    """One parameter a joint."""
-    return of_joints(joints, MEASURED_EFFORT_FACTOR)
 
 
 def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:

@@ -14,22 +14,29 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import ColorRGBA, String
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, DescriptionSource
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, parameter_table
 from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
-from robot_dynamics_ros.ros.viewer import parameters as settings
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, load_robot_model
 from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot, own_topic
 from robot_dynamics_ros.view.arrows import Arrows, external_arrows, noise_of, robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 from robot_dynamics_ros.view.source import Shown
 from robot_dynamics_ros.view.viewer import Viewer
+
+VIEWER_PARAMETERS = (*DESCRIPTION_PARAMETERS, *ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
+
+
+def _validate(values: ParameterValues) -> None:
+    """Refuse a robot that is named twice."""
+    robots = values["robots"]
+    if len(set(robots)) != len(robots):
+        raise ArgumentError("names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once.")
 
 
 class ViewerNode(Node):
@@ -37,9 +44,7 @@ class ViewerNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("robot_viewer", **options)
-        self.parameters = ParameterSet(self, settings.validate, lambda changed, values: None)
-        self.parameters.declare(settings.VIEWER_PARAMETERS)
-        self.parameters.validate()
+        self.parameters = ParameterSet(self, VIEWER_PARAMETERS, _validate)
         self.rejections = Rejections(self.get_logger())
         values = self.parameters
         self._robots: dict[str, tuple[LiveRobot, LiveControls | None]] = {}
@@ -89,7 +94,7 @@ class ViewerNode(Node):
             self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
             return
         if not self._robots:
-            report_unknown(self, values, model)
+            values.report_unknown(model)
         names = {"controller": values["controller"], "simulator": values["simulator"]}
         robot = LiveRobot(self, model, namespace, names, values["wrenches"], self.rejections)
         controls = LiveControls(self, robot, namespace, names) if values["controls"] else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -11,22 +14,67 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from robot_dynamics_ros.control.effort_gate import EffortGate, GateState
+from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.ros.gate.parameters import GATE_PARAMETERS, gate_settings, limit_parameters
-from robot_dynamics_ros.ros.transport.commands import CommandPublisher, CommandReader
-from robot_dynamics_ros.ros.transport.description_source import FirstDescription
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.commands import (
+    COMMAND_FORMATS,
+    CommandPublisher,
+    CommandReader,
+    competing_publishers,
+)
+from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.graph import competing_publishers
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.known_parameters import report_unknown, unknown
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
+from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS, apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, commanded_joints, load_robot_model
+
+GATE_PARAMETERS = (
+    *DESCRIPTION_PARAMETERS,
+    *ROBOT_PARAMETERS,
+    *REALTIME_PARAMETERS,
+    *parameter_table("gate", "gate", {"command_format": COMMAND_FORMATS}),
+)
+_JOINT_PARAMETERS = parameter_table("gate", "joint")
+
+
+def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param]:
+    """The bounds of each joint; by default those of the description."""
+    for name in joints:
+        i = model.v_slice(name).start
+        effort, velocity = float(model.effort_limit[i]), 2.0 * float(model.velocity_limit[i])
+        described = {f"limits.{name}.effort": effort, f"limits.{name}.velocity": velocity}
+        for param in of_joints([name], *_JOINT_PARAMETERS):
+            default = described.get(param.name, 0.0)
+            yield replace(param, default=default if math.isfinite(default) else 0.0)
+
+
+def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:
+    """The bounds for the joints; one without an effort limit in the description and as a parameter is an ArgumentError."""
+
+    def column(name: str, nothing: float) -> np.ndarray:
+        return np.array([values[f"limits.{joint}.{name}"] or nothing for joint in joints])
+
+    for joint in joints:
+        described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
+        if not described and not values[f"limits.{joint}.effort"]:
+            where, remedy = f"joint {joint!r} of robot {model.name!r}", f"Set the parameter limits.{joint}.effort."
+            raise ArgumentError("has no effort limit", where=where, remedy=remedy)
+    return GateSettings(
+        column("effort", 0.0),
+        column("effort_rate", math.inf),
+        column("velocity", math.inf),
+        column("braking", 0.0),
+        values["command_timeout"],
+        values["state_timeout"],
+        values["on_limit"] == "clip",
+    )
+
 
 _WATCH_PERIOD = 0.01
 _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
@@ -35,13 +83,13 @@ _GRAPH_EVERY = 10  # watches between two looks at who publishes commands
 class EffortGateNode(Node):
     """See ``docs/how_to/effort_gate.md`` for topics, services and parameters."""
 
+    gate: EffortGate  # from the first description on
+
     def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
-        self.parameters = ParameterSet(self)
-        self.parameters.declare(GATE_PARAMETERS)
+        self.parameters = ParameterSet(self, GATE_PARAMETERS)
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger())
-        self.gate: EffortGate | None = None
         self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
@@ -56,10 +104,10 @@ class EffortGateNode(Node):
         model = check_controllable(load_robot_model(text, values, self.get_logger()))
         joints = commanded_joints(values, model)
         values.declare(limit_parameters(model, joints))
-        for name in unknown(self, model):
+        for name in values.unknown(model):
             if name.startswith("limits."):  # a bound that is not applied is none
                 raise UnknownNameError("parameter", name, [n for n in values if n.startswith("limits.")], where="gate")
-        report_unknown(self, values, model)
+        values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
         self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))
@@ -82,8 +130,6 @@ class EffortGateNode(Node):
 
     def _on_command(self, effort: Array) -> None:
         gate = self.gate
-        if gate is None:
-            return
         before = gate.state
         if gate.command(time.monotonic_ns(), effort):
             self._send()
@@ -94,8 +140,6 @@ class EffortGateNode(Node):
 
     def _on_state(self, raw: bytes) -> None:
         gate = self.gate
-        if gate is None:
-            return
         try:
             self._states.read(raw)
         except StateRejected as error:
@@ -104,7 +148,7 @@ class EffortGateNode(Node):
             return
         stamp, self._stamp = self._stamp, self._states.stamp
         if stamp and stamp == self._stamp:
-            self.rejections.count("time_still")
+            self.rejections.counts["time_still"] += 1
             return  # the same again: nobody may brake for ever by what was measured once
         before = gate.state
         gate.measured(time.monotonic_ns(), self._states.velocity, self._states.position)
@@ -112,13 +156,11 @@ class EffortGateNode(Node):
             self._closed()
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        assert self.gate is not None
         self.gate.reset()
         response.success, response.message = True, self.gate.reason or "open"
         return response
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        assert self.gate is not None
         self.gate.stop(time.monotonic_ns(), "stop_service", "the service ~/stop was called")
         self._closed()
         response.success, response.message = True, "stopped until ~/reset"
@@ -127,12 +169,10 @@ class EffortGateNode(Node):
     # -- output --------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
-        assert self.gate is not None
         self._commands.publish(self.gate.output, self.get_clock().now().nanoseconds)
 
     def _closed(self) -> None:
         """The gate has just closed: send the safe command at once, and say so."""
-        assert self.gate is not None
         self._send()
         if self.gate.state is GateState.STOPPED:
             self.rejections.report("stopped", f"stopped until ~/reset: {self.gate.reason}")
@@ -140,9 +180,9 @@ class EffortGateNode(Node):
             self.rejections.report("stale_command", f"safe command: {self.gate.reason}")
 
     def _watch(self) -> None:
-        gate = self.gate
         self._watches += 1
-        if gate is not None:
+        if self._source.in_use:
+            gate = self.gate
             if self._watches % _GRAPH_EVERY == 0:
                 self._look_for_rivals(gate)
             before = gate.state
@@ -167,10 +207,10 @@ class EffortGateNode(Node):
             self.rejections.report("second_publisher", text)
 
     def _report(self) -> None:
-        gate = self.gate
-        if gate is None:
+        if not self._source.in_use:
             self._diagnostics.publish(1, "waiting for a description: nothing passes", {})
             return
+        gate = self.gate
         complaints = self._holes()
         counts = {**self.rejections.counts, **gate.counts}
         values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
@@ -180,9 +220,7 @@ class EffortGateNode(Node):
 
     def _holes(self) -> list[str]:
         """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""
-        complaints = []
-        gate = self.gate
-        assert gate is not None
+        gate, complaints = self.gate, []
         bounded = np.isfinite(gate.settings.velocity_limit).any() or gate.settings.braking.any()
         if gate.state is GateState.OPEN and bounded and not gate.speed_is_known(time.monotonic_ns()):
             text = "no joint states with all of its joints arrive: no speed is watched, and nothing brakes"
@@ -203,6 +241,6 @@ class EffortGateNode(Node):
 
     def finish(self) -> None:
         """The process ends: send zero effort, and wait until it has been delivered."""
-        if self.gate is not None:
+        if self._source.in_use:
             self._commands.publish(np.zeros(len(self.gate.names)), self.get_clock().now().nanoseconds)
             self._commands.wait_until_sent()

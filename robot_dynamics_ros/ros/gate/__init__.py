@@ -1,1 +1,0 @@
-"""The effort gate node."""

@@ -9,8 +9,7 @@ import numpy as np
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
-from robot_dynamics_ros.simulation.integrators.methods import TIME_STEPPING
-from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.methods import TIME_STEPPING, Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HIGH, LOW, solve_apart
-from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.methods import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
 _NONE = np.empty(0, dtype=np.intp)

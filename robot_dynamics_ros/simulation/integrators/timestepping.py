@@ -20,7 +20,7 @@ Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical 
 ch. 10.)
 
 The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
-:func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
+:class:`PlantMemory`.
 """
 
 from __future__ import annotations
@@ -259,27 +259,21 @@ def substep(p: PlantMemory, h: float) -> int:
     Where the iteration does not converge, the step is made of 2, 4, … 64 shorter ones.
     """
     p.unsettled[0] = 0
-    pieces = 1
-    while pieces <= 64:
-        if _pieces(p, h, pieces) != 0:
+    if _undivided(p, h) != 0:
+        return 1
+    copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
+    pieces = 2
+    while pieces <= 64 and p.unsettled[0] != 0:
+        done = _undivided(p, h / float(pieces))
+        for _ in range(pieces - 1):
+            if done != 0:
+                copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
+                done = _undivided(p, h / float(pieces))
+        copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
+        if done != 0:
             return 1
-        if p.unsettled[0] == 0:
-            return 0
         pieces *= 2
     return 0
-
-
-def _pieces(p: PlantMemory, h: float, pieces: int) -> int:
-    if pieces == 1:
-        return _undivided(p, h)
-    copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
-    done = _undivided(p, h / float(pieces))
-    for _ in range(pieces - 1):
-        if done != 0:
-            copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
-            done = _undivided(p, h / float(pieces))
-    copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
-    return done
 
 
 def _undivided(p: PlantMemory, h: float) -> int:

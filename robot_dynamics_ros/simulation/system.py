@@ -116,20 +116,11 @@ class JointSystem:
         couples = len(friction.couple)
         values: dict[str, Any] = dict(stop_parameters(o.stops, model, *bounds))
         constants = {"nq": model.nq, "nv": model.nv, "bodies": model.nb, "rows": rows, "couples": couples}
-        counts = {
-            "motors": 0 if motors is None else len(motors),
-            "contacts": len(o.contacts),
-            "floating": len(floating),
-        }
-        constants |= counts | {f"has_{word}": count > 0 for word, count in counts.items()}
-        constants |= {
-            "midpoint": self._midpoint,
-            "in_momenta": self._midpoint and not rows,
-            "limiter": drives is not None,
-        }
+        constants |= {"motors": self.nz, "contacts": len(o.contacts), "floating": len(floating)}
+        constants |= {"midpoint": self._midpoint, "in_momenta": self._midpoint and not rows}
+        constants |= {"by_impulse": rows + couples > 0, "limiter": drives is not None}
         constants |= {"has_springs": o.springs is not None, "has_compliant_stops": isinstance(o.stops, CompliantStops)}
         constants |= {"has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any())}
-        constants |= {"by_impulse": rows + couples > 0, "has_loops": rows > 0}
         memory = Memory(PlantMemory, constants, self.kernels, compiled=self.compiled)
         values |= {"q_of_v": self.coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
         if floating:
@@ -179,13 +170,11 @@ class JointSystem:
     # -- what integrators ask ------------------------------------------------------------------------------------
 
     def derivative(self, t: float, y: Array, out: Array) -> None:
-        nq, nv = self.nq, self.nv
-        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
-        self.coordinates.rates(q, v, out[:nq])
+        (q, v, z), (_, a, rates) = self.split(y), self.split(out)
+        self.coordinates.rates(q, v, out[: self.nq])
         if not self.coordinates.vector:
             q = q.copy()
             self.coordinates.normalize(q)
-        a = out[nq : nq + nv]
         tau = self.applied_effort(t, q, v, z)
         if len(self.locked):
             a[:] = self._constrained(q, v, tau)
@@ -193,14 +182,17 @@ class JointSystem:
             self._kernel("forward_dynamics")(q, v, tau, a)
         if self.nz:
             self.routines["current_rates"](self.memory)
-            out[nq + nv :] = self.memory["new_current"]
+            rates[:] = self.memory["new_current"]
+
+    def split(self, y: Array) -> tuple[Array, Array, Array]:
+        """Configuration, velocity and motor currents of a state, as views."""
+        return y[: self.nq], y[self.nq : self.nq + self.nv], y[self.nq + self.nv :]
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
         self.coordinates.integrate(q, dq, out)
 
     def normalize(self, y: Array) -> None:
-        if not self.coordinates.vector:
-            self.coordinates.normalize(y[: self.nq])
+        self.coordinates.normalize(y[: self.nq])
 
     def mass_matrix(self, q: Array) -> Array:
         """(nv, nv) M(q), in memory used again by the next call."""
@@ -245,11 +237,11 @@ class JointSystem:
 
     def advance(self, t: float, y: Array, h: float) -> Array:
         """The state at ``t + h`` by time stepping; ``y`` is not changed."""
-        nq, nv, memory = self.nq, self.nv, self.memory
-        if not nv:
+        memory = self.memory
+        if not self.nv:
             return y.copy()
         kept = [memory[name].copy() for name in ("q", "v", "z")]
-        memory["q"][:], memory["v"][:], memory["z"][:] = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        memory["q"][:], memory["v"][:], memory["z"][:] = self.split(y)
         done = self.time_step(t, h)
         y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
         memory["q"][:], memory["v"][:], memory["z"][:] = kept

@@ -81,12 +81,12 @@ def joint_kinds(model: RobotModel) -> dict[str, list[int]]:
 
 
 def unit_of(quantity: str, kind: str) -> tuple[str, float]:
-    """The unit people read, and the factor from SI: degrees and mm for positions, N m and N for efforts."""
+    """The unit people read, and the factor from SI: degrees and mm for positions and their errors, N m and N for efforts."""
     angle = kind == "angle"
-    if quantity == "effort":
-        return ("N m", 1.0) if angle else ("N", 1.0)
+    if quantity in ("effort", "force", "moment"):
+        return "N m" if quantity == "moment" or (quantity == "effort" and angle) else "N", 1.0
     unit, factor = ("°", math.degrees(1.0)) if angle else ("mm", 1e3)
-    return {"position": unit, "velocity": f"{unit}/s", "acceleration": f"{unit}/s²"}[quantity], factor
+    return {"position": unit, "error": unit, "velocity": f"{unit}/s", "acceleration": f"{unit}/s²"}[quantity], factor
 
 
 def without_noise(table: Array, largest: float | None = None) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.differing_robots.differences import Difference
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.mujoco_engine.convert import robot_spec
-from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
+from robot_dynamics_ros.simulation.mujoco_engine.world import MujocoOptions
 
 __all__ = ["STEP", "Robot"]
 

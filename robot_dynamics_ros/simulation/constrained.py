@@ -6,15 +6,14 @@ The step is Moreau's midpoint rule with loops, of :mod:`~robot_dynamics_ros.simu
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
@@ -54,11 +53,16 @@ class ConstrainedPlant(Plant):
         if "integrator" in options:
             names = [f.name for f in fields(PlantOptions) if f.name != "integrator"]
             raise UnknownNameError("option", "integrator", names, where="ConstrainedPlant")
-        o = options_of(PlantOptions, options, "ConstrainedPlant")
-        if o.stops not in ("rigid", None) and not isinstance(o.stops, CompliantStops):
-            raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=o.stops)
-        self._loops = constraints.of(add_rotors(constraints.model, o.motors)) if o.motors else constraints
+        stops = options.get("stops", "rigid")
+        if stops not in ("rigid", None) and not isinstance(stops, CompliantStops):
+            raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=stops)
         super().__init__(constraints.model, dt, constraints=constraints, **options)
+
+    @cached_property
+    def _loops(self) -> Constraints:
+        """The constraints of the robot with its rotors."""
+        given = self.constraints
+        return given if given.model is self.model else given.of(self.model)
 
     def _command_limits(self) -> tuple[Array, Array, Array, Array]:
         nowhere = np.full(self.model.nv, np.inf)

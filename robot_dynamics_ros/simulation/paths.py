@@ -72,8 +72,8 @@ def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: s
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
             ends = {n: p[k][-1, [a, b]] for n, p in paths.items() if not n.startswith("centre of mass of ")}
-            for text, place in _labels(ends, spread.max()):
-                axis.annotate(text, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
+            for names, place in near_each_other(ends, 0.1 * spread.max()):
+                axis.annotate("\n".join(names), place, textcoords="offset points", xytext=(4, 3), fontsize=7)
             axis.set_aspect("equal", adjustable="datalim")
             axis.set_xlabel(f"{'xyz'[a]} [m]")
             axis.set_ylabel(f"{'xyz'[b]} [m]")
@@ -82,16 +82,16 @@ def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: s
         return save(figure, path)
 
 
-def _labels(ends: dict[str, Array], size: float) -> list[tuple[str, Array]]:
-    """Names with the places they end at; those that end close together share a label."""
+def near_each_other(ends: Mapping[str, Array], distance: float) -> list[tuple[list[str], Array]]:
+    """Names with the places they end at; those nearer to each other than a distance share the first one's."""
     groups: list[tuple[list[str], Array]] = []
     for name, end in ends.items():
-        near = next((names for names, place in groups if np.linalg.norm(place - end) < 0.1 * size), None)
+        near = next((names for names, place in groups if np.linalg.norm(place - end) < distance), None)
         if near is None:
             groups.append(([name], end))
         else:
             near.append(name)
-    return [("\n".join(names), place) for names, place in groups]
+    return groups
 
 
 def center_of_mass_paths(

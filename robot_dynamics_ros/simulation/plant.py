@@ -154,8 +154,7 @@ class Plant(SimulatedRobot):
         y, memory = state["y"], self.system.memory
         if len(y) != len(self._state()):
             raise ArgumentError(f"expected {len(self._state())} numbers, got {len(y)}", where="state")
-        nq, nv = self.model.nq, self.model.nv
-        self._q[:], self._v[:], self._z[:] = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        self._q[:], self._v[:], self._z[:] = self.system.split(y)
         for name, values in state["carried"].items():
             memory[name][...] = values
         memory["alternating"][:] = 0
@@ -240,32 +239,29 @@ class Plant(SimulatedRobot):
 
     def _substep(self, t: float, h: float) -> None:
         """One step of the integrator, refused where it leads to numbers that mean nothing."""
-        nq, nv, memory = self.model.nq, self.model.nv, self.system.memory
-        if not nv:
+        system, memory = self.system, self.system.memory
+        if not system.nv:
             return
         y = self._state()
-        if self._time_stepping:
-            if not self.system.time_step(t, h):
-                raise unresolved(memory, h, self.system.coordinates.names)
-        else:
-            y1 = self._hybrid.advance(t, y, h)
-            memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], y1[nq : nq + nv], y1[nq + nv :]
+        if not self._time_stepping:
+            memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(self._hybrid.advance(t, y, h))
+        elif not system.time_step(t, h):
+            raise unresolved(memory, h, system.coordinates.names)
         outcome = self._check(memory)
-        if outcome == LEAPT:  # would two half steps have leapt as well?
-            y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
-            stepper = self.system if self._time_stepping else self._hybrid
-            half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
-            v, v1 = y[nq : nq + nv], y1[nq : nq + nv]
-            if not np.abs(half[nq : nq + nv] - v1).max() <= 0.5 * np.abs(v1 - v).max():
-                raise describe_divergence(self.system, t, y, y1, True, self.dt, self.substeps)
-            memory["q1"][:], memory["v1"][:], memory["z1"][:] = y1[:nq], v1, y1[nq + nv :]
-            memory["trusted"][0] = 1
-            outcome = self._check(memory)
-            memory["trusted"][0] = 0
         if outcome != DONE:
             y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
-            chattering = bool(memory["alternating"][0] >= 3)
-            raise describe_divergence(self.system, t, y, y1, chattering, self.dt, self.substeps)
+        if outcome == LEAPT:  # would two half steps have leapt as well?
+            stepper = system if self._time_stepping else self._hybrid
+            half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
+            v, v1 = system.split(y)[1], system.split(y1)[1]
+            if np.abs(system.split(half)[1] - v1).max() <= 0.5 * np.abs(v1 - v).max():
+                memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(y1)
+                memory["trusted"][0] = 1
+                outcome = self._check(memory)
+                memory["trusted"][0] = 0
+        if outcome != DONE:
+            chattering = outcome == LEAPT or bool(memory["alternating"][0] >= 3)
+            raise describe_divergence(system, t, y, y1, chattering, self.dt, self.substeps)
         self._q[:], self._v[:], self._z[:] = memory["q1"], memory["v1"], memory["z1"]
 
     # -- what the state and the command cause --------------------------------------------------------------------
@@ -287,7 +283,7 @@ class Plant(SimulatedRobot):
         self._hybrid.settle(self.t, y)
         rate = np.empty_like(y)
         self.system.derivative(self.t, y, rate)
-        return rate[self.model.nq : self.model.nq + self.model.nv].copy()
+        return self.system.split(rate)[1].copy()
 
     def _inverse_dynamics(self) -> tuple[Array, Array]:
         return self.system.inverse_dynamics(self._q, self._v, self.acceleration())

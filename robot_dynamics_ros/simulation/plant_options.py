@@ -17,8 +17,7 @@ from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
-from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR
-from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, Integrator
 
 UserEffort = Callable[[float, Array, Array], Array]
 

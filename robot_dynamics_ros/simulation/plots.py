@@ -82,9 +82,7 @@ def _joints(
     axis: Axes, run: SimulationResult, kind: str, joints: list[int], quantity: str, reference: Array | None, k: slice
 ) -> None:
     model, t = run.model, run.t[k]
-    unit, factor = {"force": ("N", 1.0), "moment": ("N m", 1.0)}.get(quantity, ("", 1.0))
-    if not unit:
-        unit, factor = unit_of("position" if quantity == "error" else quantity, kind)
+    unit, factor = unit_of(quantity, kind)
     curves = [factor * without_noise(_values(run, quantity, number, reference))[k] for number in joints]
     near = 0.01 * np.ptp(curves)
     for row, (number, values) in enumerate(zip(joints, curves, strict=True)):

@@ -10,32 +10,56 @@ What the single effects give is stated in the routines of :mod:`robot_dynamics_r
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
-from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
-from robot_dynamics_ros.dynamics.engine.routines import make_routines
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel
+from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
 from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
-from robot_dynamics_ros.simulation.effects.limits import CompliantStops
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops, stop_parameters
 from robot_dynamics_ros.simulation.integrators import timestepping
-from robot_dynamics_ros.simulation.plant_memory import plant_kernels, plant_memory
+from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
+from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
 
+def _kernels_of(model: RobotModel, o: PlantOptions, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
+    """The functions of the robot that the routines call."""
+    kernels: dict[str, Evaluator | tuple[Evaluator, ...]] = {"mass_matrix": evaluator(model, "mass_matrix")}
+    loops = o.constraints is not None and o.constraints.rows > 0
+    if midpoint and not loops:
+        kernels["generalized_momentum"] = evaluator(model, "generalized_momentum")
+        kernels["external_efforts"] = evaluator(model, "external_efforts", (("external", True),))
+    else:
+        kernels["bias_forces"] = evaluator(model, "bias_forces", (("external", True),))
+    if o.contacts:
+        links = [model.link_index(contact.link) for contact in o.contacts]
+        kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
+        kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
+    if loops:
+        assert o.constraints is not None
+        kernels["constraint_terms"] = evaluator(model, "constraint_terms", (("constraints", o.constraints.specs),))
+    return kernels
+
+
 class JointSystem:
-    """A :class:`~robot_dynamics_ros.simulation.integrators.protocols.MechanicalSystem` made of a model and what acts on it.
+    """A :class:`~robot_dynamics_ros.simulation.integrators.methods.MechanicalSystem` made of a model and what acts on it.
 
     Args:
         coordinates: of the robot.
         options: what acts on it.
         friction: of its joints.
-        bounds, drives: see :func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
+        bounds: (nv,), (nv,) position limits.
+        drives: lower, upper, velocity and effort limits, (nv,) each, of the command limiter; ``None`` for no limiter.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
 
     Attributes:
@@ -65,13 +89,10 @@ class JointSystem:
         self.motors = MotorTable(self.model, options.motors) if options.motors else None
         self.nz = 0 if self.motors is None else len(self.motors)
         self.contacts, self.user_effort, self._midpoint = options.contacts, options.user_effort, midpoint
-        self.kernels = plant_kernels(self.model, options, midpoint)
+        self.kernels = _kernels_of(self.model, options, midpoint)
         flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
         self.compiled = options.compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
-        self.memory = plant_memory(
-            coordinates, options, self.kernels, friction, self.motors, bounds, drives,
-            midpoint=midpoint, compiled=self.compiled,
-        )  # fmt: skip
+        self.memory = self._filled_memory(friction, bounds, drives)
         self.routines = make_routines(
             self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
         )
@@ -85,6 +106,41 @@ class JointSystem:
         self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
         self._wrenches = np.zeros((self.model.nb, 6))
         self._kernels: dict[str, Kernel] = {}
+
+    def _filled_memory(
+        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: tuple[Array, Array, Array, Array] | None
+    ) -> Memory[PlantMemory]:
+        """The memory of time stepping with the parameters of all effects."""
+        o, model, floating, motors = self.options, self.model, self.coordinates.floating, self.motors
+        rows = 0 if o.constraints is None else o.constraints.rows
+        couples = len(friction.couple)
+        values: dict[str, Any] = dict(stop_parameters(o.stops, model, *bounds))
+        constants = {"nq": model.nq, "nv": model.nv, "bodies": model.nb, "rows": rows, "couples": couples}
+        constants |= {"motors": self.nz, "contacts": len(o.contacts), "floating": len(floating)}
+        constants |= {"midpoint": self._midpoint, "in_momenta": self._midpoint and not rows}
+        constants |= {"by_impulse": rows + couples > 0, "limiter": drives is not None}
+        constants |= {"has_springs": o.springs is not None, "has_compliant_stops": isinstance(o.stops, CompliantStops)}
+        constants |= {"has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any())}
+        memory = Memory(PlantMemory, constants, self.kernels, compiled=self.compiled)
+        values |= {"q_of_v": self.coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
+        if floating:
+            values |= {"coth": COTH, "tanh": TANH}
+            values |= {"floating_q": [iq for iq, _ in floating], "floating_v": [iv for _, iv in floating]}
+        if drives is not None:
+            values |= dict(zip(("limit_lower", "limit_upper", "velocity_limit", "effort_limit"), drives, strict=True))
+        if o.springs is not None:
+            values |= o.springs.parameters(model, self.coordinates)
+        if motors is not None:
+            values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
+            values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
+        if o.contacts:
+            for word in ("offset", "radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
+                values[f"contact_{word}"] = [getattr(contact, word) for contact in o.contacts]
+            values["contact_normal"] = [contact.plane_normal for contact in o.contacts]
+            values["contact_plane"] = [contact.plane_point for contact in o.contacts]
+        for name, value in values.items():
+            memory[name][...] = value
+        return memory
 
     @property
     def friction(self) -> FrictionTable:
@@ -114,13 +170,11 @@ class JointSystem:
     # -- what integrators ask ------------------------------------------------------------------------------------
 
     def derivative(self, t: float, y: Array, out: Array) -> None:
-        nq, nv = self.nq, self.nv
-        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
-        self.coordinates.rates(q, v, out[:nq])
+        (q, v, z), (_, a, rates) = self.split(y), self.split(out)
+        self.coordinates.rates(q, v, out[: self.nq])
         if not self.coordinates.vector:
             q = q.copy()
             self.coordinates.normalize(q)
-        a = out[nq : nq + nv]
         tau = self.applied_effort(t, q, v, z)
         if len(self.locked):
             a[:] = self._constrained(q, v, tau)
@@ -128,14 +182,17 @@ class JointSystem:
             self._kernel("forward_dynamics")(q, v, tau, a)
         if self.nz:
             self.routines["current_rates"](self.memory)
-            out[nq + nv :] = self.memory["new_current"]
+            rates[:] = self.memory["new_current"]
+
+    def split(self, y: Array) -> tuple[Array, Array, Array]:
+        """Configuration, velocity and motor currents of a state, as views."""
+        return y[: self.nq], y[self.nq : self.nq + self.nv], y[self.nq + self.nv :]
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
         self.coordinates.integrate(q, dq, out)
 
     def normalize(self, y: Array) -> None:
-        if not self.coordinates.vector:
-            self.coordinates.normalize(y[: self.nq])
+        self.coordinates.normalize(y[: self.nq])
 
     def mass_matrix(self, q: Array) -> Array:
         """(nv, nv) M(q), in memory used again by the next call."""
@@ -180,11 +237,11 @@ class JointSystem:
 
     def advance(self, t: float, y: Array, h: float) -> Array:
         """The state at ``t + h`` by time stepping; ``y`` is not changed."""
-        nq, nv, memory = self.nq, self.nv, self.memory
-        if not nv:
+        memory = self.memory
+        if not self.nv:
             return y.copy()
         kept = [memory[name].copy() for name in ("q", "v", "z")]
-        memory["q"][:], memory["v"][:], memory["z"][:] = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        memory["q"][:], memory["v"][:], memory["z"][:] = self.split(y)
         done = self.time_step(t, h)
         y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
         memory["q"][:], memory["v"][:], memory["z"][:] = kept

@@ -14,6 +14,7 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.simulation.paths import near_each_other
 from robot_dynamics_ros.view.arrows import (
     centres_of_mass,
     external_arrows,
@@ -192,13 +193,7 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
     """Names of joints beside them, where they cover least of what is drawn, seen from where it is seen now."""
     from mpl_toolkits.mplot3d import proj3d
 
-    groups: list[tuple[list[str], Array]] = []
-    for name, centre in ends.items():
-        near = [names for names, place in groups if np.linalg.norm(place - centre) < 0.07 * size]
-        if near:
-            near[0].append(name)
-        else:
-            groups.append(([name], centre))
+    groups = near_each_other(ends, 0.07 * size)
     if not groups:
         return
     axes.figure.draw_without_rendering()  # until then nobody knows where on the picture a point is

@@ -149,7 +149,8 @@ class PlotPanel:
         for i, joint in enumerate(self._names):
             if chosen not in (joint, self._all):
                 continue
-            unit, factor = _unit(kind, self._model.joint(joint).type)
+            slides = self._model.joint(joint).type is JointType.PRISMATIC
+            unit, factor = unit_of(kind, "length" if slides else "angle")
             rows = factor * table[:, i, KINDS.index(kind)]
             name = f"{joint} {kind}" if several else joint if chosen == self._all else kind
             if kind not in _VECTORS:
@@ -218,10 +219,3 @@ def _with_cursor(t: Array, columns: list[Array], now: float) -> tuple[Array, lis
     line[k : k + 2] = 0.0, 1.0
     wide = [np.insert(column, k, [np.interp(now, t, column)] * 2) for column in columns]
     return np.insert(t, k, [now, now]), [*wide, line]
-
-
-def _unit(kind: str, joint: JointType) -> tuple[str, float]:
-    """Unit for people, and its size in SI units."""
-    if kind in _VECTORS:
-        return "N" if kind == "force" else "N m", 1.0
-    return unit_of("position" if kind == "error" else kind, "length" if joint is JointType.PRISMATIC else "angle")

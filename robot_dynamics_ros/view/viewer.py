@@ -36,7 +36,7 @@ from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseS
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
 if TYPE_CHECKING:
-    from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent, SceneNodePointerEvent
+    from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent
 
 FOLLOW, HIDE = "follow", "hide"  # buttons: have the camera follow the link that was clicked, hide it
 _SMALL = 700  # pixels: on pages that are narrower the panels are folded at first
@@ -93,12 +93,9 @@ class RobotView:
             self.grip = Posing(self.nodes, source)
         self._parts = [x for x in (self.player, self.sliders, self.grip, self.panel) if x is not None]
         for link, handle in self.nodes.bodies.handles():
-            handle.on_click(self._clicked(link))
+            handle.on_click(lambda _event, link=link: self.loads.select(link))
         self._shown: Shown | None = None
         self._paths: CenterOfMassPaths | None = None
-
-    def _clicked(self, link: str) -> Callable[[SceneNodePointerEvent[Any]], None]:
-        return lambda _event: self.loads.select(link)
 
     def _hide(self, event: GuiEvent[GuiButtonGroupHandle[str]]) -> None:
         """Hide the link that was clicked last, or show all again."""

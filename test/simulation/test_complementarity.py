@@ -22,11 +22,7 @@ COMPILED = "native" in rd.available_backends()
 
 @lru_cache
 def solver(n, compiled):
-    memory = Memory(
-        ComplementarityMemory,
-        {"nv": n, "has_loops": False, "rows": 0, "couples": 0, "by_impulse": False},
-        compiled=compiled,
-    )
+    memory = Memory(ComplementarityMemory, {"nv": n, "rows": 0, "couples": 0, "by_impulse": False}, compiled=compiled)
     routines = make_routines(memory, (solve_complementarity,), compiled=compiled)
     return partial(solve_apart, memory, routines["solve_complementarity"])
 

@@ -27,9 +27,8 @@ from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.methods import INTEGRATORS
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.mujoco_engine.convert import GEOMETRIES
-from robot_dynamics_ros.simulation.mujoco_engine.options import MUJOCO_INTEGRATORS
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
-from robot_dynamics_ros.simulation.mujoco_engine.world import PRIMITIVES, WorldShape
+from robot_dynamics_ros.simulation.mujoco_engine.world import MUJOCO_INTEGRATORS, PRIMITIVES, WorldShape
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import SensorSettings
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot

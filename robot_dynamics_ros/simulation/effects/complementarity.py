@@ -47,7 +47,6 @@ class ComplementarityMemory(Declared):
     """The problem and its solution, for a robot that may have closed loops."""
 
     nv: int
-    has_loops: bool = constant(bool, "whether closed loops bind the joints")
     rows: int = constant(int, "rows of the constraints of closed loops")
     couples: int = constant(int, "motors that turn with two joints")
     by_impulse: bool = constant(

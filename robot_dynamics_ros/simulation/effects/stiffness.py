@@ -9,8 +9,7 @@ import numpy as np
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
-from robot_dynamics_ros.simulation.integrators.methods import TIME_STEPPING
-from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.methods import TIME_STEPPING, Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
 
@@ -75,8 +74,8 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
 
 def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, Array]:
     """−∂τ/∂q and −∂τ/∂v of the applied effort, (nv, nv) each, by differences along tangents."""
-    nq, nv = system.nq, system.nv
-    q, v, z = (np.ascontiguousarray(part) for part in (y[:nq], y[nq : nq + nv], y[nq + nv :]))
+    nv = system.nv
+    q, v, z = (np.ascontiguousarray(part) for part in system.split(y))
 
     def effort(position: Array, speed: Array) -> Array:
         if only_user:
@@ -85,7 +84,7 @@ def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, A
 
     tau = effort(q, v)
     K, D = np.empty((nv, nv)), np.empty((nv, nv))
-    moved = np.empty(nq)
+    moved = np.empty(system.nq)
     for j in range(nv):
         delta = np.zeros(nv)
         delta[j] = 1e-7
@@ -99,21 +98,18 @@ def describe_divergence(
     system: JointSystem, t: float, y: Array, y1: Array, alternating: bool, dt: float, substeps: int
 ) -> SimulationError:
     """The error for a state that has run away, naming the joint that ran fastest."""
-    nq, nv = system.nq, system.nv
-    v1 = y1[nq : nq + nv]
-    change = np.abs(v1 - y[nq : nq + nv])
+    v, v1 = system.split(y)[1], system.split(y1)[1]
+    change = np.abs(v1 - v)
     fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
     name = system.coordinates.names[fastest]
     if alternating:
         problem = (
             f"the simulation diverges at t = {t:.6g} s: the step of {dt / substeps:g} s is too large for the stiffness "
-            f"of a spring, a stop, a contact or the control law, or for the speed of the motion (velocity from {y[nq + fastest]:g} to "
+            f"of a spring, a stop, a contact or the control law, or for the speed of the motion (velocity from {v[fastest]:g} to "
             f"{v1[fastest]:g})"
         )
         remedy = "Use a smaller dt or more substeps, an implicit integrator, or lower gains."
     else:
-        problem = (
-            f"the simulation diverges at t = {t:.6g} s: its velocity goes from {y[nq + fastest]:g} to {v1[fastest]:g}"
-        )
+        problem = f"the simulation diverges at t = {t:.6g} s: its velocity goes from {v[fastest]:g} to {v1[fastest]:g}"
         remedy = "Check the effort applied to it, its inertia and its armature."
     return SimulationError(problem, where=f"joint {name!r}", got=float(v1[fastest]), remedy=remedy)

@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HIGH, LOW, solve_apart
-from robot_dynamics_ros.simulation.integrators.protocols import Integrator
+from robot_dynamics_ros.simulation.integrators.methods import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
 _NONE = np.empty(0, dtype=np.intp)
@@ -65,8 +65,7 @@ class HybridStepper:
     def settle(self, t: float, y: Array) -> None:
         """Decide which joints slide, in which direction, and which are locked, for the state ``y``."""
         system, friction = self.system, self.system.friction
-        nq, nv = system.nq, system.nv
-        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        q, v, z = system.split(y)
         slip = np.where(friction.dry, np.sign(v), 0.0)
         at_low, at_high = self._touching(q)
         rows = np.flatnonzero((v == 0.0) & (friction.dry | at_low | at_high))
@@ -89,9 +88,8 @@ class HybridStepper:
     def _collide(self, y: Array) -> None:
         """Impulses at rigid stops that are being hit, and at joints held by a brake without limit."""
         system = self.system
-        nq, nv = system.nq, system.nv
-        q, v = y[:nq], y[nq : nq + nv]
         memory = system.memory
+        q, v, _ = system.split(y)
         at_low, at_high = self._touching(q)
         seized = np.isinf(system.friction.static)
         hit = (at_low & (v < 0.0)) | (at_high & (v > 0.0))
@@ -125,10 +123,9 @@ class HybridStepper:
     def _margins(self, t: float, y: Array) -> tuple[Array, Array]:
         """How far every joint is from its next event, and what counts as none; negative is past it."""
         system = self.system
-        nq, nv = system.nq, system.nv
-        q, v, z = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        q, v, z = system.split(y)
         sliding = np.where(system.slip != 0.0, system.slip * v, np.inf)
-        parts, tolerances = [sliding], [np.full(nv, 1e-12)]
+        parts, tolerances = [sliding], [np.full(system.nv, 1e-12)]
         if self._stops:
             position = system.coordinates.positions(q)
             low, high = position - self._lower, self._upper - position
@@ -166,12 +163,11 @@ class HybridStepper:
     def _touch(self, y: Array) -> None:
         """Put what has just passed its event exactly on it."""
         system = self.system
-        nq, nv = system.nq, system.nv
-        v = y[nq : nq + nv]
+        q, v, _ = system.split(y)
         reversed_ = (system.slip != 0.0) & (system.slip * v < -1e-12)
         v[reversed_] = 0.0
         if self._stops:
-            position = system.coordinates.positions(y[:nq])
+            position = system.coordinates.positions(q)
             where = system.coordinates.q_of_v
             for past, bound in (
                 (position < self._lower - self._tolerance, self._lower),

@@ -43,7 +43,6 @@ class MomentumMemory(ComplementarityMemory):
 
     nq: int
     floating: int = constant(int, "number of floating joints")
-    has_floating: bool = constant(bool, "whether there are floating joints")
     q: Vector = numbers("nq", unit="rad or m", meaning="position")
     q1: Vector = numbers("nq", unit="rad or m", meaning="position after the step")
     v1: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity after the step")
@@ -130,47 +129,45 @@ def _evaluate(p: MomentumMemory, q: Vector, v: Vector, h: float) -> None:
     for i in range(p.nv):
         p.before[i] *= 0.5 * h
         p.after[i] = p.before[i]
-    if p.has_floating:
-        for f in range(p.floating):
-            i = p.floating_v[f]
-            for k in range(6):
-                p.turn[k] = h * v[i + k]
-                p.power[k] = p.ahead[i + k]
-            for m in range(7):
-                _coadjoint(p)
-                if m == 0:
-                    for k in range(6):
-                        p.ahead[i + k] -= 0.5 * p.power[k]
-                        p.before[i + k] -= 0.5 * p.power[k]
-                _coadjoint(p)
+    for f in range(p.floating):
+        i = p.floating_v[f]
+        for k in range(6):
+            p.turn[k] = h * v[i + k]
+            p.power[k] = p.ahead[i + k]
+        for m in range(7):
+            _coadjoint(p)
+            if m == 0:
                 for k in range(6):
-                    p.ahead[i + k] += p.coth[m] * p.power[k]
+                    p.ahead[i + k] -= 0.5 * p.power[k]
+                    p.before[i + k] -= 0.5 * p.power[k]
+            _coadjoint(p)
             for k in range(6):
-                p.power[k] = p.before[i + k]
-                p.after[i + k] = p.before[i + k]
-            for m in range(7):
-                _coadjoint(p)
-                for k in range(6):
-                    p.before[i + k] -= p.tanh[m] * p.power[k]
-                    p.after[i + k] += p.tanh[m] * p.power[k]
-                _coadjoint(p)
+                p.ahead[i + k] += p.coth[m] * p.power[k]
+        for k in range(6):
+            p.power[k] = p.before[i + k]
+            p.after[i + k] = p.before[i + k]
+        for m in range(7):
+            _coadjoint(p)
+            for k in range(6):
+                p.before[i + k] -= p.tanh[m] * p.power[k]
+                p.after[i + k] += p.tanh[m] * p.power[k]
+            _coadjoint(p)
 
 
 def _transport(p: MomentumMemory, h: float, momentum: Vector, v: Vector, out: Vector) -> None:
     """``out``: ``momentum`` brought from the beginning to the end of the step in which the robot moves by ``v``, and ``p.after``."""
     for i in range(p.nv):
         out[i] = momentum[i] + p.after[i]
-    if p.has_floating:
-        for f in range(p.floating):
-            i = p.floating_v[f]
+    for f in range(p.floating):
+        i = p.floating_v[f]
+        for k in range(6):
+            p.turn[k] = h * v[i + k]
+            p.power[k] = momentum[i + k]
+        for m in range(25):
+            _coadjoint(p)
             for k in range(6):
-                p.turn[k] = h * v[i + k]
-                p.power[k] = momentum[i + k]
-            for m in range(25):
-                _coadjoint(p)
-                for k in range(6):
-                    p.power[k] /= float(m + 1)
-                    out[i + k] += p.power[k]
+                p.power[k] /= float(m + 1)
+                out[i + k] += p.power[k]
 
 
 def _coadjoint(p: MomentumMemory) -> None:

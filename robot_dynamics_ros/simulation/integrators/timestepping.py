@@ -20,7 +20,7 @@ Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical 
 ch. 10.)
 
 The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
-:func:`~robot_dynamics_ros.simulation.plant_memory.plant_memory`.
+:class:`PlantMemory`.
 """
 
 from __future__ import annotations
@@ -74,8 +74,6 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     in_momenta: bool = constant(bool, "whether the bias impulse is found by iteration")
     midpoint: bool = constant(bool, "Moreau's midpoint rule; else semi-implicit Euler")
     limiter: bool = constant(bool, "whether drives limit commands")
-    has_motors: bool
-    has_contacts: bool
     has_springs: bool
     has_compliant_stops: bool
     has_rigid_stops: bool
@@ -172,11 +170,10 @@ def hold(p: PlantMemory) -> None:
         if p.limiter:
             p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
         p.tau[i] = p.held[i]
-    if p.has_motors:
-        for m in range(p.motors):
-            i = p.motor_index[m]
-            p.held[i] = min(max(p.command[i], -p.max_voltage[m]), p.max_voltage[m])
-        motor_efforts(p)
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        p.held[i] = min(max(p.command[i], -p.max_voltage[m]), p.max_voltage[m])
+    motor_efforts(p)
 
 
 def motor_efforts(p: PlantMemory) -> None:
@@ -205,8 +202,7 @@ def advance(p: PlantMemory) -> int:
         copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
     p.steps[0] += 1
     p.status[0] = DONE
-    if p.has_motors:
-        motor_efforts(p)
+    motor_efforts(p)
     return DONE
 
 
@@ -259,27 +255,21 @@ def substep(p: PlantMemory, h: float) -> int:
     Where the iteration does not converge, the step is made of 2, 4, … 64 shorter ones.
     """
     p.unsettled[0] = 0
-    pieces = 1
-    while pieces <= 64:
-        if _pieces(p, h, pieces) != 0:
+    if _undivided(p, h) != 0:
+        return 1
+    copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
+    pieces = 2
+    while pieces <= 64 and p.unsettled[0] != 0:
+        done = _undivided(p, h / float(pieces))
+        for _ in range(pieces - 1):
+            if done != 0:
+                copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
+                done = _undivided(p, h / float(pieces))
+        copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
+        if done != 0:
             return 1
-        if p.unsettled[0] == 0:
-            return 0
         pieces *= 2
     return 0
-
-
-def _pieces(p: PlantMemory, h: float, pieces: int) -> int:
-    if pieces == 1:
-        return _undivided(p, h)
-    copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
-    done = _undivided(p, h / float(pieces))
-    for _ in range(pieces - 1):
-        if done != 0:
-            copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
-            done = _undivided(p, h / float(pieces))
-    copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
-    return done
 
 
 def _undivided(p: PlantMemory, h: float) -> int:
@@ -313,11 +303,10 @@ def prepare(p: PlantMemory, h: float) -> int:
             stiffness += p.stop_stiffness[i]
         p.damping[i] = damping
         p.stiffness[i] = stiffness
-    if p.has_motors:
-        for m in range(p.motors):
-            i = p.motor_index[m]
-            motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
-            p.damping[i] += p.motor_damping[m]
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
+        p.damping[i] += p.motor_damping[m]
     for i in range(p.nv):
         p.stiff[i] = 1.0
         damped = 1.0
@@ -341,7 +330,7 @@ def prepare(p: PlantMemory, h: float) -> int:
         for i in range(p.nv):
             for j in range(p.nv):
                 p.M[i, j] += p.coupled_implicit[k] * p.couple[k, i] * p.couple[k, j]
-    if p.has_contacts:
+    if p.contacts > 0:
         place_contacts(p, p.q_forces)
         linearize_contacts(p, p.v)
         sprung = 1.0
@@ -353,7 +342,7 @@ def prepare(p: PlantMemory, h: float) -> int:
     if factor_mass(p) == 0:
         return 0
     p.loop_ready[0] = 0
-    if p.has_loops:
+    if p.rows > 0:
         bind(p, p.q_forces, False)
     return 1
 
@@ -391,22 +380,19 @@ def predict(p: PlantMemory, h: float) -> None:
         tau = p.effort[i]
         if p.dry[i] != 0:
             friction = dry_friction(p, i, p.v[i])
-            if friction < inf:
-                if p.v[i] > 0.0:
-                    tau -= friction
-                elif p.v[i] < 0.0:
-                    tau += friction
+            if friction < inf and p.v[i] != 0.0:
+                tau -= copysign(friction, p.v[i])
         p.middle[i] = 0.5 * (h * tau + p.bias_impulse[i])
     for k in range(p.couples):
         speed = speed_of(p, p.nv + k, p.v)
-        if speed > 0.0 or speed < 0.0:
+        if speed != 0.0:
             _add_coupled(p, k, -copysign(0.5 * h * dry_friction(p, p.nv + k, speed), speed), p.middle)
     solve_mass(p, p.nv, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
-        if not p.has_loops and p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
+        if p.rows == 0 and p.dry[i] != 0 and (p.v[i] == 0.0 or p.middle[i] * p.v[i] < 0.0):
             p.middle[i] = 0.0
-    if p.has_loops:
+    if p.rows > 0:
         allow(p, p.rows, p.middle)
 
 
@@ -424,9 +410,8 @@ def finish(p: PlantMemory, h: float) -> int:
         if _velocities_at_the_end(p, reach, True) == 0:
             return 0
     move(p, p.q_forces, p.v1, reach, p.q1)
-    if p.has_floating:  # noqa: SIM102 - by itself, so that the rest is left out of robots without
-        if not p.midpoint:
-            _fly(p, h)
+    if not p.midpoint:
+        _fly(p, h)
     moved = False
     if p.has_rigid_stops:
         for i in range(p.nv):
@@ -441,7 +426,7 @@ def finish(p: PlantMemory, h: float) -> int:
             p.resting[i] = p.x[i] / h
         for k in range(p.couples):
             _add_coupled(p, k, p.x[p.nv + k] / h, p.resting)
-    if p.has_loops:
+    if p.rows > 0:
         return _bring_back(p)
     if p.in_momenta:
         carry_momentum(p, h)
@@ -452,32 +437,27 @@ def finish(p: PlantMemory, h: float) -> int:
 
 def _impulses(p: PlantMemory, h: float) -> None:
     """``p.applied``, the impulses of all that acts but the robot's own motion and dry friction, and ``p.bound`` of friction."""
-    if p.midpoint:
-        smooth_efforts(p, p.middle, h)
-        if p.has_loops:
-            _bias(p, p.middle, h)
-        for i in range(p.nv):
-            lag = p.middle[i] - p.v[i]
-            tau = p.effort[i] + p.damping[i] * lag - 0.5 * h * p.stiff[i] * p.stiffness[i] * p.v[i]
-            if p.has_contacts:
-                for j in range(p.nv):
-                    tau += p.D[i, j] * (p.middle[j] - p.v[j])
-            p.applied[i] = h * tau
-        for k in range(p.couples):
-            lag = speed_of(p, p.nv + k, p.middle) - speed_of(p, p.nv + k, p.v)
-            _add_coupled(p, k, h * p.viscous[p.nv + k] * lag, p.applied)
-        for i in range(p.nv + p.couples):
-            p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.middle))
-    else:
-        smooth_efforts(p, p.v, h)
-        for i in range(p.nv):
-            tau = p.effort[i] - h * p.stiffness[i] * p.v[i]
-            if p.has_contacts:
-                for j in range(p.nv):
+    reach = 0.5 * h
+    if not p.midpoint:
+        reach = h
+        assign(p.nv, p.v, p.middle)
+    smooth_efforts(p, p.middle, h)
+    if p.rows > 0:
+        _bias(p, p.middle, h)
+    for i in range(p.nv):
+        lag = p.middle[i] - p.v[i]
+        tau = p.effort[i] + p.damping[i] * lag - reach * p.stiff[i] * p.stiffness[i] * p.v[i]
+        if p.contacts > 0:
+            for j in range(p.nv):
+                tau += p.D[i, j] * (p.middle[j] - p.v[j])
+                if not p.midpoint:
                     tau -= h * p.K[i, j] * p.v[j]
-            p.applied[i] = h * tau
-        for i in range(p.nv + p.couples):
-            p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.v))
+        p.applied[i] = h * tau
+    for k in range(p.couples):
+        lag = speed_of(p, p.nv + k, p.middle) - speed_of(p, p.nv + k, p.v)
+        _add_coupled(p, k, h * p.viscous[p.nv + k] * lag, p.applied)
+    for i in range(p.nv + p.couples):
+        p.bound[i] = h * dry_friction(p, i, speed_of(p, i, p.middle))
 
 
 def _velocities_at_the_end(p: PlantMemory, reach: float, first: bool) -> int:
@@ -501,7 +481,7 @@ def _with_momentum(p: PlantMemory, h: float, first: bool) -> int:
         return 0
     for i in range(p.nv):
         p.total[i] = p.momentum[i] + p.applied[i] + p.x[i] - p.implicit[i] * p.u[i]
-        if p.has_contacts:
+        if p.contacts > 0:
             for j in range(p.nv):
                 p.total[i] -= h * (p.D[i, j] + 0.25 * h * p.K[i, j]) * p.u[j]
     for k in range(p.couples):
@@ -606,13 +586,11 @@ def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
     The motors' new currents are left in ``p.new_current``.
     """
     _joint_efforts(p, v)
-    if p.has_motors:
-        for m in range(p.motors):
-            i = p.motor_index[m]
-            motor_step(p, m, p.held[i], v[i], p.z[m], h)
-            p.effort[i] += p.motor_kt[m] * p.mean_current[m] - p.held[i]
-    if p.has_contacts:
-        add_contact_efforts(p, v, p.effort)
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        motor_step(p, m, p.held[i], v[i], p.z[m], h)
+        p.effort[i] += p.motor_kt[m] * p.mean_current[m] - p.held[i]
+    add_contact_efforts(p, v, p.effort)
 
 
 def resolve(p: PlantMemory, reach: float, first: bool) -> int:
@@ -712,9 +690,8 @@ def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
         k = p.q_of_v[i]
         if k >= 0:
             out[k] = q[k] + h * v[i]
-    if p.has_floating:
-        for f in range(p.floating):
-            move_free_joint(q, v, h, out, p.floating_q[f], p.floating_v[f])
+    for f in range(p.floating):
+        move_free_joint(q, v, h, out, p.floating_q[f], p.floating_v[f])
 
 
 def _fly(p: PlantMemory, h: float) -> None:
@@ -770,16 +747,14 @@ def applied_efforts(p: PlantMemory) -> None:
         p.push[i] = 0.0  # external wrenches come on top
     _joint_efforts(p, p.middle)
     for i in range(p.nv):
-        if p.slip[i] > 0.0 or p.slip[i] < 0.0:
+        if p.slip[i] != 0.0:
             p.effort[i] -= p.slip[i] * dry_friction(p, i, p.middle[i])
-    if p.has_motors:
-        for m in range(p.motors):
-            i = p.motor_index[m]
-            current = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
-            p.effort[i] += p.motor_kt[m] * current - p.held[i]
-    if p.has_contacts:
-        place_contacts(p, p.q_forces)
-        add_contact_efforts(p, p.middle, p.effort)
+    for m in range(p.motors):
+        i = p.motor_index[m]
+        current = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
+        p.effort[i] += p.motor_kt[m] * current - p.held[i]
+    place_contacts(p, p.q_forces)
+    add_contact_efforts(p, p.middle, p.effort)
 
 
 def current_rates(p: PlantMemory) -> None:
@@ -798,11 +773,10 @@ def motor_currents(p: PlantMemory) -> None:
 
 def contact_forces(p: PlantMemory) -> None:
     """The forces of all contacts at ``p.q_forces`` and ``p.middle``."""
-    if p.has_contacts:
-        place_contacts(p, p.q_forces)
-        for k in range(p.contacts):
-            if p.contact_depth[k] > 0.0:
-                contact_force(p, k, p.middle)
+    place_contacts(p, p.q_forces)
+    for k in range(p.contacts):
+        if p.contact_depth[k] > 0.0:
+            contact_force(p, k, p.middle)
 
 
 _OF_A_STATE = (motor_efforts, applied_efforts, current_rates, motor_currents, contact_forces, solve_complementarity)

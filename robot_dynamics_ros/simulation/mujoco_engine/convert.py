@@ -34,9 +34,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable, friction_table
-from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     GeomOptions,
+    MujocoOptions,
     add_primitive,
     friction,
     geom_size,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,17 +13,32 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.routines import Memory
-from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, UnknownNameError
 from robot_dynamics_ros.friction.law import dry_friction
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.geometry import Shape
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
-from robot_dynamics_ros.simulation.mujoco_engine.compiled_world import compile_world
-from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact
-from robot_dynamics_ros.simulation.mujoco_engine.options import MujocoOptions
-from robot_dynamics_ros.simulation.mujoco_engine.world import mujoco_or_error
+from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader
+from robot_dynamics_ros.simulation.mujoco_engine.convert import (
+    PREFIX,
+    CoordinateMap,
+    finish,
+    robot_geometry,
+    robot_spec,
+)
+from robot_dynamics_ros.simulation.mujoco_engine.world import (
+    MUJOCO_INTEGRATORS,
+    GeomOptions,
+    MujocoOptions,
+    WorldShape,
+    add_shapes,
+    mujoco_or_error,
+    read_scene,
+    unreadable,
+)
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot
 
 if TYPE_CHECKING:
@@ -29,6 +46,7 @@ if TYPE_CHECKING:
 
 LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
+SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 BRAKE = 1e9  # N m or N: MuJoCo takes no infinite friction
 
 
@@ -51,7 +69,7 @@ class MujocoPlant(SimulatedRobot):
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        options: fields of :class:`~robot_dynamics_ros.simulation.mujoco_engine.options.MujocoOptions`, by name.
+        options: fields of :class:`~robot_dynamics_ros.simulation.mujoco_engine.world.MujocoOptions`, by name.
 
     Attributes:
         m, data: MuJoCo's ``MjModel`` and ``MjData``, for functions that this class lacks.
@@ -78,11 +96,16 @@ class MujocoPlant(SimulatedRobot):
             limits["velocity_limit"][:], limits["effort_limit"][:] = model.velocity_limit, model.effort_limit
             self._limits = limits.python
         self.substeps = self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
-        world = compile_world(model, o, self.dt / self.substeps, self._start_q, self._start_v)
-        self.m, self.data, self.map = world.m, world.data, world.map
-        self._reader, self._objects, self._loop_rows = world.reader, world.objects, world.loop_rows
-        self._ask = mujoco.MjData(self.m)
-        self.links, self.objects = world.reader.links, tuple(world.objects)
+        step = self.dt / self.substeps
+        self.m, self.data, self.map, owners = _compile_world(model, o, step, self._start_q, self._start_v)
+        m = self.m
+        self._reader = ContactReader(m, model, self.map, owners)
+        free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
+        self._objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
+        names = [m.equality(e).name for e in range(m.neq)]
+        self._loop_rows = np.array([name.startswith(f"{PREFIX}loop/") for name in names], dtype=bool)
+        self._ask = mujoco.MjData(m)
+        self.links, self.objects = self._reader.links, tuple(self._objects)
         self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous[: model.nv]
         self._switch_brakes()
         self.command, self.tau, self._periods = np.zeros(model.nv), np.zeros(model.nv), np.zeros(1, dtype=np.int64)
@@ -328,3 +351,79 @@ class MujocoPlant(SimulatedRobot):
         reactions = self.reactions()
         assert self.constraints is not None
         return self.constraints.wrenches(self.q, reactions)
+
+
+def _compile_world(
+    model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Array
+) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap, dict[str, str]]:
+    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, where its coordinates are, and geom → link.
+
+    Links that touch each other at the start never collide; a warning names them.
+    """
+    _check_shapes(model, o.shapes)
+    pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
+    owners = {shape.name: shape.link for shape in o.shapes if shape.link}
+    excluded: set[tuple[str, str]] = set()
+    while True:
+        m = _compile(model, o, h, pieces, excluded)
+        data = mujoco_or_error().MjData(m)
+        finish(m, data, model, o.constraints)
+        coordinates = CoordinateMap(m, model)
+        coordinates.write(data, q, v)
+        mujoco_or_error().mj_forward(m, data)
+        touching = _links_in_contact(m, data)
+        if touching <= excluded:
+            break
+        excluded |= touching
+    if (pieces or owners) and excluded:
+        shown = ", ".join(f"{a} and {b}" for a, b in sorted(excluded)[:5])
+        warnings.warn(ModelWarning(f"links that touch at the start never collide: {shown}", [shown]), stacklevel=4)
+    owners |= {f"{p.link}/{k + 1}": p.link for p in pieces for k in range(m.ngeom)}
+    return m, data, coordinates, owners
+
+
+def _check_shapes(model: RobotModel, shapes: Sequence[WorldShape]) -> None:
+    names = [shape.name for shape in shapes]
+    for shape in shapes:
+        if names.count(shape.name) > 1:
+            remedy = "Give each a name of its own."
+            raise ArgumentError(f"two shapes are called {shape.name!r}", where="shapes", got=names, remedy=remedy)
+        if shape.link and shape.link not in model.link_names:
+            raise UnknownNameError("link", shape.link, model.link_names, where=f"shape {shape.name!r}")
+
+
+def _compile(
+    model: RobotModel, o: MujocoOptions, h: float, pieces: Sequence[Shape], excluded: set[tuple[str, str]]
+) -> mujoco.MjModel:
+    """The scene with the robot attached; pairs of links that are ``excluded`` never touch each other."""
+    mujoco = mujoco_or_error()
+    contact: GeomOptions = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT}
+    world = read_scene(o.scene)
+    robot = robot_spec(model, h, o, shapes=pieces, contact=contact)
+    for one, other in sorted(excluded):
+        robot.add_exclude(bodyname1=one, bodyname2=other)
+    option = world.option
+    if o.integrator is not None or o.scene is None:
+        name = MUJOCO_INTEGRATORS[o.integrator or "implicitfast"]
+        option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{name}")
+    if o.scene is None:  # what MuJoCo's manual advises for grasping
+        option.cone, option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
+    option.timestep, option.gravity = h, model.gravity
+    option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    try:
+        add_shapes(world, o.shapes, contact)
+        world.attach(robot, prefix=PREFIX, frame=world.worldbody.add_frame())
+        return world.compile()
+    except ValueError as error:
+        raise unreadable("shapes" if o.scene is None else f"scene {str(o.scene)[:200]!r}", error) from None
+
+
+def _links_in_contact(m: mujoco.MjModel, data: mujoco.MjData) -> set[tuple[str, str]]:
+    """Pairs of the robot's bodies in contact now, without prefix."""
+    pairs: set[tuple[str, str]] = set()
+    for k in range(data.ncon):
+        names = [m.body(int(m.geom_bodyid[g])).name for g in data.contact[k].geom]
+        if all(name.startswith(PREFIX) for name in names):
+            one, other = sorted(name.removeprefix(PREFIX) for name in names)
+            pairs.add((one, other))
+    return pairs

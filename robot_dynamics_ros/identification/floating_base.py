@@ -25,8 +25,12 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import BodyParameters
 from robot_dynamics_ros.identification.held_out import held_out_bodies, root_mean_square
-from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
-from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
+from robot_dynamics_ros.identification.least_squares import (
+    BaseEstimate,
+    Identifiable,
+    identifiable_parameters,
+    weighted_least_squares,
+)
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.model.description import Array, JointType

@@ -27,8 +27,12 @@ from robot_dynamics_ros.identification.held_out import (
     share_of,
     stretch_squares,
 )
-from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
-from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
+from robot_dynamics_ros.identification.least_squares import (
+    BaseEstimate,
+    Identifiable,
+    identifiable_parameters,
+    weighted_least_squares,
+)
 from robot_dynamics_ros.identification.plausibility import (
     Implausible,
     check_positions,

@@ -20,9 +20,8 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
-from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
+from robot_dynamics_ros.recordings.smoothing import ORDER, derivatives, require_increasing, smooth_motion
 from robot_dynamics_ros.workers import Workers, run_tasks
 
 _CHUNK = 1000
@@ -95,7 +94,7 @@ class MotionSamples:
             t: (n,) increasing times, s.
             q, effort: (n, nv) recorded positions and motor efforts.
             v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
-            window: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
+            window: see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`.
             check: called with times and positions before anything is made of them.
 
         Raises:

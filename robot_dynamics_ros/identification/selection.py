@@ -19,7 +19,7 @@ from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_l
 from robot_dynamics_ros.friction.law import EFFECTS, OF_SENSORS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
-from robot_dynamics_ros.identification.identifiable import Identifiable
+from robot_dynamics_ros.identification.least_squares import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, JointType

@@ -30,9 +30,8 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default
 from robot_dynamics_ros.recordings.external_wrench import frame_name
-from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
-from robot_dynamics_ros.recordings.smoothing import segments
+from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES, SmoothMotion, segments, smooth_motion
 from robot_dynamics_ros.simulation.paths import center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks

@@ -16,10 +16,9 @@ import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
 from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, StepReport
-from robot_dynamics_ros.commissioning.floating import float_arm
+from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
-from robot_dynamics_ros.commissioning.probe import Pushed, probe
 from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch

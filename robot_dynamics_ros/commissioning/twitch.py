@@ -26,9 +26,8 @@ from robot_dynamics_ros.commissioning.arm import (
     gentle_controller,
 )
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
-from robot_dynamics_ros.commissioning.floating import LONGEST, late_commands
+from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
-from robot_dynamics_ros.commissioning.probe import REACH, Pushed
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
@@ -129,7 +128,7 @@ def loop_of(sweep: Sweep) -> JointLoop:
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
-    for T in np.arange(0.0, LONGEST, 2.5e-4):
+    for T in np.arange(0.0, LONGEST_DELAY, 2.5e-4):
         turned = G * np.exp(-1j * w * T)
         J = max(float(-(turned.real * w**2 / size**2).sum() / (w**4 / size**2).sum()), 1e-9)
         d = max(float((turned.imag * w / size**2).sum() / (w**2 / size**2).sum()), 0.0)
@@ -255,14 +254,8 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
 
 
 class _Twitches:
-    """The twitches of several joints, as far as they have come.
-
-    Attributes:
-        pushes: number of a joint → what its pushes showed; other joints do not sweep.
-        loops: so far, one for each joint of the model.
-        present: the joint that sweeps, -1: none.
-        rows: of its sweep.
-    """
+    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep; ``present``: the joint that
+    does, -1: none, and ``rows`` of its sweep."""
 
     def __init__(self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]) -> None:
         self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
@@ -352,7 +345,7 @@ def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[st
 
     Args:
         runner: of the arm.
-        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.probe`.
+        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.floating`.
         joints: by name; all if not given.
     """
     model = runner.model

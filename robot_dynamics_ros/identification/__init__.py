@@ -20,8 +20,15 @@ from robot_dynamics_ros.identification.payload import (
     payload_motion,
 )
 from robot_dynamics_ros.identification.plausibility import Implausible
-from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
-from robot_dynamics_ros.identification.report import findings, friction_file, report_html, report_json, report_text
+from robot_dynamics_ros.identification.report import (
+    findings,
+    friction_file,
+    plot_identification,
+    plot_joint,
+    report_html,
+    report_json,
+    report_text,
+)
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.published import publish
 

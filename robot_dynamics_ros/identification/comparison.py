@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import inverse_dynamics
-from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.samples import MotionSamples, blocks
 from robot_dynamics_ros.model.description import Array
@@ -55,11 +54,10 @@ def validate(
     return _validation(result, MotionSamples.of(result.prior, t, q, effort, v, window=result.window), block)[0]
 
 
-def _validation(result: Identification, motion: MotionSamples, block: float = 0.05) -> tuple[Validation, MotionSamples]:
+def _validation(result: Identification, motion: MotionSamples, block: float) -> tuple[Validation, MotionSamples]:
     """The same of a motion that is smoothed already, and this motion with efforts in time."""
     parameters, motion = result.parameters, result.with_efforts(motion).earlier(result.delay)
-    slow = 0.2 * EffortParameters(result.prior, parameters.terms).smoothing
-    data = blocks(parameters, motion, length=block, slow=slow)
+    data = blocks(parameters, motion, block)
     # what is no parameter is known, and the same in both
     prior, identified = data.Y @ parameters.values(), np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)
     size, before, after = (data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified))

@@ -107,7 +107,7 @@ def compare_estimators(
     ]
     identifiable, prior = result.identifiable, result.parameters.values()
     start = identifiable.base.values(prior)
-    data = _blocks(result.parameters, motions, block)
+    data = blocks(result.parameters, MotionSamples.joined(motions), block)
 
     def least_squares(data: Blocks, passes: int = 3, instruments: Array | None = None) -> BaseEstimate:
         return weighted_least_squares(
@@ -140,16 +140,8 @@ def compare_estimators(
     of_parameters, errors = zip(*rows.values(), strict=True)
     fields = ("values", "standard_error", "condition")
     values, spread, condition = (np.stack([getattr(e, x) for e in of_parameters]) for x in fields)
-    without = _without(result, motions, data, weighted, block)
+    without = _without(result, MotionSamples.joined(motions), data, weighted, block)
     return Estimates(tuple(rows), identifiable.names, values, spread, condition, np.stack(errors), without)
-
-
-def _blocks(parameters: EffortParameters, motions: Sequence[MotionSamples], block: float) -> Blocks:
-    slow = 0.2 * EffortParameters(parameters.model, parameters.terms).smoothing
-    some = [blocks(parameters, motion, length=block, slow=slow) for motion in motions]
-    first = np.cumsum([0, *(int(b.part.max(initial=-1)) + 1 for b in some)])
-    Y, effort, use, v = (np.concatenate([getattr(b, x) for b in some]) for x in ("Y", "effort", "use", "v"))
-    return Blocks(Y, effort, use, v, np.concatenate([b.part + k for b, k in zip(some, first, strict=False)]))
 
 
 def _along_commands(
@@ -165,8 +157,8 @@ def _along_commands(
     model, prior = result.model, result.parameters.values()
     for k in range(_ROUNDS):
         pairs = zip(motions, references, strict=True)
-        simulated = [_simulated(model, result, m, r, controller) for m, r in pairs]
-        other = dataclasses.replace(data, Y=_blocks(result.parameters, simulated, block).Y)
+        simulated = MotionSamples.joined([_simulated(model, result, m, r, controller) for m, r in pairs])
+        other = dataclasses.replace(data, Y=blocks(result.parameters, simulated, block).Y)
         if k < _ROUNDS - 1:
             full = consistent_parameters(
                 result.identifiable, other, noise, prior, spread=result.full.spread, share=result.full.share
@@ -206,7 +198,7 @@ def _simulated(
 
 
 def _without(
-    result: Identification, motions: Sequence[MotionSamples], data: Blocks, base: BaseEstimate, block: float
+    result: Identification, motion: MotionSamples, data: Blocks, base: BaseEstimate, block: float
 ) -> dict[str, Array]:
     """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
     identifiable, parameters = result.identifiable, result.parameters
@@ -223,8 +215,8 @@ def _without(
     if any(form.presliding for form in parameters.effects):
         forms = tuple(dataclasses.replace(form, presliding=0.0) for form in parameters.effects)
         other = EffortParameters(parameters.model, parameters.terms, forms, parameters.loaded)
-        out["presliding"] = held_out_least_squares(identifiable, _blocks(other, motions, block), base, start)
+        out["presliding"] = held_out_least_squares(identifiable, blocks(other, motion, block), base, start)
     if result.delay:
-        late = _blocks(parameters, [motion.earlier(-result.delay) for motion in motions], block)
+        late = blocks(parameters, motion.earlier(-result.delay), block)
         out["delay"] = held_out_least_squares(identifiable, late, base, start)
     return {kind: root_mean_square(residual) for kind, residual in out.items()}

@@ -34,6 +34,13 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint, settings_or_default
 
+_MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
+_FINE = 40  # points per period of the highest harmonic, to find extremes
+# Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most
+# (Ehlich and Zeller, Math. Z. 86, 1964).
+_BETWEEN = math.cos(math.pi / _FINE)
+_SPEED, _SPAN = 2.0, 2.0 * math.pi
+
 
 def at_rest(raw: Array) -> Array:
     """(2, n, L) coefficients a, b nearest to ``raw`` for which speed and acceleration vanish at the start of a
@@ -111,12 +118,9 @@ class Excitation:
             move = plan_move(model, start, q[0], scale=0.3)
             begin = int(move.times[-1]) + round(rest * NANOSECONDS)
             zero = [0.0] * len(self.joint_names)
-            turn = q[0] - move.positions[-1]  # continuous joints go the short way
-            q = q - turn
-            points = [
-                TrajectoryPoint(int(time), row.tolist(), zero, zero)
-                for time, row in zip(move.times, move.positions, strict=True)
-            ]
+            q = q - (q[0] - move.positions[-1])  # continuous joints go the short way
+            stations = zip(move.times, move.positions, strict=True)
+            points = [TrajectoryPoint(int(time), row.tolist(), zero, zero) for time, row in stations]
         points += [
             TrajectoryPoint(begin + round(time * NANOSECONDS), *(x.tolist() for x in state))
             for time, *state in zip(t, q, v, a, strict=True)
@@ -145,14 +149,6 @@ class Excitation:
             points.append({**dict(zip(names, rows, strict=True)), "time_from_start": {"sec": sec, "nanosec": nanosec}})
         document = {"joint_names": list(trajectory.joint_names), "points": points}
         Path(path).write_text(json.dumps(document) + "\n", encoding="utf-8")
-
-
-_MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
-_FINE = 40  # points per period of the highest harmonic, to find extremes
-# Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most
-# (Ehlich and Zeller, Math. Z. 86, 1964).
-_BETWEEN = math.cos(math.pi / _FINE)
-_SPEED, _SPAN = 2.0, 2.0 * math.pi
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
+from robot_dynamics_ros.recordings.recording import ExternalWrench
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing, segments
 
 _ORDER = 4  # of the local polynomials

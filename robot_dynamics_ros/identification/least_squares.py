@@ -24,6 +24,10 @@ _RATE = 3.0  # 1/s: its accelerations over its speeds
 _SILENT = 1e-12  # of the largest column
 _ALONE = 1e-4  # of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
 _NO_LIMIT = 2.0  # rad/s or m/s
+_LAGS = 40
+_REMEDY = (
+    "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +94,6 @@ def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice
     names = [parameters.names[i] + (f" + {k} more" if k else "") for i, k in zip(base.independent, more, strict=True)]
     Wb = W[:, base.independent]
     return Identifiable(parameters, base, tuple(names), scale, Wb.T @ Wb / count, norms * np.sqrt(len(scale)))
-
-
-_LAGS = 40
-_REMEDY = (
-    "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
-)
 
 
 class PoorExcitation(ArgumentError):
@@ -242,12 +240,8 @@ def _covariances(
 
     The first supposes that every column varies as slowly as the residuals, the second has fewer data to go by.  Scores are the products
     of columns and residuals, summed over the joints of a block, so that what shakes several joints counts as one; their covariance over
-    as many lags as residuals are alike stands between two inverse normal matrices (Newey and West).
-
-    Args:
-        B: (rows, p) instruments; weighted columns if there are none.
-        use: (m, nv) blocks that the rows are from.  part: (m,) number of the stretch of each block.
-        sigma, kappa: (nv,) noise, and see :func:`inflation`.
+    as many lags as residuals are alike stands between two inverse normal matrices (Newey and West).  Without instruments B (rows, p)
+    they are weighted columns.
     """
     block, joint = np.nonzero(use)
     slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))

@@ -46,13 +46,8 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             outside = np.abs(q) > 50.0
         if outside.mean() <= _SHARE:
             continue
-        others = [
-            other
-            for k, other in enumerate(model.joint_names)
-            if k != j
-            and _within(model, k, q).mean() > 1.0 - _SHARE
-            and _within(model, j, all_q[:, k]).mean() > 1.0 - _SHARE
-        ]
+        fits = [min(_within(model, k, q), _within(model, j, all_q[:, k])) > 1.0 - _SHARE for k in range(model.nv)]
+        others = [other for k, other in enumerate(model.joint_names) if k != j and fits[k]]
         cause, radians = "", np.deg2rad(q)
         if others:
             cause = (
@@ -80,9 +75,9 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         raise Implausible(problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s).")
 
 
-def _within(model: RobotModel, j: int, q: Array) -> Array:
-    """Which positions (n,) joint ``j`` can have."""
-    return np.asarray((q >= model.lower[j]) & (q <= model.upper[j]))
+def _within(model: RobotModel, j: int, q: Array) -> float:
+    """Share of positions (n,) that joint ``j`` can have."""
+    return float(((q >= model.lower[j]) & (q <= model.upper[j])).mean())
 
 
 def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array, friction_power: Array) -> None:
@@ -104,7 +99,7 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array,
         if joints.any():
             names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]
             raise Implausible(
-                f"{what} {_list(names)}",
+                f"{what} joint{'s' if len(names) > 1 else ''} {', '.join(names)}",
                 where="recording",
                 remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
                 "URDF and gravity's direction.",
@@ -142,13 +137,6 @@ def check_prediction(
 
 def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:
     """Joints that moved one way only: their Coulomb friction cannot be distinguished from an offset."""
-    out = []
-    for j, name in enumerate(model.joint_names):
-        v = data.v[data.use[:, j], j]
-        if len(v) and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY:
-            out.append(name)
-    return tuple(out)
-
-
-def _list(names: list[str]) -> str:
-    return f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    speeds = [data.v[data.use[:, j], j] for j in range(model.nv)]
+    one_way = [len(v) > 0 and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY for v in speeds]
+    return tuple(name for name, alone in zip(model.joint_names, one_way, strict=True) if alone)

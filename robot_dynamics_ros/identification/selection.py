@@ -21,9 +21,9 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
 from robot_dynamics_ros.identification.least_squares import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
-from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.workers import Tell, silent
 
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
 _DISTANCES = 1e-4 * 2.0 ** np.arange(9)  # rad
@@ -55,13 +55,7 @@ class Selection:
 
 
 class _Trials:
-    """Cross-validation of any subset of candidate columns of one joint, the others' being given.
-
-    Args:
-        candidates: (m, k) block averages of candidate columns, joint after joint.
-        noise: (nv,) standard deviation of one block's efforts.
-        prior: (p,) values of the parameters as they were known.
-    """
+    """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the others' being given."""
 
     def __init__(
         self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array
@@ -120,10 +114,8 @@ class _Trials:
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
     def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
-        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything.
-
-        Errors of sensors resemble what bodies do: with few data they would take their place.
-        """
+        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything: errors of sensors
+        resemble what bodies do, and with few data would take their place."""
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
         return self._rest(new, joint) - self._rest(chosen, joint) <= _PRICE * self.weight[joint] * won
 
@@ -205,13 +197,8 @@ def select_effects(
 
 
 class _Directions:
-    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances.
-
-    Attributes:
-        columns: of each joint: (m, 1 + widths + octaves · distances) block averages.
-        smoothing: (nv,) rad/s or m/s, of the first column.
-        width, distance: (nv, widths) rad/s or m/s, (nv, distances) rad or m.
-    """
+    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances; ``columns``, of each
+    joint: (m, 1 + widths + octaves · distances) block averages."""
 
     def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
         limit = parameters.model.velocity_limit

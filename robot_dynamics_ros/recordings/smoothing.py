@@ -17,12 +17,20 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+VELOCITIES = ("auto", "recorded", "positions")
+ORDER = 4
+"""Usual order of the local polynomials."""
+_HIGHEST_ORDER = 10
+_EDGE = 4  # the last window / 4 rows at an edge see the acceleration with several times the noise of the others
+_BRIDGED = 0.25  # of the window: longer gaps part a recording
+_ROUGH = 0.03  # share by which recorded velocities may differ from those of the positions
+_LATE = 2e-3  # s by which they may be late
 GAP = 5.0
 """Steps longer than this many median ones are gaps."""
 _CHUNK = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
-_TRIED = 120  # blocks
+_TRIED, _BLOCK = 120, 0.05  # blocks, and s of one, over which efforts are averaged
 _ALIKE = 0.15  # of the logarithm of a joint's squared error
 
 
@@ -74,7 +82,7 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
 
 
 def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None) -> Array:
-    """Values and derivatives at the samples ``at`` (all if not given) of a stretch without gaps."""
+    """Values and derivatives at some samples (all if not given) of a stretch without gaps."""
     rows = np.arange(len(t)) if indices is None else indices
     out = np.empty((up_to + 1, len(rows), *x.shape[1:]))
     times, signals = (sliding_window_view(y, window, axis=0) for y in (t, x))
@@ -93,9 +101,7 @@ def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.nd
     return out
 
 
-def choose_window(
-    model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = 4, block: float = 0.05
-) -> float:
+def choose_window(model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = ORDER) -> float:
     """Length of the local polynomials, s, with which motion explains efforts best.
 
     Short polynomials leave noise in accelerations, long ones leave out motion; both show in what efforts the motion
@@ -104,7 +110,6 @@ def choose_window(
 
     Args:
         effort: (n, nv), or ``None``: where the spectrum of the positions (n, nv) falls to its floor of noise decides.
-        block: s, over which efforts are averaged.
     """
     part = max(segments(t), key=lambda p: p.stop - p.start)
     t, q = t[part], q[part]
@@ -112,7 +117,7 @@ def choose_window(
     if effort is None or model.nv == 0:
         return _by_spectrum(t, q, order)
     effort = effort[part]
-    rows = max(1, round(block / step))
+    rows = max(1, round(_BLOCK / step))
     count = n // rows
     tried = [w for w in WINDOWS if w >= (order + 2) * step and w <= 0.2 * (t[-1] - t[0])]
     if count < 40 or not tried:
@@ -166,16 +171,6 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         return WINDOWS[-1]
     cutoff = max(float(np.median(cutoffs)), 1e-9)
     return float(np.clip((order + 1) / (3.2 * cutoff), WINDOWS[0], WINDOWS[-1]))
-
-
-VELOCITIES = ("auto", "recorded", "positions")
-ORDER = 4
-"""Usual order of the local polynomials."""
-_HIGHEST_ORDER = 10
-_EDGE = 4  # the last window / 4 rows at an edge see the acceleration with several times the noise of the others
-_BRIDGED = 0.25  # of the window: longer gaps part a recording
-_ROUGH = 0.03  # share by which recorded velocities may differ from those of the positions
-_LATE = 2e-3  # s by which they may be late
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,29 +260,18 @@ def smooth_motion(
             if late:
                 notes.append(f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier")
     out = x if by_velocity is None else np.stack([x[0], *by_velocity])
-    good = _away_from_edges(parts, samples, n) & np.isfinite(out).all(axis=(0, 2))
-    source = "positions" if by_velocity is None else "recorded"
-    errors = _errors(remaining, good, gains, max(samples - order - 1, 1) / samples)
-    bridged, length = len(segments(t)) - len(parts), samples * step
-    return SmoothMotion(out[0], out[1], out[2], good, parts, bridged, length, samples, source, *errors, tuple(notes))
-
-
-def _away_from_edges(parts: tuple[slice, ...], samples: int, n: int) -> np.ndarray:
-    """(n,) bool: whether a row is no nearer to an end of its part than a share of the polynomials' length."""
-    inside = np.zeros(n, dtype=bool)
+    good = np.zeros(n, dtype=bool)
     for part in parts:
         edge = min(samples, part.stop - part.start) // _EDGE
-        inside[part.start + edge : part.stop - edge] = True
-    return inside
-
-
-def _errors(remaining: Array, good: np.ndarray, gains: tuple[float, float], free: float) -> tuple[Array, Array]:
-    """(nv,) standard errors of velocity and acceleration, from what polynomials leave (n, nv), what they make of its noise, and the
-    share of their samples beyond their parameters."""
-    if not good.any():
-        return np.full(remaining.shape[1], np.nan), np.full(remaining.shape[1], np.nan)
-    noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)
-    return gains[0] * noise, gains[1] * noise
+        good[part.start + edge : part.stop - edge] = True
+    good &= np.isfinite(out).all(axis=(0, 2))
+    source = "positions" if by_velocity is None else "recorded"
+    free = max(samples - order - 1, 1) / samples
+    noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free) if good.any() else np.full(q.shape[1], np.nan)
+    bridged, length = len(segments(t)) - len(parts), samples * step
+    return SmoothMotion(
+        out[0], out[1], out[2], good, parts, bridged, length, samples, source, gains[0] * noise, gains[1] * noise, tuple(notes)
+    )  # fmt: skip
 
 
 def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
@@ -328,12 +312,8 @@ def _earlier(y: Array, late: float) -> Array:
 
 
 def _worse(model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float) -> str:
-    """Why recorded velocities are worse than the derivatives of positions; empty if they are not.
-
-    Args:
-        x, y: see :func:`_lateness`.  remaining: (2, n, nv) what polynomials leave of velocities and of positions.
-        gains: what they make of white noise of both in the acceleration.
-    """
+    """Why recorded velocities are worse than the derivatives of positions; empty if they are not; ``x, y`` see :func:`_lateness`, and
+    what polynomials leave of both, (2, n, nv), and make of white noise of both in the acceleration."""
     inner = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=(0, 2))
     if not inner.any():
         return ""

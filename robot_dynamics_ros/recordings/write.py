@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
 _SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
+_AXES = "xyz"
+_FORCE, _MOMENT = slice(3, 6), slice(0, 3)
 
 
 def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
@@ -156,10 +158,6 @@ def _series(history: WrenchHistory) -> Iterator[tuple[str, str, Array]]:
         yield f"/wrench_parts/{history.balanced}/{part}", history.observer, table
     for link, table in history.external.items():
         yield f"/external_wrenches/{link}", link, table
-
-
-_AXES = "xyz"
-_FORCE, _MOMENT = slice(3, 6), slice(0, 3)
 
 
 def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:

@@ -357,16 +357,14 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     drifting = (np.abs(far) > 0.3 * DRIFTED * scale_of(model)) & (np.abs(weight) > 2.0 * model.friction)
     share = float(effort[drifting] @ weight[drifting] / max(float(weight[drifting] @ weight[drifting]), 1e-12))
     if drifting.any() and abs(share - 1.0) < LIFTED:
-        sentence = (
-            f"the arm rises by {share:.2f} times its weight, which is compensated: the driver compensates gravity, too"
-        )
+        sentence = f"the arm rises by {share:.2f} times its weight, which is compensated"
+        sentence += ": the driver compensates gravity, too"
         finding = mistake("gravity_compensated_by_driver", (), sentence, share, "robot")
         return StepReport("float", (finding,), {"drift": far})
     for i in np.flatnonzero(np.abs(far) > DRIFTED * scale_of(model)):
         name, share = model.joint_names[i], abs(effort[i]) / heaviest[i]
-        sentence = (
-            f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s: {effort[i]:+.2f} N m or N beyond its friction move it"
-        )
+        sentence = f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s"
+        sentence += f": {effort[i]:+.2f} N m or N beyond its friction move it"
         if share > GRAVITY_ERROR:
             line = "masses and centres of mass from this joint on, or a payload"
             findings.append(mistake("drift", name, sentence, effort[i], certainty=0.9, line=line))

@@ -250,9 +250,8 @@ class Commissioning:
         back, ahead = (np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05))
         arm.lead(back, 1.5, 0.2)
         passed = [arm.lead(goal, PASSING) for goal in (ahead, back)]
-        rows = [
-            _rest(states[: len(states) // 2 + len(states) // 12]) for states in passed
-        ]  # it does not accelerate there
+        # it does not accelerate in the middle
+        rows = [_rest(states[: len(states) // 2 + len(states) // 12]) for states in passed]
         return 0.5 * (rows[0][0] + rows[1][0]), np.array([effort for _, effort in rows])
 
     def _poses_by_hand(self, example: Array) -> tuple[Array, Array]:

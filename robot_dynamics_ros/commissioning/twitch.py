@@ -122,9 +122,8 @@ def loop_of(sweep: Sweep) -> JointLoop:
     moving = [part for part in _parts(sweep, 1.0) if len(part) > 20]
     if len(moving) < 2:
         raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
-    Q, U = (
-        np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in (sweep.q, sweep.effort)
-    )
+    signals = sweep.q, sweep.effort
+    Q, U = (np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in signals)
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
@@ -147,15 +146,11 @@ def hidden_way(sweep: Sweep) -> float:
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
     rests = _parts(sweep, 2.0)
-    levels = [float(np.median(hidden[part[len(part) // 2 :]])) for part in rests]
+    levels = np.array([np.median(hidden[part[len(part) // 2 :]]) for part in rests])
     if len(levels) < 3:  # it was stopped
-        return abs(float(hidden[-1]) - (levels[-1] if levels else float(hidden[0])))
-    sides = [float(np.sign(sweep.phase[part[0]])) for part in rests]
-    ways = [
-        side * (here - 0.5 * (before + after))
-        for before, side, here, after in zip(levels, sides[1:], levels[1:], levels[2:], strict=False)
-    ]
-    return max(float(np.mean(ways)), 0.0)
+        return abs(float(hidden[-1] - (levels[-1] if len(levels) else hidden[0])))
+    sides = np.array([np.sign(sweep.phase[part[0]]) for part in rests])
+    return max(float(np.mean(sides[1:-1] * (levels[1:-1] - 0.5 * (levels[:-2] + levels[2:])))), 0.0)
 
 
 def bodies_inertia(model: RobotModel, q: Array) -> Array:
@@ -246,9 +241,8 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to and fro twice."""
     lengths = np.tile([TURN, SWEEP, TURN, PAUSE], 4)
     sides = np.repeat([side, -side, side, -side], 4)
-    rates, phases = (
-        np.append(sides * np.tile(row, 4), 0.0) for row in ([0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0])
-    )
+    pieces = [0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0]
+    rates, phases = (np.append(sides * np.tile(row, 4), 0.0) for row in pieces)
     positions = start + np.append(0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4)))
     return np.append(0.0, np.cumsum(lengths)), positions, rates, phases  # rates at the beginnings of the pieces
 

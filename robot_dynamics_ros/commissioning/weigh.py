@@ -458,17 +458,15 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     elif kind == "zero_offset":
         value = shift = float(x.q_shift[joints[0]])
         number = -shift
-        text = (
-            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
-        )
+        text = f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m"
+        text += " from the one that is read"
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
         line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
-        text = (
-            "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
-        )
+        text = "no error of one joint or link explains the efforts, other bodies do"
+        text += ": the description is of another robot"
         if number != 1.0:
             text = f"efforts are {number:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
     return mistake(kind, names, text, number, value, certainty=certainty, line=line)
@@ -497,9 +495,8 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     x = best.explanation
     band, error = np.abs(x.e_factor * r.band[x.e_order]), np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
     claimed = np.asarray(model.friction)
-    usual = np.where(
-        claimed > 0.0, np.maximum(_RUBS * claimed, _NAMED * weighing.limit), _RUBS_UNKNOWN * weighing.limit
-    )
+    more = np.maximum(_RUBS * claimed, _NAMED * weighing.limit)
+    usual = np.where(claimed > 0.0, more, _RUBS_UNKNOWN * weighing.limit)
     out = []
     for j in np.flatnonzero(band - error > usual):
         name, size = model.joint_names[j], float(band[j])

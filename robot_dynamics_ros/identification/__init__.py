@@ -1,8 +1,14 @@
 """Identification: from recorded motion to inertias that can exist, to friction, and to their confidence intervals."""
 
-from robot_dynamics_ros.identification.comparison import Comparison, Validation, compare, validate
+from robot_dynamics_ros.identification.comparison import (
+    Comparison,
+    Estimates,
+    Validation,
+    compare,
+    compare_estimators,
+    validate,
+)
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
-from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
 from robot_dynamics_ros.identification.excitation import DesignSettings, Excitation, design_excitation
 from robot_dynamics_ros.identification.floating_base import SegmentIdentification, identify_segments
 from robot_dynamics_ros.identification.identify import (

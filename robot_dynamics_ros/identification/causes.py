@@ -399,10 +399,9 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
     width, clean = max(3, round(_STRETCH / step)), rows
     for _ in range(_STEPS):  # rows that differ bend the fit
         residual = problem.residual(Y, rows, problem.fit(Y, clean), clean.use)
-        medians = [
-            np.median(row[own]) if own.any() else 0.0 for row, own in zip(np.abs(residual).T, rows.use.T, strict=True)
-        ]
-        clean = dataclasses.replace(rows, use=rows.use & (np.abs(residual) < _USUAL_ROWS * np.array(medians)))
+        size = np.abs(residual)
+        medians = [np.median(x[own]) if own.any() else 0.0 for x, own in zip(size.T, rows.use.T, strict=True)]
+        clean = dataclasses.replace(rows, use=rows.use & (size < _USUAL_ROWS * np.array(medians)))
     out: list[tuple[int, int, int]] = []
     for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
         finite = np.isfinite(row)
@@ -546,7 +545,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     if tilt > _TILT:
         direction = g * (x[0] * up + x[1:] @ across)
         way = (
-            "the other way" if tilt > math.radians(170.0) else f"{math.degrees(tilt):.0f}° from where the model has it"
+            f"{math.degrees(tilt):.0f}° from where the model has it" if tilt <= math.radians(170.0) else "the other way"
         )
         text = f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes"
         causes.append(_cause(text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, plain, fit))

@@ -106,9 +106,8 @@ def identify_segments(
     """
     root = next(iter(model.moving_joint_names), "")
     if not root or model.joint(root).type is not JointType.FLOATING:
-        raise ArgumentError(
-            "the first joint is not floating", where=f"robot {model.name!r}", remedy="Load it with floating_base=True."
-        )
+        where, remedy = f"robot {model.name!r}", "Load it with floating_base=True."
+        raise ArgumentError("the first joint is not floating", where=where, remedy=remedy)
     parameters, rows = BodyParameters(model), model.v_slice(root)
     t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:

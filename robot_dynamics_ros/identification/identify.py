@@ -463,9 +463,8 @@ def _identify(
         if not fit.scarce:
             check_prediction(model.joint_names, error, before, data.rms(data.effort))
     offset = full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv)
-    notes = (
-        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes)
-    )
+    notes = remarks + motion.notes + _notes(parameters, data, dry, share)
+    notes += () if constants is None else constants.notes
     return Identification(
         model, identified, _friction(parameters, identified, full.values), offset, base, full, parameters, fit.identifiable,
         float(fit.delay), motion.window, unexplained, before, data.rms(data.effort), error, selection.simple_error,
@@ -550,16 +549,12 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
     """Sentences about joints whose result has a limit."""
     model = parameters.model
     one_way = one_way_joints(model, data) if dry and "offset" in parameters.kinds else ()
-    notes = [
-        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-        for name in one_way
-    ]
+    text = "moved one way only: its Coulomb friction and its offset cannot be distinguished"
+    notes = [f"joint {name} {text}" for name in one_way]
     for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
         if x > 0.0:
-            notes.append(
-                f"joint {name}: base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the "
-                "difference from them, the URDF and the friction file have the bodies alone"
-            )
+            text = f"base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the difference"
+            notes.append(f"joint {name}: {text} from them, the URDF and the friction file have the bodies alone")
         notes += [f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects]
     return tuple(notes)
 

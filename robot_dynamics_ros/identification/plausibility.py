@@ -50,21 +50,17 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         others = [other for k, other in enumerate(model.joint_names) if k != j and fits[k]]
         cause, radians = "", np.deg2rad(q)
         if others:
-            cause = (
-                f"They fit the limits of {' and '.join(others)}: are the columns exchanged? Check also units and zeros."
-            )
+            cause = f"They fit the limits of {' and '.join(others)}: are the columns exchanged?"
+            cause += " Check also units and zeros."
         elif np.ptp(q) > 2.0 * math.pi and (
             not np.isfinite(width[j]) or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
         ):
             cause = "They look like degrees: convert them to radians."
         elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
             cause = "They look like mm: convert them to m."
-        raise Implausible(
-            f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
-            f"{q.min():.4g} to {q.max():.4g}",
-            where="q",
-            remedy=cause or "Check units, signs and zero positions, and whether this is the robot's URDF.",
-        )
+        text = f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, {q.min():.4g} to {q.max():.4g}"
+        remedy = cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
+        raise Implausible(text, where="q", remedy=remedy)
     limit = model.velocity_limit
     over = min(_OVER, len(t) - 1)
     speed = np.abs(all_q[over:] - all_q[:-over]) / np.maximum(t[over:] - t[:-over], 1e-300)[:, None]
@@ -98,12 +94,10 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array,
     for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
         if joints.any():
             names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]
-            raise Implausible(
-                f"{what} joint{'s' if len(names) > 1 else ''} {', '.join(names)}",
-                where="recording",
-                remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
-                "URDF and gravity's direction.",
-            )
+            remedy = "Check signs and units of efforts and positions, the order of the joints, the kinematics of the URDF and "
+            remedy += "gravity's direction."
+            text = f"{what} joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            raise Implausible(text, where="recording", remedy=remedy)
 
 
 def check_prediction(
@@ -126,13 +120,10 @@ def check_prediction(
         if e > _USELESS * min(p, y)
     ]
     if worse:
-        raise Implausible(
-            "the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: "
-            + ", ".join(worse),
-            where=source,
-            remedy="Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or "
-            "carry a load that the model lacks. --plausibility accept writes it all the same.",
-        )
+        text = f"the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: {', '.join(worse)}"
+        remedy = "Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or carry "
+        remedy += "a load that the model lacks. --plausibility accept writes it all the same."
+        raise Implausible(text, where=source, remedy=remedy)
 
 
 def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:

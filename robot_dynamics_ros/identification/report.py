@@ -32,8 +32,7 @@ from robot_dynamics_ros.figures import (
 )
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import EFFECTS
-from robot_dynamics_ros.identification.comparison import Comparison
-from robot_dynamics_ros.identification.estimators import Estimates
+from robot_dynamics_ros.identification.comparison import Comparison, Estimates
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
@@ -153,13 +152,12 @@ def _unexplained(result: Identification) -> list[str]:
 
 
 def _torque_constants(result: Identification) -> list[str]:
-    constants = result.torque_constants
-    if constants is None:
+    c = result.torque_constants
+    if c is None:
         return []
-    rows_of = zip(constants.joint_names, constants.given, constants.known, strict=True)
     rows = [
-        [name, f"{constants.values[j]:.5g}", "given" if given else f"{constants.error[j]:.1%}" if known else "unknown"]
-        for j, (name, given, known) in enumerate(rows_of)
+        [name, f"{value:.5g}", "given" if given else f"{error:.1%}" if known else "unknown"]
+        for name, value, error, given, known in zip(c.joint_names, c.values, c.error, c.given, c.known, strict=True)
     ]
     text = "N m or N at the joint for one unit of the recorded currents."
     return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
@@ -209,10 +207,8 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
     def errors(x: np.ndarray) -> list[str]:
         return [f"{y:.4g}" for y in (*x, np.sqrt(np.mean(x**2)))]
 
-    by_estimator = [
-        [name, *errors(error), f"{change:.2f}", f"{condition:.0f}"]
-        for name, error, change, condition in zip(e.names, e.error, e.change, e.condition, strict=True)
-    ]
+    figures = zip(e.names, e.error, e.change, e.condition, strict=True)
+    by_estimator = [[name, *errors(error), f"{x:.2f}", f"{condition:.0f}"] for name, error, x, condition in figures]
     weighted = e.error[e.names.index("weighted least squares")]
     by_parameter = [
         [name, *(f"{x:.4g} ({_t_value(x, y)})" for x, y in zip(e.values[:, k], e.standard_error[:, k], strict=True))]
@@ -229,9 +225,7 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
         ),
         "Weighted least squares without one kind of parameters:",
         "",
-        *_table(
-            ["without", *joints], [["nothing", *errors(weighted)], *([k, *errors(x)] for k, x in e.without.items())]
-        ),
+        *_table(["without", *joints], [[k, *errors(x)] for k, x in {"nothing": weighted, **e.without}.items()]),
         "",
         "Base parameters, with t-values in brackets:",
         "",

@@ -155,9 +155,8 @@ def select_effects(
     plain = [data.Y[:, j, [parameters.index(j, kind) for kind in fixed]] for j in range(nv)]
     candidates = _Directions(parameters, motion, block)
     averaged = candidates.columns
-    trials = _Trials(
-        identifiable, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior
-    )
+    both = [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)]
+    trials = _Trials(identifiable, data, both, noise, prior)
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
@@ -168,9 +167,8 @@ def select_effects(
     directions, known_columns = np.zeros_like(motion.v), plain
     if coulomb:
         directions = direction(tuple(forms), motion.q, motion.v, motion.parts)
-        known_columns = [
-            np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in zip(plain, averaged, chosen, strict=True)
-        ]
+        known = zip(plain, averaged, chosen, strict=True)
+        known_columns = [np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in known]
     offered = _offered(parameters, forms, motion, directions, allowed)
     columns, numbers = [], []
     for known_ones, offers in zip(known_columns, offered, strict=True):
@@ -304,9 +302,8 @@ def _add_effects(
             return form
         offer, best = offers[pick], now
         chosen[j] = [*chosen[j], *numbers[pick]]
-        form = dataclasses.replace(
-            form, effects=form.effects + offer.effects, numbers={**form.numbers, **offer.numbers}
-        )
+        both = {**form.numbers, **offer.numbers}
+        form = dataclasses.replace(form, effects=form.effects + offer.effects, numbers=both)
 
 
 def _coupled_alone(forms: list[JointEffects]) -> list[int]:

@@ -53,11 +53,11 @@ class KnownLoad:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0.0) or not self.recordings:
-            raise ArgumentError(
-                f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings",
-                where="known load",
-                remedy="Give the load's mass in kg, and what was recorded with it.",
+            text = (
+                f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings"
             )
+            remedy = "Give the load's mass in kg, and what was recorded with it."
+            raise ArgumentError(text, where="known load", remedy=remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +162,11 @@ def find_torque_constants(
     settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
     shown = (fixed != 0.0) | ((error < _MOST) & settled)
     if not shown.any():
-        raise Implausible(
-            f"the torque constants of {', '.join(names)} cannot be identified from this motion",
-            where="currents",
-            remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",
+        text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
+        remedy = (
+            "Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load."
         )
+        raise Implausible(text, where="currents", remedy=remedy)
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
     c = np.where(shown, c, np.where(c < 0.0, -usual, usual))
     return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)

@@ -231,13 +231,12 @@ def _usable(
     """(n,) which rows have derivatives and external wrenches; the others, with their reasons; sentences about them."""
     t, good = recording.t, motion.good
     none = ~(np.isfinite(motion.v).all(axis=1) & np.isfinite(motion.a).all(axis=1))
-    bad = tuple(
-        BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[none]
-    )
+    why = "the stretch between two gaps is too short for derivatives"
+    bad = tuple(BadRow(int(n), why) for n in recording.rows[none])
     edges = int((~good & ~none).sum())
-    notes = motion.notes + (
-        (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",) if edges else ()
-    )
+    notes = motion.notes
+    if edges:
+        notes += (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",)
     if not good.any():
         remedy = "Three rows without a gap between them are the least."
         raise ArgumentError(f"{len(t)} rows are too few for derivatives", where=recording.source, remedy=remedy)

@@ -152,20 +152,16 @@ def unusable_efforts(
             near = moves & (x != bound) & (np.abs(x - bound) <= width)
             if clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(clipped)) > 1:
                 out[clipped, j] = True
-                notes.append(
-                    f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows): these are not "
-                    "used; check the range of its sensor or drive"
-                )
+                text = f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows)"
+                notes.append(f"{text}: these are not used; check the range of its sensor or drive")
         frozen = np.zeros(len(x), dtype=bool)
         for a, b in runs(np.r_[np.diff(x) == 0.0, False]):
             if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN and np.ptp(p[a : b + 1]) > _MOVES * span:
                 frozen[a + 1 : b + 1] = ~out[a + 1 : b + 1, j]
         out[frozen, j] = True
         if frozen.any():
-            notes.append(
-                f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while the joint moves: these are "
-                "not used; check its sensor, or the logger"
-            )
+            text = f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while the joint moves"
+            notes.append(f"{text}: these are not used; check its sensor, or the logger")
     return out, notes, constant
 
 

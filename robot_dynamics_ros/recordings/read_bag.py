@@ -151,7 +151,6 @@ def _connections(connections: Sequence[Connection], kind: str, topic: str, where
         topic = topics[0] if len(topics) == 1 else "/joint_states"
     topic = topic if topic.startswith("/") else f"/{topic}"
     if topic not in topics:
-        raise UnknownNameError(
-            "joint state topic" if kind == JOINT_STATE else f"{kind} topic", topic, topics, where=where
-        )
+        what = "joint state topic" if kind == JOINT_STATE else f"{kind} topic"
+        raise UnknownNameError(what, topic, topics, where=where)
     return [c for c in connections if c.msgtype == kind and c.topic == topic]

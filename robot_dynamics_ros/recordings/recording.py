@@ -223,9 +223,8 @@ class Recording:
                 if spike[:, j].any():
                     notes.append(f"{int(spike[:, j].sum())} spikes in the {word} of joint {name} removed")
             if slow.any():
-                notes.append(
-                    f"the {word} of {self._names(slow.any(axis=0))} come at a lower rate: interpolated in the other rows"
-                )
+                slower = self._names(slow.any(axis=0))
+                notes.append(f"the {word} of {slower} come at a lower rate: interpolated in the other rows")
             if (spike | slow).any():
                 changes[field_name] = filled
         return dataclasses.replace(self, **changes), notes
@@ -306,9 +305,8 @@ class RowCollector:
     def reject(self, number: int, why: str) -> None:
         """Remember a bad row, or refuse it by an ArgumentError."""
         if self.on_bad == "refuse":
-            raise ArgumentError(
-                f"row {number}: {why}", where=self.source, remedy="Correct the recording, or have bad rows skipped."
-            )
+            remedy = "Correct the recording, or have bad rows skipped."
+            raise ArgumentError(f"row {number}: {why}", where=self.source, remedy=remedy)
         self.bad.append(BadRow(number, why))
 
     def _take(self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]) -> str:

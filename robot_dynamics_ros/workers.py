@@ -15,7 +15,18 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 Workers = Executor | Callable[[], AbstractContextManager[Executor]] | None
 """An executor; or what opens one, so that another can be opened where all its workers are lost; or ``None``: here."""
+Tell = Callable[[float, str], None]
+"""Called by a long computation with the share that is done, from 0 to 1, and what is done next."""
 _TRIES = 3
+
+
+def silent(share: float, doing: str) -> None:
+    """Report no progress."""
+
+
+def part(tell: Tell, first: float, last: float) -> Tell:
+    """For a step of a computation, which is the stretch from ``first`` to ``last`` of the whole."""
+    return lambda share, doing: tell(first + share * (last - first), doing)
 
 
 def run_tasks(

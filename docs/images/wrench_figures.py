@@ -6,8 +6,8 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.recordings.compute import Settings, compute
-from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths
 from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.write import draw_parts, draw_paths
 
 HERE = Path(__file__).parent
 

@@ -22,9 +22,8 @@ from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.external import read_csv_positions
-from robot_dynamics_ros.recordings.measured import robot_of_efforts
-from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.read_csv import read_csv_positions
+from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
 FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")

@@ -20,12 +20,16 @@ from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.external import read_bag_wrench, read_csv_wrench
-from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
-from robot_dynamics_ros.recordings.measured import with_motor_efforts
-from robot_dynamics_ros.recordings.read_bag import read_bag
-from robot_dynamics_ros.recordings.read_csv import read_csv
-from robot_dynamics_ros.recordings.recording import CHOICES, TIME_UNITS, BadRow, Recording
+from robot_dynamics_ros.recordings.read_bag import read_bag, read_bag_wrench
+from robot_dynamics_ros.recordings.read_csv import read_csv, read_csv_wrench
+from robot_dynamics_ros.recordings.recording import (
+    CHOICES,
+    TIME_UNITS,
+    BadRow,
+    ExternalWrench,
+    Recording,
+    with_motor_efforts,
+)
 from robot_dynamics_ros.recordings.times import REPAIRS
 from robot_dynamics_ros.workers import Workers, on_cluster, on_processes
 

@@ -21,11 +21,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute, compute_each
-from robot_dynamics_ros.recordings.measured import robot_of_efforts
-from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES
-from robot_dynamics_ros.recordings.pictures import draw_parts, draw_paths, draw_wrenches
-from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.write import write_bag, write_csv
+from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
+from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES
+from robot_dynamics_ros.recordings.write import draw_parts, draw_paths, draw_wrenches, write_bag, write_csv
 
 _FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}
 FORMATS = tuple(_FILES)

@@ -2,11 +2,10 @@
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Bounds, Command, Record, StepRunner
 from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, Change, Finding, Kind, StepReport
-from robot_dynamics_ros.commissioning.floating import drift, float_arm
+from robot_dynamics_ros.commissioning.floating import Pushed, drift, float_arm, probe
 from robot_dynamics_ros.commissioning.joint_parameters import JointParameters, joint_parameters
 from robot_dynamics_ros.commissioning.listen import listen
 from robot_dynamics_ros.commissioning.move import move
-from robot_dynamics_ros.commissioning.probe import Pushed, probe
 from robot_dynamics_ros.commissioning.release import calm_pose, exposure
 from robot_dynamics_ros.commissioning.session import ANNOUNCED, Commissioning
 from robot_dynamics_ros.commissioning.stand_in import StandIn

@@ -385,10 +385,8 @@ class StepRunner:
             silent, last = 0.0, state.t
             _, speed = self._note(state, bounds)
             if math.isnan(begun):
-                begun, moving = (
-                    state.t,
-                    np.where(np.abs(state.v) > self._still, state.v, 0.0),
-                )  # noise is not to be braked
+                begun = state.t
+                moving = np.where(np.abs(state.v) > self._still, state.v, 0.0)  # noise is not to be braked
                 holding.activate(nanoseconds(state.t), state.q, moving)
             held = np.array(holding.update(nanoseconds(state.t), state.q, state.v))
             effort = np.clip(held, -effort_limit(self.model), effort_limit(self.model))

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics import backend_of, joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.damage import ReadingMistake
 
 MASS, CENTRE, CENTRE_SHARE = 0.035, 0.004, 0.02  # share; m; share of a centre's distance: usual errors of descriptions
 SCALE, OFFSET = 0.035, 0.01  # of a joint's efforts; of its limit: usual errors of efforts

@@ -1,32 +1,333 @@
-"""Third step: the arm floats with its weight compensated as described; its drift shows errors of the description."""
+"""Third step: small pushes of each joint show its commands, then the arm floats, and its drift shows errors of the description.
+
+The arm stands where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`).  It is released for one period
+and held again, then for twice as long, as long as it stays slow: however late commands act, no release is longer than its
+command.  Then a joint is pushed by an effort that grows until it moves, either way, so slowly that the lightest joint of which
+nothing is known stays slow.  After each push what held the arm before holds it again.  At last its weight is compensated as described.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, StepMotion, StepRunner
+from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, StepMotion, StepRunner
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
-from robot_dynamics_ros.commissioning.probe import damping_of
-from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
-from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix
+from robot_dynamics_ros.commissioning.release import (
+    effort_limit,
+    exposure,
+    least_inertia,
+    scale_of,
+    speed_limit,
+    usual_rotors,
+)
+from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix, mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-REACH = 0.05  # rad, announced of an arm that floats
-SPEED = 0.04  # Share of the velocity limit, announced
+DAMPING, GENTLY = 12.0, 0.15
+"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of it before commands are proven."""
+LONGEST, REST = 0.064, (0.09, 1.5)
+"""s, of a release; s after it in which the arm is held: at least, and until it stands."""
+AHEAD, TWICE = 3.0, 2.0
+"""Factor by which the speed of a release may grow in the next one, which is twice as long, and over that of the weight described."""
+SPEED, MOST = 0.045, 0.095
+"""Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
+UNIT = 0.4  # Inertia seen over the least that is described, below which commands are in another unit
+RISE = 0.06  # 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
+PUSHED, LATE = (0.01, 0.02), 0.02
+"""Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
+beside two periods, until its motion is seen."""
+PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands
+LONG = 10.0  # s, of a push that is announced
+LIKELY = 0.9  # Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed
+FRACTION = 0.8  # Least inertia that is expected, over the description's
+GEARED = 0.1
+"""Least share of the rotor that the controller assumes, of a joint whose description has none.  Without it, wrists are pushed for minutes."""
+PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
+"""Largest push: a share of the effort limit and times the friction described, or that share where none is."""
+MOVED, NOISE = 4e-4, 8.0  # rad that count as motion; or times the standard deviation of positions, if that is more
+OTHERS = 10.0, 3.0
+"""Times that motion of joints that are not pushed: they may drift or be dragged along; of those of which nothing is proven."""
+ROOM = 5e-3  # rad beside a stop within which a joint is not pushed towards it
+REACH = 0.06  # rad, announced of a joint that twitches; the others stay within as much
+FLOAT_REACH = 0.05  # rad, announced of an arm that floats
+FLOAT_SPEED = 0.04  # Share of the velocity limit, announced
 DRIFTED = 0.01  # rad, from which on an arm drifts
 TONES, SHAKEN = (4.0, 7.0, 12.0), 3e-3
 """Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its delay."""
-LONGEST, HEARD = 0.08, 12.0
+LONGEST_DELAY, HEARD = 0.08, 12.0
 """s, longest delay that is looked for; amplitudes of measured efforts over their standard error that show it."""
 LIFTED = 0.35
 """Part of the weight by which the effort of a drift may differ from all of it where gravity is compensated twice."""
 GRAVITY_ERROR = 0.15
 """Share of the largest weight of a joint, or of a tenth of its effort limit, that counts as a mistake."""
+
+
+def damping_of(model: RobotModel, q: Array) -> Array:
+    """(n,) N m s/rad or N s/m, of an arm that floats."""
+    return DAMPING * least_inertia(model, q)
+
+
+def motion_seen(runner: StepRunner) -> Array:
+    """(n,) rad or m that count as motion."""
+    return np.maximum(MOVED * scale_of(runner.model), NOISE * runner.position_noise)
+
+
+def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) -> float:
+    """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
+    model = runner.model
+    distance, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
+    drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
+    fastest = share * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
+    # t, in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
+    t = np.geomspace(1e-3, 10.0, 400)
+    slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
+    return float(min(RISE * effort_limit(model)[i], 6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3))
+
+
+def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
+    """When, s, a joint that an effort pushes that grows from t = 0 on breaks free, and its inertia: it then moves by rise (t − t₀)³ / (6 J).
+
+    Its inertia is less where friction falls as it breaks free; NaN where too little of (k,) displacements from rest, rad or m, exceeds
+    ``least``, which is noise.
+    """
+    noise = np.flatnonzero(displacement <= least)
+    first = int(noise[-1]) + 1 if len(noise) else 0
+    if len(t) - first < 2:
+        return math.nan, math.nan
+    slope, start = np.polyfit(t[first:], np.cbrt(displacement[first:]), 1)
+    return (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed:
+    """A joint as pushes show it.
+
+    Attributes:
+        effort: the largest push, N m or N.
+        friction: push from which on it moves, N m or N.
+        inertia: kg m² or kg.
+        q: (n,) where it was pushed, rad or m.
+    """
+
+    effort: float
+    friction: float
+    inertia: float
+    q: Array
+
+
+class _Probe:
+    """Pushes of several joints, as far as they have come.
+
+    Attributes:
+        findings: so far.
+        pushes: number of a joint → what its pushes showed.
+        proven: numbers of the joints that have shown that their commands are their own, and in which unit.
+        side: (n,) −1 where a joint has gone against its command, otherwise 1.
+        damping: (n,) N m s/rad or N s/m; much less of joints that are not proven.
+        carried: 1: the weight is commanded while the arm is released, 0: it is not.
+        bounds: of all pushes.
+    """
+
+    def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:
+        self.runner, self.model, self.limit, self.announce = runner, runner.model, speed_limit(runner.model), announce
+        self.findings, self.pushes, self.proven = list[Finding](), dict[int, Pushed](), set[int]()
+        self.side, self.carried = np.ones(self.model.nv), 0.0
+
+    def motion(self, state: ArmState) -> StepMotion[bool]:
+        """Release the arm for ever longer instants, then push one joint after another, the lightest first."""
+        model, names, frozen = self.model, self.model.joint_names, self.runner.record.frozen
+        self.bounds = Bounds.around(model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q))))
+        self.damping = GENTLY * damping_of(model, state.q)
+        calm, state = yield from self.releases(state)
+        if not calm:
+            return True
+        for name in frozen:
+            sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
+            self.findings.append(mistake("frozen_joint", name, sentence, 0.0, certainty=0.7))
+        awake = [i for i in range(model.nv) if names[i] not in frozen]
+        rises = self.rises(state.q)
+        for i in sorted(awake, key=lambda i: float(rises[i])):
+            rise = min([rises[i], *(rises[k] for k in awake if k not in self.proven)])
+            if rise < rises[i] and self.largest(i) > PATIENCE * rise:
+                continue
+            if (seconds := (model.friction[i] or self.largest(i)) / rise) > LONG:
+                why = "the joint is light for its friction, less so with its rotor in the description"
+                self.announce(f"each push of {names[i]} may take {seconds:.0f} s: {why}")
+            finding, self.pushes[i], state = yield from self.signs(i, state, rise)
+            self.findings += [finding] if finding is not None else []
+            if finding is not None and finding.kind == "drift":
+                break
+        return True
+
+    def rises(self, q: Array) -> Array:
+        """(n,) rises of the first pushes, N m/s or N/s."""
+        inertia = FRACTION * least_inertia(self.model, q, GEARED * usual_rotors(self.model))
+        return np.array([_rise(self.runner, i, x, q, PUSHED[0]) for i, x in enumerate(inertia)])
+
+    def largest(self, i: int) -> float:
+        """The largest push of joint i, N m or N."""
+        limit, friction = effort_limit(self.model)[i], self.model.friction[i]
+        return float(PUSH * limit + RUB * (friction or UNKNOWN * limit))
+
+    def held(self, state: ArmState) -> Array:
+        """(n,) of the weight, as far as it is commanded, and damping; both with the signs that commands have shown."""
+        return np.asarray(self.carried * self.runner.weight(state.q) - self.damping * state.v) * self.side
+
+    def rest(self, state: ArmState) -> StepMotion[ArmState]:
+        """Let what held the arm before hold it, until it stands."""
+        t, still = state.t, np.maximum(STILL * self.limit, 2e-3)
+        shortest, longest = REST
+        while state.t - t < shortest or (state.t - t < longest and (np.abs(state.v) > still).any()):
+            state = yield Command(self.held(state), self.bounds, hold=True)
+        return state
+
+    def release(self, state: ArmState, length: float) -> StepMotion[tuple[Array, ArmState]]:
+        """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise, and the state after that."""
+        runner, t, first = self.runner, state.t, len(self.runner.record.t)
+        while state.t - t < length - 0.5 * runner.period:
+            state = yield Command(self.held(state), self.bounds)
+        state = yield from self.rest(state)
+        times, q, v, _ = runner.record.arrays(first)
+        calm = np.abs(v[-10:]).max(axis=0)
+        speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
+        for back in (2, 6):
+            moved, took = q[back:] - q[:-back], (times[back:] - times[:-back])[1:, None]
+            same = np.sign(moved[1:]) == np.sign(moved[:-1])  # noise does not have the same sign twice
+            steady = np.minimum(np.abs(moved[1:]), np.abs(moved[:-1])) * same
+            seen = steady > 6.0 * runner.position_noise + 1e-5
+            speed = np.maximum(speed, np.where(seen, steady / took, 0.0).max(axis=0, initial=0.0))
+        return speed, state
+
+    def releases(self, state: ArmState) -> StepMotion[tuple[bool, ArmState]]:
+        """Release the arm with no effort, then with its weight, ever longer; whether it is slow with one of them."""
+        runner, model, limit = self.runner, self.model, self.limit
+        slow, worst = [False, False], np.zeros(model.nv)
+        for commanded in (0, 1):
+            self.carried, length = float(commanded), runner.period
+            while True:
+                speed, state = yield from self.release(state, length)
+                worst = np.maximum(worst, speed)
+                if (AHEAD * speed > SPEED * limit).any():
+                    break
+                if length > LONGEST:
+                    slow[commanded] = True
+                    break
+                length *= 2.0
+            falls = length * np.abs(mass_matrix_inverse(model, state.q) @ runner.weight(state.q))
+            if not (slow[0] or commanded) and (speed > TWICE * falls + SPEED / AHEAD * limit).any():
+                break
+        self.carried = float(slow[1])
+        if not any(slow):
+            i = int(np.argmax(worst / limit))
+            name, ms = model.joint_names[i], length * 1e3
+            why = f"{name} reaches {worst[i]:.3f} rad/s or m/s within {ms:.0f} ms where its weight should act little"
+            self.findings.append(mistake("drift", name, why, worst[i]))
+        return any(slow), state
+
+    def push(self, i: int, sign: float, rise: float, state: ArmState) -> StepMotion[tuple[Pushed, Array, ArmState]]:
+        """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and the state after it."""
+        n, q, t, most = self.model.nv, state.q, state.t, self.largest(i)
+        push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(self.runner)
+        others = enough * [1.0 if k == i else OTHERS[k not in self.proven] for k in range(n)]
+        while push < most and not (np.abs(moved) > others).any():
+            push = min(rise * (state.t - t), most)
+            effort = self.held(state)
+            effort[i] += sign * push
+            state = yield Command(effort, self.bounds)
+            moved = state.q - q
+            if abs(state.v[i]) > PUSHED[1] * self.limit[i]:  # behind play, positions do not show it
+                moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
+            rows.append((state.t - t, abs(moved[i])))
+        times, displacements = np.array(rows).T
+        free, seen = breaking_free(times, displacements, rise, 0.2 * enough[i])
+        state = yield from self.rest(state)
+        return Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q), moved, state
+
+    def signs(self, i: int, state: ArmState, rise: float) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
+        """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
+        runner, model = self.runner, self.model
+        name, noise = model.joint_names[i], motion_seen(runner)
+        least = FRACTION * float(least_inertia(model, state.q)[i])
+        moved, pushed = list[Array](), list[Pushed]()
+        up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
+        for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
+            seen, motion, state = yield from self.push(i, sign, rise, state)
+            # NaN is not; friction that falls makes it look smaller, or larger
+            if seen.inertia > UNIT * least and not moved:
+                inertia = max(least, 0.5 * seen.inertia)
+                rise = max(rise, _rise(runner, i, inertia, state.q, PUSHED[1]))
+            pushed.append(seen)
+            moved.append(sign * motion / noise)
+        largest = max(seen.effort for seen in pushed)
+        shows = [seen.inertia for seen in pushed if seen.inertia > 0.0]  # NaN is not
+        inertia = max(least, min(shows, default=least))
+        shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
+        ways, smaller = np.sign(moved), np.minimum(*np.abs(moved))
+        both, drifts = smaller * (ways[0] == ways[1]) * ways[0], smaller * (ways[0] == -ways[1])
+        if max(np.abs(both).max(), 1.0) < drifts.max():
+            loose = model.joint_names[int(np.argmax(drifts))]
+            return mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0), shown, state
+        if np.abs(both).max() < 0.5:
+            described = f"described are {model.friction[i]:.3g} of friction"
+            sentence = f"{name} does not move with {largest:.3g} N m or N, {described}"
+            return mistake("no_motion", name, sentence, largest), shown, state
+        together = mass_matrix_inverse(model, state.q) / noise[:, None]  # columns: ways of free joints
+        along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
+        likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
+        other = int(np.argmax(likely))
+        if likely[i] <= LIKELY * likely[other]:
+            names = (name, model.joint_names[other])
+            sentence = f"the command of {name} moves {names[1]}"
+            return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
+        light = max(shows, default=math.nan) * FRACTION / least
+        if light < UNIT:  # both ways: friction that falls as a joint breaks free makes it look light, too
+            text = f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
+            return mistake("command_unit", name, text, 1.0 / light), shown, state
+        self.proven.add(i)
+        self.side[i], self.damping[i] = math.copysign(1.0, both[i]), damping_of(model, state.q)[i]
+        why = f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N)"
+        return (mistake("command_sign", name, why, -1.0) if both[i] < 0.0 else None), shown, state
+
+
+def probe(
+    runner: StepRunner, announce: Callable[[str], None] = lambda sentence: None
+) -> tuple[StepReport, dict[int, Pushed]]:
+    """Push each joint a little, both ways, before anything is known of the commands: a wrong sign is named.
+
+    Args:
+        runner: of the arm.
+        announce: called with a sentence before pushes that may take long.
+
+    Returns:
+        The report, and number of a joint → what its pushes showed.
+
+    Raises:
+        ArgumentError: the weight of the arm acts too much where it stands, or no joint states arrive.
+    """
+    pushes = _Probe(runner, announce)
+    complete, record = runner.run(pushes.motion), runner.record
+    if record.fell:
+        return StepReport("float", (mistake("brake", record.fell, f"{record.stopped}: it is not held", 1.0),)), {}
+    if not (record.t or runner.stop()):
+        remedy = "Start the robot's driver."
+        raise ArgumentError(record.stopped or "no joint states arrive", where="release of the arm", remedy=remedy)
+    exchanged = {name for f in pushes.findings if f.kind == "commands_exchanged" for name in f.joints}
+    findings = [f for f in pushes.findings if f.kind != "no_motion" or f.joints[0] not in exchanged]
+    findings.sort(key=lambda f: runner.model.joint_names.index(f.joints[0]))
+    if record.ran_away and not findings and not runner.stop():
+        findings.append(mistake("drift", (), f"the arm runs away while it is pushed gently: {record.stopped}", 1.0))
+    notes = [record.stopped] if record.stopped else []
+    rest = runner.model.nv - len(pushes.pushes) - len(record.frozen)
+    if complete and rest and not any(f.kind == "drift" for f in findings):
+        notes.append(f"{rest} joints were not pushed: a lighter one, whose commands they may get, has not moved")
+    return StepReport("float", tuple(findings), {}, bool(complete or findings), notes=tuple(notes)), pushes.pushes
 
 
 def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
@@ -56,16 +357,14 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     drifting = (np.abs(far) > 0.3 * DRIFTED * scale_of(model)) & (np.abs(weight) > 2.0 * model.friction)
     share = float(effort[drifting] @ weight[drifting] / max(float(weight[drifting] @ weight[drifting]), 1e-12))
     if drifting.any() and abs(share - 1.0) < LIFTED:
-        sentence = (
-            f"the arm rises by {share:.2f} times its weight, which is compensated: the driver compensates gravity, too"
-        )
+        sentence = f"the arm rises by {share:.2f} times its weight, which is compensated"
+        sentence += ": the driver compensates gravity, too"
         finding = mistake("gravity_compensated_by_driver", (), sentence, share, "robot")
         return StepReport("float", (finding,), {"drift": far})
     for i in np.flatnonzero(np.abs(far) > DRIFTED * scale_of(model)):
         name, share = model.joint_names[i], abs(effort[i]) / heaviest[i]
-        sentence = (
-            f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s: {effort[i]:+.2f} N m or N beyond its friction move it"
-        )
+        sentence = f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s"
+        sentence += f": {effort[i]:+.2f} N m or N beyond its friction move it"
         if share > GRAVITY_ERROR:
             line = "masses and centres of mass from this joint on, or a payload"
             findings.append(mistake("drift", name, sentence, effort[i], certainty=0.9, line=line))
@@ -84,7 +383,7 @@ def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) ->
     heard = np.linalg.norm(E, axis=0) > HEARD * np.maximum(noise, 1e-12)
     if not heard.any():
         return math.nan
-    delays = np.arange(0.0, LONGEST, 2.5e-4)
+    delays = np.arange(0.0, LONGEST_DELAY, 2.5e-4)
     turned = np.exp(1j * np.outer(delays, frequencies)) @ (E * U.conj() / np.linalg.norm(U, axis=0) / noise)[:, heard]
     return float(delays[int(np.argmax((turned.real**2).sum(axis=1)))])
 
@@ -98,10 +397,10 @@ def late_commands(delay: float, period: float) -> list[Finding]:
 
 
 def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> StepReport:
-    """Let the arm float, within :data:`REACH`, and stop it where it drifts farther.
+    """Let the arm float, within :data:`FLOAT_REACH`, and stop it where it drifts farther.
 
     Args:
-        runner: of the arm, whose commands are proven by :func:`~robot_dynamics_ros.commissioning.probe`.
+        runner: of the arm, whose commands are proven by :func:`~robot_dynamics_ros.commissioning.floating`.
         seconds: how long.
         push: s after that in which a person may push it, by 0.3 rad at most.
     """
@@ -111,8 +410,8 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
     def motion(state: ArmState) -> StepMotion[int]:
         damping[:] = damping_of(model, state.q)
         shake, begun = SHAKEN * speed_limit(model) * least_inertia(model, state.q), state.t
-        for length, reach in ((seconds, REACH), (push, 0.3)):
-            start, bounds = state, Bounds.around(model, state.q, reach, SPEED)
+        for length, reach in ((seconds, FLOAT_REACH), (push, 0.3)):
+            start, bounds = state, Bounds.around(model, state.q, reach, FLOAT_SPEED)
             while state.t - start.t < length:
                 shaking = float((tones * np.sin(tones * (state.t - begun))).sum()) * shake
                 state = yield Command(runner.weight(state.q) - damping * state.v + shaking, bounds)

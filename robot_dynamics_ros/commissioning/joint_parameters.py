@@ -78,10 +78,8 @@ def joint_parameters(
     weighing, n = Weighing(model, Readings(q, command, None, np.zeros(model.nv))), model.nv
     model = weighing.model
     parameters = EffortParameters(model, FrictionTerms(offset=False, armature=True))
-    new = np.r_[True, np.diff(t) > 0.0]
-    motion = MotionSamples.of(model, (t - t[0])[new], q[new], command[new], window=window).earlier(
-        -delay
-    )  # stamps are large
+    new, since = np.r_[True, np.diff(t) > 0.0], t - t[0]  # stamps are large
+    motion = MotionSamples.of(model, since[new], q[new], command[new], window=window).earlier(-delay)
     rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
     if gravity_compensated_by == "robot":
         rigid = rigid - gravity_forces(model, motion.q)

@@ -257,8 +257,7 @@ def _delays(log: _Log) -> Array:
             continue
         displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
         side = _side(v)
-        A = np.column_stack([displacement, v, side, np.ones(len(t))][: 4 if np.ptp(side) > 0.0 else 2])
-        A = A if A.shape[1] == 4 else np.column_stack([A, 0.0 * v, np.ones(len(t))])
+        A = np.column_stack([displacement, v, side if np.ptp(side) > 0.0 else 0.0 * v, np.ones(len(t))])
         fit = np.linalg.lstsq(A, q, rcond=None)[0]
         a, b, c, _ = fit
         residual = q - A @ fit

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
 from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, StepReport
-from robot_dynamics_ros.commissioning.floating import float_arm
+from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
-from robot_dynamics_ros.commissioning.page import page
-from robot_dynamics_ros.commissioning.probe import Pushed, probe
 from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
 from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.figures import STYLE, as_html, curve, html_finding, html_page, html_table, pyplot
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 ANNOUNCED: Mapping[str, str] = {
     "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
@@ -245,9 +250,8 @@ class Commissioning:
         back, ahead = (np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05))
         arm.lead(back, 1.5, 0.2)
         passed = [arm.lead(goal, PASSING) for goal in (ahead, back)]
-        rows = [
-            _rest(states[: len(states) // 2 + len(states) // 12]) for states in passed
-        ]  # it does not accelerate there
+        # it does not accelerate in the middle
+        rows = [_rest(states[: len(states) // 2 + len(states) // 12]) for states in passed]
         return 0.5 * (rows[0][0] + rows[1][0]), np.array([effort for _, effort in rows])
 
     def _poses_by_hand(self, example: Array) -> tuple[Array, Array]:
@@ -315,3 +319,53 @@ def _rest(states: list[ArmState]) -> tuple[Array, Array]:
     if len(efforts) < len(last):
         raise ArgumentError("joint states have no efforts", where="weigh", remedy="Go on without this step.")
     return np.mean([state.q for state in last], axis=0), np.mean(efforts, axis=0)
+
+
+def page(
+    model: RobotModel, reports: Mapping[str, StepReport], records: Mapping[str, Record], settings: Mapping[str, object]
+) -> str:
+    """The report as a page that needs no other file; reports and motions by step, settings: parameters for the controller."""
+    lines = [html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])]
+    for step, report in reports.items():
+        lines.append(f"<h2>{step}</h2>")
+        lines += [html_finding("poor", str(finding)) for finding in report.findings]
+        lines += [html_finding("fair", note) for note in report.notes]
+        lines += _numbers(model, report)
+        if step in records and len(records[step].t) > 1:
+            lines.append(as_html(partial(_picture, model, records[step]), f"motion of {step}"))
+    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(settings))}</pre>")
+    return html_page(f"Commissioning of {model.name}", lines)
+
+
+def _text(table: Mapping[str, object], indent: str = "") -> str:
+    return "\n".join(
+        f"{indent}{key}:\n{_text(value, indent + '  ')}" if isinstance(value, dict) else f"{indent}{key}: {value}"
+        for key, value in table.items()
+    )
+
+
+def _numbers(model: RobotModel, report: StepReport) -> Iterator[str]:
+    """Single numbers, then a table of those of the joints."""
+    numbers = {key: np.asarray(value) for key, value in report.numbers.items()}
+    yield from (f"<p>{html.escape(key)}: {value:.4g}</p>" for key, value in numbers.items() if not value.ndim)
+    columns = {key: value for key, value in numbers.items() if value.ndim}
+    if columns:
+        rows = zip(model.joint_names, *(map("{:.4g}".format, column) for column in columns.values()), strict=True)
+        yield html_table(("joint", *columns), rows)
+
+
+def _picture(model: RobotModel, record: Record) -> Figure:
+    plt = pyplot()
+    t, q, _, u = record.arrays()
+    every = slice(None, None, max(1, len(t) // 3000))
+    with plt.rc_context(STYLE):
+        figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(9.0, 4.5), layout="constrained")
+        for i, name in enumerate(model.joint_names):
+            above.plot(t[every] - t[0], (q[every, i] - q[0, i]) * 1e3, label=name, **curve(i))
+            below.plot(t[every] - t[0], u[every, i], **curve(i))
+        above.set_ylabel("displacement in mrad or mm")
+        below.set_ylabel("command in N m or N")
+        below.set_xlabel("time in s")
+        above.legend(fontsize=7, ncols=4)
+    figure_of_motion: Figure = figure
+    return figure_of_motion

@@ -222,13 +222,8 @@ def to_rest(model: RobotModel, goal: Array, length: float) -> Trajectory:
 
 
 class _Tuning:
-    """Steps with one bandwidth after another.
-
-    Attributes:
-        settings: present ones.
-        responses: joint number → the last response.
-        margin: s of delay beside the arm's own with which the loop was still stable.
-    """
+    """Steps with one bandwidth after another; ``responses``: the last ones by joint, ``margin``: s of delay beside the arm's own with
+    which the loop was still stable."""
 
     def __init__(self, runner: StepRunner, settings: ArmSettings) -> None:
         self.runner, self.settings = runner, settings

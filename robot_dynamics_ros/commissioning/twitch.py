@@ -26,9 +26,8 @@ from robot_dynamics_ros.commissioning.arm import (
     gentle_controller,
 )
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
-from robot_dynamics_ros.commissioning.floating import LONGEST, late_commands
+from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
-from robot_dynamics_ros.commissioning.probe import REACH, Pushed
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
@@ -123,13 +122,12 @@ def loop_of(sweep: Sweep) -> JointLoop:
     moving = [part for part in _parts(sweep, 1.0) if len(part) > 20]
     if len(moving) < 2:
         raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
-    Q, U = (
-        np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in (sweep.q, sweep.effort)
-    )
+    signals = sweep.q, sweep.effort
+    Q, U = (np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in signals)
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
-    for T in np.arange(0.0, LONGEST, 2.5e-4):
+    for T in np.arange(0.0, LONGEST_DELAY, 2.5e-4):
         turned = G * np.exp(-1j * w * T)
         J = max(float(-(turned.real * w**2 / size**2).sum() / (w**4 / size**2).sum()), 1e-9)
         d = max(float((turned.imag * w / size**2).sum() / (w**2 / size**2).sum()), 0.0)
@@ -148,15 +146,11 @@ def hidden_way(sweep: Sweep) -> float:
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
     rests = _parts(sweep, 2.0)
-    levels = [float(np.median(hidden[part[len(part) // 2 :]])) for part in rests]
+    levels = np.array([np.median(hidden[part[len(part) // 2 :]]) for part in rests])
     if len(levels) < 3:  # it was stopped
-        return abs(float(hidden[-1]) - (levels[-1] if levels else float(hidden[0])))
-    sides = [float(np.sign(sweep.phase[part[0]])) for part in rests]
-    ways = [
-        side * (here - 0.5 * (before + after))
-        for before, side, here, after in zip(levels, sides[1:], levels[1:], levels[2:], strict=False)
-    ]
-    return max(float(np.mean(ways)), 0.0)
+        return abs(float(hidden[-1] - (levels[-1] if len(levels) else hidden[0])))
+    sides = np.array([np.sign(sweep.phase[part[0]]) for part in rests])
+    return max(float(np.mean(sides[1:-1] * (levels[1:-1] - 0.5 * (levels[:-2] + levels[2:])))), 0.0)
 
 
 def bodies_inertia(model: RobotModel, q: Array) -> Array:
@@ -247,22 +241,15 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to and fro twice."""
     lengths = np.tile([TURN, SWEEP, TURN, PAUSE], 4)
     sides = np.repeat([side, -side, side, -side], 4)
-    rates, phases = (
-        np.append(sides * np.tile(row, 4), 0.0) for row in ([0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0])
-    )
+    pieces = [0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0]
+    rates, phases = (np.append(sides * np.tile(row, 4), 0.0) for row in pieces)
     positions = start + np.append(0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4)))
     return np.append(0.0, np.cumsum(lengths)), positions, rates, phases  # rates at the beginnings of the pieces
 
 
 class _Twitches:
-    """The twitches of several joints, as far as they have come.
-
-    Attributes:
-        pushes: number of a joint → what its pushes showed; other joints do not sweep.
-        loops: so far, one for each joint of the model.
-        present: the joint that sweeps, -1: none.
-        rows: of its sweep.
-    """
+    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep; ``present``: the joint that
+    does, -1: none, and ``rows`` of its sweep."""
 
     def __init__(self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]) -> None:
         self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
@@ -352,7 +339,7 @@ def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[st
 
     Args:
         runner: of the arm.
-        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.probe`.
+        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.floating`.
         joints: by name; all if not given.
     """
     model = runner.model

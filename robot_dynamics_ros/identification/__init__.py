@@ -1,10 +1,15 @@
 """Identification: from recorded motion to inertias that can exist, to friction, and to their confidence intervals."""
 
-from robot_dynamics_ros.identification.comparison import Comparison, Validation, compare, validate
-from robot_dynamics_ros.identification.design import DesignSettings, design_excitation
+from robot_dynamics_ros.identification.comparison import (
+    Comparison,
+    Estimates,
+    Validation,
+    compare,
+    compare_estimators,
+    validate,
+)
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
-from robot_dynamics_ros.identification.estimators import Estimates, compare_estimators
-from robot_dynamics_ros.identification.excitation import Excitation
+from robot_dynamics_ros.identification.excitation import DesignSettings, Excitation, design_excitation
 from robot_dynamics_ros.identification.floating_base import SegmentIdentification, identify_segments
 from robot_dynamics_ros.identification.identify import (
     Identification,
@@ -21,8 +26,15 @@ from robot_dynamics_ros.identification.payload import (
     payload_motion,
 )
 from robot_dynamics_ros.identification.plausibility import Implausible
-from robot_dynamics_ros.identification.plots import plot_identification, plot_joint
-from robot_dynamics_ros.identification.report import findings, friction_file, report_html, report_json, report_text
+from robot_dynamics_ros.identification.report import (
+    findings,
+    friction_file,
+    plot_identification,
+    plot_joint,
+    report_html,
+    report_json,
+    report_text,
+)
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.published import publish
 

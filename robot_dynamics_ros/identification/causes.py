@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.identification.reading_mistakes import ReadingMistake, reading_mistakes
 from robot_dynamics_ros.identification.samples import MotionSamples
-from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.damage import runs
+from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes, runs
+from robot_dynamics_ros.workers import Tell, silent
 
 _ROWS = 400
 _WINDOW = 0.12  # s, of the polynomials that motion and efforts are smoothed by at least
@@ -159,21 +158,13 @@ def _usual(rows: _Rows) -> Array:
 
 
 def _friction(v: Array) -> list[Array]:
-    """Columns (k,) of a joint's friction: viscous, and dry friction that changes over several shares of its fastest speed.
-
-    They are the same in any unit of positions and times: so no hypothesis about units explains the form of friction.
-    """
+    """Columns (k,) of a joint's friction, the same in any unit: viscous, and dry friction that changes over shares of its fastest speed."""
     fastest = max(float(np.abs(v).max(initial=0.0)), 1e-300)
     return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
 
 
 class _Problem:
-    """Fits of one recording.
-
-    Args:
-        rows: see :class:`_Rows`.
-        worth: how many independent rows there are for one that is used.
-    """
+    """Fits of one recording; ``worth``: how many independent rows there are for one that is used."""
 
     def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
         self.model, self.worth = model, worth
@@ -197,13 +188,8 @@ class _Problem:
     def fit(
         self, Y: Array, rows: _Rows, extra: Array | None = None, extra_far: Array | None = None, driving: bool = False
     ) -> _Fit:
-        """Bodies near the prior, friction and rotors of each joint, and extra columns.
-
-        Args:
-            Y: (k, nv, p) regressor of the bodies.
-            extra: (k, nv, m) columns that may take part, of parameters that are usually as large as ``extra_far`` (m,).
-            driving: whether friction may drive.
-        """
+        """Bodies with regressor Y (k, nv, p) near the prior, friction, which may be ``driving``, and rotors of each joint, and extra
+        columns (k, nv, m), of parameters that are usually as large as ``extra_far`` (m,)."""
         p = Y.shape[2]
         W = Y if extra is None else np.concatenate([Y, extra], axis=2)
         hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
@@ -272,11 +258,7 @@ class _Problem:
         return np.asarray(x, np.float64), N, sigma
 
     def residual(self, Y: Array, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
-        """(k, nv) efforts that bodies, friction, rotors and offsets leave; NaN where they do not count.
-
-        Args:
-            known: (k, nv) the rows that friction, rotors and offsets are estimated from.
-        """
+        """(k, nv) efforts that bodies, and friction, rotors and offsets by the ``known`` ones, leave; NaN where they do not count."""
         out = np.full(rows.effort.shape, np.nan)
         for j, use in enumerate(rows.use.T):
             own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
@@ -338,14 +320,7 @@ def diagnose(
             prompt = diagnose(model, motion, slow, 0.0, currents, tell)
             if prompt.cause is not None:
                 return prompt
-        own = np.isin(model.joint_names, best.joints)
-        if _absolute(rows):
-            best = dataclasses.replace(best, text=_ABSOLUTE, remedy=_SIGNED, joints=model.joint_names)
-        elif (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
-            best = _with_rest(model, _with_others(best, causes))
-        else:
-            best = _unclear(model, rows, best, int(np.argmax(np.where(own, best.left, 0.0))))
-        return Diagnosis(late, best, kept, tuple(notes))
+        return Diagnosis(late, _worded(model, rows, best, causes), kept, tuple(notes))
     notes += [
         f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
         for name, left in zip(model.joint_names, plain.left, strict=True)
@@ -398,49 +373,35 @@ def _absolute(rows: _Rows) -> bool:
     return n > 1 and abs(signs.sum()) == n and not any(_sign_changes(rows, j) for j in range(n))
 
 
-def _with_others(best: Cause, causes: Sequence[Cause]) -> Cause:
-    """The cause, and those of the same joints that are as likely."""
-    others = [c for c in causes if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL]
-    return dataclasses.replace(best, text="; or, as likely, ".join([best.text, *(c.text for c in others)]))
-
-
-def _with_rest(model: RobotModel, best: Cause) -> Cause:
-    """The cause, and how much of another joint's efforts it leaves."""
-    j = int(np.argmax(best.left))
-    if best.left[j] <= _REMAINS:
-        return best
-    rest = f"; with that, {best.left[j]:.0%} of the efforts of joint {model.joint_names[j]} remain unexplained"
-    return dataclasses.replace(best, text=best.text + rest)
-
-
-def _unclear(model: RobotModel, rows: _Rows, best: Cause, j: int) -> Cause:
-    """The most likely cause does not explain the efforts of the joints that it concerns, of joint ``j`` least."""
-    name = model.joint_names[j]
-    hint = "" if _sign_changes(rows, j) else f" Those of {name} do not change their sign: are they absolute values?"
-    text = f"{best.left[j]:.0%} of the efforts of joint {name} are explained by nothing that is known. The most likely of the causes "
+def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]) -> Cause:
+    """The likeliest cause with what else has to be said: others that are as likely, and efforts that it does not explain."""
+    names, own = model.joint_names, np.isin(model.joint_names, best.joints)
+    if _absolute(rows):
+        return dataclasses.replace(best, text=_ABSOLUTE, remedy=_SIGNED, joints=names)
+    if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
+        others = [c for c in causes if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL]
+        text, j = "; or, as likely, ".join([best.text, *(c.text for c in others)]), int(np.argmax(best.left))
+        if best.left[j] > _REMAINS:
+            text += f"; with that, {best.left[j]:.0%} of the efforts of joint {names[j]} remain unexplained"
+        return dataclasses.replace(best, text=text)
+    j = int(np.argmax(np.where(own, best.left, 0.0)))
+    hint = "" if _sign_changes(rows, j) else f" Those of {names[j]} do not change their sign: are they absolute values?"
+    text = f"{best.left[j]:.0%} of the efforts of joint {names[j]} are explained by nothing that is known. The most likely of the causes "
     text += f"that were tried, which is not enough: {best.text}"
     remedy = f"Look at this joint's columns, or record again.{hint}"
-    return dataclasses.replace(best, text=text, remedy=remedy, joints=(name,))
-
-
-def _median(x: Array, use: NDArray[np.bool_]) -> Array:
-    """(nv,) medians of the rows (k, nv) that are used; 0 without any."""
-    return np.array([np.median(column[own]) if own.any() else 0.0 for column, own in zip(x.T, use.T, strict=True)])
+    return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
 def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
-    """Joint, first row and the one after the last of stretches that differ from all others.
-
-    Args:
-        step: s between two rows.
-    """
+    """Joint, first row and the one after the last of stretches that differ from all others; ``step``: s between two rows."""
     from scipy.ndimage import uniform_filter1d
 
     width, clean = max(3, round(_STRETCH / step)), rows
     for _ in range(_STEPS):  # rows that differ bend the fit
         residual = problem.residual(Y, rows, problem.fit(Y, clean), clean.use)
-        usual = np.abs(residual) < _USUAL_ROWS * _median(np.abs(residual), rows.use)
-        clean = dataclasses.replace(rows, use=rows.use & usual)
+        size = np.abs(residual)
+        medians = [np.median(x[own]) if own.any() else 0.0 for x, own in zip(size.T, rows.use.T, strict=True)]
+        clean = dataclasses.replace(rows, use=rows.use & (size < _USUAL_ROWS * np.array(medians)))
     out: list[tuple[int, int, int]] = []
     for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
         finite = np.isfinite(row)
@@ -584,7 +545,7 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     if tilt > _TILT:
         direction = g * (x[0] * up + x[1:] @ across)
         way = (
-            "the other way" if tilt > math.radians(170.0) else f"{math.degrees(tilt):.0f}° from where the model has it"
+            f"{math.degrees(tilt):.0f}° from where the model has it" if tilt <= math.radians(170.0) else "the other way"
         )
         text = f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes"
         causes.append(_cause(text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, plain, fit))
@@ -603,7 +564,7 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     def moved(by: Array) -> Array:
         return problem.regressor(dataclasses.replace(rows, q=rows.q + by))
 
-    best: Cause | None = None
+    causes = []
     for name, e in zip(problem.model.joint_names, np.eye(nv), strict=True):
         shift, fit, near = 0.0, plain, Y
         for _ in range(_STEPS):
@@ -614,14 +575,11 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             fit = problem.fit(near, rows)
             if abs(step) < 0.1 * _ZERO:
                 break
-        text, remedy = (
-            f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)",
-            f"add {shift:+.3f} to its positions.",
-        )
-        cause = _cause(text, f"Calibrate it, or {remedy}", (name,), plain, fit, 0.5 * (shift / _ZERO_FAR) ** 2)
-        if abs(shift) > _ZERO and (best is None or cause.gain > best.gain):
-            best = cause
-    return best
+        if abs(shift) > _ZERO:
+            text = f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)"
+            remedy = f"Calibrate it, or add {shift:+.3f} to its positions."
+            causes.append(_cause(text, remedy, (name,), plain, fit, 0.5 * (shift / _ZERO_FAR) ** 2))
+    return max(causes, key=lambda cause: cause.gain, default=None)
 
 
 def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
@@ -655,19 +613,19 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
 def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
     """A load that hangs on the robot in one part of the recording only, as a point mass."""
     model, rows, usual = problem.model, problem.rows, _LOAD_FAR * problem.model.total_mass
-    best: Cause | None = None
+    causes = []
     for body in sorted(set(range(model.nb)) - set(model.parent.tolist())):
         for share in _CHANGES.tolist():
             columns = Y[:, :, 10 * body : 10 * body + 4].copy()
             columns[: int(share * len(rows.q))] = 0.0
             fit = problem.fit(Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
-            gain, mass = plain.score - fit.score, float(fit.extra[0])
-            if abs(mass) > _LOAD * model.total_mass and gain > (_LOAD_CLEAR if best is None else best.gain):
+            mass = float(fit.extra[0])
+            if abs(mass) > _LOAD * model.total_mass and plain.score - fit.score > _LOAD_CLEAR:
                 load = f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint {model.moving_joint_names[body]}"
                 text = f"after {share:.0%} of the recording the robot carries {load} than before"
                 remedy = "Record with one load, or cut the recording there."
-                best = _cause(text, remedy, model.joint_names, plain, fit)
-    return best
+                causes.append(_cause(text, remedy, model.joint_names, plain, fit))
+    return max(causes, key=lambda cause: cause.gain, default=None)
 
 
 def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:

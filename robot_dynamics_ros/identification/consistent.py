@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.identification.identifiable import Identifiable
+from robot_dynamics_ros.identification.least_squares import Identifiable
 from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array

@@ -79,11 +79,8 @@ class EffortParameters:
             raise ArgumentError(problem, where=f"robot {model.name!r}", remedy=remedy)
         named = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}
         self.kinds = tuple(kind for kind in KINDS if kind in named)
-        limit = model.velocity_limit
-        usual = np.full(model.nv, _SMOOTHING)
-        limited = np.isfinite(limit) & (limit > 0.0)
-        usual[limited] = _SMOOTHING_SHARE * limit[limited]
-        smoothing = self.terms.smoothing
+        limit, smoothing = model.velocity_limit, self.terms.smoothing
+        usual = np.where(np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _SMOOTHING)
         width = usual if smoothing is None else per_joint(smoothing, model.nv, "smoothing", positive=True)
         self.effects = effects or tuple(JointEffects(float(w)) for w in width)
         self.smoothing = np.array([e.smoothing for e in self.effects])
@@ -138,7 +135,8 @@ class EffortParameters:
         return low, high
 
     def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
-        """(..., nv, p − 10 nb) the regressor of the joints' parameters; see :meth:`regressor`."""
+        """(..., nv, p − 10 nb) the regressor of the joints' parameters; presliding friction is followed along ``parts``, stretches in order
+        of time."""
         q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
         q, v, a = np.broadcast_arrays(q, v, a)
         nv, start = self.model.nv, 10 * self.model.nb
@@ -156,10 +154,10 @@ class EffortParameters:
                 index += 1
         return out
 
-    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
-        """(..., nv, p) see :func:`effort_regressor`; presliding friction is followed along ``parts``, stretches in order of time."""
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
+        """(..., nv, p) see :func:`effort_regressor`."""
         bodies = np.asarray(joint_torque_regressor(self.model, q, v, a))
-        return np.concatenate([bodies, self.joint_columns(q, v, a, parts)], axis=-1)
+        return np.concatenate([bodies, self.joint_columns(q, v, a)], axis=-1)
 
     def fixed_effort(self, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is not identified."""

@@ -1,26 +1,45 @@
-"""Periodic motions of few harmonics, at rest where a period begins.
+"""Periodic motions of few harmonics, at rest where a period begins, and search for one that shows all base parameters.
 
     q_i(t) = c_i + Σ_l [ a_il sin(l ω t) − b_il cos(l ω t) ] / (l ω)
 
-Source: Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 13 (1997).
+Limits of position, velocity and acceleration are met by construction: each joint's series is made smaller and moved
+until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.  What is minimised is
+the condition number of the regressor, by an evolution strategy of one parent and one child with steps that adapt.
+
+Sources: Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 13 (1997) (the series and the criterion);
+Rechenberg, Evolutionsstrategie (1973) (the 1/5 rule).
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.reference.planning import plan_move
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
+from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
+from robot_dynamics_ros.identification.least_squares import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import per_joint, settings_or_default
+
+_MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
+_FINE = 40  # points per period of the highest harmonic, to find extremes
+# Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most
+# (Ehlich and Zeller, Math. Z. 86, 1964).
+_BETWEEN = math.cos(math.pi / _FINE)
+_SPEED, _SPAN = 2.0, 2.0 * math.pi
 
 
 def at_rest(raw: Array) -> Array:
@@ -99,12 +118,9 @@ class Excitation:
             move = plan_move(model, start, q[0], scale=0.3)
             begin = int(move.times[-1]) + round(rest * NANOSECONDS)
             zero = [0.0] * len(self.joint_names)
-            turn = q[0] - move.positions[-1]  # continuous joints go the short way
-            q = q - turn
-            points = [
-                TrajectoryPoint(int(time), row.tolist(), zero, zero)
-                for time, row in zip(move.times, move.positions, strict=True)
-            ]
+            q = q - (q[0] - move.positions[-1])  # continuous joints go the short way
+            stations = zip(move.times, move.positions, strict=True)
+            points = [TrajectoryPoint(int(time), row.tolist(), zero, zero) for time, row in stations]
         points += [
             TrajectoryPoint(begin + round(time * NANOSECONDS), *(x.tolist() for x in state))
             for time, *state in zip(t, q, v, a, strict=True)
@@ -133,3 +149,172 @@ class Excitation:
             points.append({**dict(zip(names, rows, strict=True)), "time_from_start": {"sec": sec, "nanosec": nanosec}})
         document = {"joint_names": list(trajectory.joint_names), "points": points}
         Path(path).write_text(json.dumps(document) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class DesignSettings:
+    """Requirements on the motion.
+
+    Attributes:
+        period: s.
+        harmonics: of the series; the fastest has the frequency harmonics / period.
+        scale: share of the position range, velocity and acceleration limits that may be used, above 0 to 1.
+        effort_scale: share of the effort limits.
+        acceleration: (n,) or one number, rad/s² or m/s²; ``None``: it reaches the velocity limit in 0.25 s.
+        lower, upper: (n,) position limits that are narrower than the URDF's.
+        floor: m; origins of all moving links stay above this height (z of the world); ``None``: anywhere.
+        terms: the joint parameters that the motion must show.
+        evaluations: motions tried.
+        seed: of the random numbers.
+    """
+
+    period: float = 20.0
+    harmonics: int = 5
+    scale: float = 0.8
+    effort_scale: float = 0.8
+    acceleration: ArrayLike | None = None
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
+    floor: float | None = None
+    terms: FrictionTerms | None = None
+    evaluations: int = 1500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.period) and self.period > 0.0):
+            text = f"expected a positive number of seconds, got {self.period!r}"
+            raise ArgumentError(text, where="period", remedy="10 to 30 s serve most arms.")
+        for name, least, most in (("harmonics", 3, _MOST_HARMONICS), ("evaluations", 1, 10**9)):
+            value = getattr(self, name)
+            if int(value) != value or not least <= value <= most:
+                text = f"expected a whole number from {least} to {most}, got {value!r}"
+                raise ArgumentError(text, where=name, remedy="5 harmonics and 1500 evaluations serve most arms.")
+        for name in ("scale", "effort_scale"):
+            if not 0.0 < getattr(self, name) <= 1.0:
+                text = f"expected a number above 0, up to 1, got {getattr(self, name)!r}"
+                raise ArgumentError(text, where=name, remedy="It is a share of the limits.")
+        if self.floor is not None and not math.isfinite(self.floor):
+            raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor")
+
+
+class _Problem:
+    """The map from free numbers to motions, and the cost of these."""
+
+    def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
+        self.model, self.settings, self.identifiable = model, s, identifiable
+        n = model.nv
+        self.size = (2, n, s.harmonics)
+        low = np.array(model.lower) if s.lower is None else np.maximum(model.lower, _bounds(s.lower, n, "lower"))
+        high = np.array(model.upper) if s.upper is None else np.minimum(model.upper, _bounds(s.upper, n, "upper"))
+        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - _SPAN, -0.5 * _SPAN))
+        high = np.where(np.isfinite(high), high, low + _SPAN)
+        if (low >= high).any():
+            i = int(np.argmax(low - high))
+            text = f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}"
+            raise ArgumentError(text, where="limits", remedy="Widen them, or lock the joint.")
+        middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
+        self.low, self.high = middle - half, middle + half
+        speed = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _SPEED)
+        if (speed <= 0.0).any():
+            i = int(np.argmin(speed))
+            text, remedy = "may not move at all", "Correct the URDF's <limit>, or lock the joint."
+            raise ArgumentError(f"joint {model.joint_names[i]!r} {text}", where="velocity limit", remedy=remedy)
+        brake = default_deceleration(speed)
+        if s.acceleration is not None:
+            brake = per_joint(s.acceleration, n, "acceleration", positive=True)
+        self.speed, self.acceleration = s.scale * speed, s.scale * brake
+        self.effort_limit = s.effort_scale * model.effort_limit
+        self.times = np.arange(_FINE * s.harmonics) * (s.period / (_FINE * s.harmonics))
+        self.coarse = slice(None, None, max(1, _FINE // 12))
+        self.moving = [i for i, body in enumerate(model.link_body) if body >= 0]
+
+    def motion(self, x: Array) -> Excitation:
+        """The motion of free numbers: coefficients, and where in the room left the centre is (a sine of the last n)."""
+        n, s = self.model.nv, self.settings
+        a, b = at_rest(x[:-n].reshape(self.size))
+        unit = Excitation(self.model.joint_names, s.period, np.zeros(n), a, b)
+        q, v, acc = (unit.at(self.times, k) for k in range(3))
+        middle = 0.5 * (q.max(axis=0) + q.min(axis=0))
+        reach = (q.max(axis=0) - q.min(axis=0)) / _BETWEEN
+        with np.errstate(divide="ignore"):
+            factor = np.minimum(1.0, (self.high - self.low) / reach)
+            for limit, rate in ((self.speed, v), (self.acceleration, acc)):
+                factor = np.minimum(factor, _BETWEEN * limit / np.abs(rate).max(axis=0))
+        factor *= 1.0 - 1e-9
+        room = (self.high - self.low) - factor * reach
+        centre = self.low - factor * (middle - 0.5 * reach) + room * 0.5 * (1.0 + np.sin(x[-n:]))
+        return Excitation(self.model.joint_names, s.period, centre, a * factor[:, None], b * factor[:, None])
+
+    def cost(self, x: Array) -> tuple[float, Excitation]:
+        """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
+        motion = self.motion(x)
+        q, v, a = (motion.at(self.times[self.coarse], k) for k in range(3))
+        model, columns = self.model, self.identifiable.parameters
+        friction = model.damping * v + model.friction * np.tanh(v / columns.smoothing)
+        tau = inverse_dynamics(model, q, v, a) + friction
+        over = float((np.abs(tau) / self.effort_limit).max()) - 1.0
+        if self.settings.floor is not None and self.moving:
+            z = np.asarray(link_poses(model, q))[:, self.moving, 2, 3]
+            over = max(over, (self.settings.floor - float(z.min())))
+        if over > 0.0:
+            return 100.0 + over, motion
+        Y = self.identifiable.base.regressor(columns.regressor(q, v, a))
+        Y = Y / self.identifiable.effort_scale[:, None] / self.identifiable.sensitivity
+        W = Y.reshape(-1, Y.shape[-1])
+        squared = np.linalg.eigvalsh(W.T @ W)
+        return 0.5 * math.log10(squared[-1] / max(squared[0], 1e-16 * squared[-1])), motion
+
+
+def design_excitation(
+    model: RobotModel, settings: DesignSettings | None = None, progress: Callable[[float, float], None] | None = None
+) -> Excitation:
+    """A motion that shows all base parameters, within the limits.
+
+    Args:
+        settings: the default ones if not given.
+        progress: called with the share of the work done and the best condition number so far.
+
+    Raises:
+        ArgumentError: settings or limits that leave no motion; a robot with joints of several degrees of freedom.
+    """
+    s = settings_or_default(DesignSettings, settings, "settings")
+    problem = _Problem(model, s, identifiable_parameters(EffortParameters(model, s.terms)))
+    rng = np.random.default_rng(s.seed)
+    n, size = model.nv, 2 * model.nv * s.harmonics
+    strength = np.concatenate([np.tile(np.repeat(problem.speed, s.harmonics), 2), np.ones(n)])
+
+    def drawn() -> Array:
+        return rng.normal(size=size + n) * strength * np.concatenate([np.full(size, 0.7), np.full(n, 2.0)])
+
+    best_x, (best, motion) = np.zeros(0), (math.inf, None)
+    starts = max(1, s.evaluations // 6)
+    step = 0.3
+    for k in range(s.evaluations):
+        # a motion that breaks a barrier even at its smallest starts from a smaller one
+        if k < starts:
+            x = drawn() * (1.0 if best < 100.0 else rng.uniform(0.02, 1.0))
+        else:
+            x = best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3)
+        cost, candidate = problem.cost(x)
+        if cost < best:
+            best_x, best, motion = x, cost, candidate
+            step *= 1.5 if k >= starts else 1.0
+        elif k >= starts:
+            step = max(step * 1.5**-0.25, 1e-3)
+        if progress is not None and not k & 15:
+            progress((k + 1) / s.evaluations, 10.0**best if best < 100.0 else math.inf)
+    if motion is None or best >= 100.0:
+        text = "no motion was found that keeps the effort limits"
+        text += "" if s.floor is None else " and stays above the floor"
+        remedy = "Narrow lower and upper to where the arm can hold itself, or raise effort_scale."
+        raise ArgumentError(text, where="excitation", remedy=remedy)
+    q, v, a = (motion.at(problem.times, k) for k in range(3))
+    tau = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v)
+    return dataclasses.replace(motion, condition=10.0**best, effort=np.abs(tau).max(axis=0))
+
+
+def _bounds(values: ArrayLike, n: int, name: str) -> Array:
+    out = np.asarray(values, dtype=np.float64)
+    if out.shape != (n,) or np.isnan(out).any():
+        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, remedy="Infinite: the URDF's limit.")
+    return out

@@ -25,13 +25,17 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import BodyParameters
 from robot_dynamics_ros.identification.held_out import held_out_bodies, root_mean_square
-from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
-from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
+from robot_dynamics_ros.identification.least_squares import (
+    BaseEstimate,
+    Identifiable,
+    identifiable_parameters,
+    weighted_least_squares,
+)
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
+from robot_dynamics_ros.recordings.recording import ExternalWrench
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing, segments
 
 _ORDER = 4  # of the local polynomials
@@ -102,9 +106,8 @@ def identify_segments(
     """
     root = next(iter(model.moving_joint_names), "")
     if not root or model.joint(root).type is not JointType.FLOATING:
-        raise ArgumentError(
-            "the first joint is not floating", where=f"robot {model.name!r}", remedy="Load it with floating_base=True."
-        )
+        where, remedy = f"robot {model.name!r}", "Load it with floating_base=True."
+        raise ArgumentError("the first joint is not floating", where=where, remedy=remedy)
     parameters, rows = BodyParameters(model), model.v_slice(root)
     t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:

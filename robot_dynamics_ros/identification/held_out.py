@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
-from robot_dynamics_ros.identification.identifiable import Identifiable
-from robot_dynamics_ros.identification.least_squares import BaseEstimate
+from robot_dynamics_ros.identification.least_squares import BaseEstimate, Identifiable
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 

@@ -27,8 +27,12 @@ from robot_dynamics_ros.identification.held_out import (
     share_of,
     stretch_squares,
 )
-from robot_dynamics_ros.identification.identifiable import Identifiable, identifiable_parameters
-from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
+from robot_dynamics_ros.identification.least_squares import (
+    BaseEstimate,
+    Identifiable,
+    identifiable_parameters,
+    weighted_least_squares,
+)
 from robot_dynamics_ros.identification.plausibility import (
     Implausible,
     check_positions,
@@ -37,24 +41,21 @@ from robot_dynamics_ros.identification.plausibility import (
     one_way_joints,
 )
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
-from robot_dynamics_ros.identification.samples import Blocks, MotionSamples, blocks
+from robot_dynamics_ros.identification.samples import STILL, Blocks, MotionSamples, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
-from robot_dynamics_ros.identification.telling import Tell, part, silent
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint, settings_or_default
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.workers import Workers, run_tasks
+from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 
-_STILL = 0.2  # of the usual smoothing speed
 _AGAIN = 2  # estimates more, if errors of sensors are of the robot found before
 _NEEDLESS = 1.1  # times the error without effects of a joint
+_SENSORS = "Predictions and `wrenches` have this, controllers and the simulator do not"
 _LIMITED = {
-    "gain": "its torque constant does not fit those of the other joints. Predictions and `wrenches` have this, controllers and the "
-    "simulator do not",
-    "crosstalk": "its torque sensor reads moments across its axis (crosstalk). Predictions and `wrenches` have this, controllers and "
-    "the simulator do not",
+    "gain": f"its torque constant does not fit those of the other joints. {_SENSORS}",
+    "crosstalk": f"its torque sensor reads moments across its axis (crosstalk). {_SENSORS}",
     "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have this; "
     "controllers and the simulator have its friction, not its rotor",
 }
@@ -331,20 +332,33 @@ def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Base parameters of one form of all joints' friction.
-
-    Attributes:
-        identifiable: the parameters, and ``prior``: (p,) what the model says they are.
-        motion, data: the motion with its efforts ``delay`` s earlier, and its blocks.
-        base: the estimate.
-    """
+    """Base parameters of one form of all joints' friction; the motion is with its efforts ``delay`` s earlier."""
 
     identifiable: Identifiable
-    prior: Array
     delay: float
     motion: MotionSamples
     data: Blocks
     base: BaseEstimate
+
+    @property
+    def prior(self) -> Array:
+        """(p,) what the model says the parameters are."""
+        return self.identifiable.parameters.values()
+
+    @property
+    def scarce(self) -> bool:
+        """Whether there are so few rows for each parameter that a fit says little about its error."""
+        return self.scarcity >= 0.3
+
+    @property
+    def scarcity(self) -> float:
+        """From 0, many rows for each parameter, to 1, so few that a fit says nothing about its error."""
+        return min(1.0, _FEW * len(self.base.values) / max(int(self.data.use.sum()), 1))
+
+    def block_noise(self, selection: Selection) -> Array:
+        """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the fewer rows there are."""
+        missed = np.maximum(selection.error**2 - self.base.noise**2, 0.0)
+        return np.asarray(np.sqrt((self.base.noise**2 + self.scarcity * missed) * self.base.correlation))
 
     def least_squares_left(self, instruments: Array | None = None) -> Array:
         """(m, nv) what least squares leave of stretches that they are not made from."""
@@ -365,7 +379,7 @@ class _Fits:
         self, identifiable: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
-        s, prior = self.settings, identifiable.base.values(identifiable.parameters.values(self.model))
+        s, prior = self.settings, identifiable.base.values(identifiable.parameters.values())
         how = partial(weighted_least_squares, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
         return how(identifiable, data, prior, instruments=instruments)
 
@@ -374,18 +388,16 @@ class _Fits:
         for k in range(times + 1):
             shifted = self.motion.earlier(delay)
             data = blocks(identifiable.parameters, shifted, length=self.settings.block, slow=self.slow)
-            base = self.base(identifiable, data, unseen)
+            fit = _Fit(identifiable, delay, shifted, data, self.base(identifiable, data, unseen))
             if self.settings.delay is None and k < times:
-                delay += _delay_correction(identifiable, data, base, self.rate)
-        return _Fit(identifiable, identifiable.parameters.values(self.model), delay, shifted, data, base)
+                delay += _delay_correction(fit, self.rate)
+        return fit
 
     def of_form(self, fit: _Fit, parameters: EffortParameters) -> _Fit:
         """The same motion with other parameters of the joints."""
         identifiable = identifiable_parameters(parameters)
         data = fit.data.with_parameters(parameters, fit.motion, self.settings.block)
-        return _Fit(
-            identifiable, parameters.values(self.model), fit.delay, fit.motion, data, self.base(identifiable, data)
-        )
+        return dataclasses.replace(fit, identifiable=identifiable, data=data, base=self.base(identifiable, data))
 
     def with_rotors(self, fit: _Fit) -> _Fit:
         """With a rotor on every joint, if least squares predict clearly better by them."""
@@ -401,17 +413,11 @@ class _Fits:
         return more if better(after, before, GAIN, 0.0) else fit
 
     def mixed(self, fit: _Fit, full: ConsistentEstimate, bodies: Array) -> tuple[Array, Array, Array]:
-        """For each joint bodies that can exist, with the share of least squares that predicts best.
-
-        Args:
-            bodies: (m, nv) what bodies leave of stretches that they are not made from.
-
-        Returns:
-            (nv, p) parameters of each joint's efforts, (nv,) shares, and (m, nv) what they leave.
-        """
+        """Bodies that can exist, with the share of least squares that predicts each joint best: (nv, p) parameters, (nv,) shares, and
+        (m, nv) what is left of stretches that they are not made from, as ``bodies`` is for bodies alone."""
         nv, columns = self.model.nv, fit.identifiable.base.regressor(fit.data.Y)
         values, residual = np.tile(full.values, (nv, 1)), bodies.copy()
-        if _scarcity(fit.base, fit.data) >= 0.3:
+        if fit.scarce:
             return values, np.zeros(nv), residual
         plain = self.base(fit.identifiable, fit.data, instruments=columns)  # each joint has the same weight
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
@@ -431,7 +437,7 @@ def _identify(
         constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
-    slow = _STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
+    slow = STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
     motion, first_delay, remarks = _diagnosed(model, motion, slow, s, part(tell, 0.0, 0.4))
@@ -452,14 +458,13 @@ def _identify(
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
     before = data.rms(data.effort - data.Y @ fit.prior)
     if s.plausibility == "refuse":
-        power = _friction_power(fit.identifiable, base, data) if _scarcity(base, data) < 0.3 else np.zeros(model.nv)
+        power = np.zeros(model.nv) if fit.scarce else _friction_power(fit)
         check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
-        if _scarcity(base, data) < 0.3:
+        if not fit.scarce:
             check_prediction(model.joint_names, error, before, data.rms(data.effort))
     offset = full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv)
-    notes = (
-        remarks + motion.notes + _notes(parameters, data, dry, share) + (() if constants is None else constants.notes)
-    )
+    notes = remarks + motion.notes + _notes(parameters, data, dry, share)
+    notes += () if constants is None else constants.notes
     return Identification(
         model, identified, _friction(parameters, identified, full.values), offset, base, full, parameters, fit.identifiable,
         float(fit.delay), motion.window, unexplained, before, data.rms(data.effort), error, selection.simple_error,
@@ -477,33 +482,27 @@ def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -
 
     selection = chosen(identifiable, ())
     if s.forms:
-        noise = _block_noise(fit.base, selection, fit.data)
-        rough = consistent_parameters(identifiable, fit.data, noise, fit.prior, spread=s.spread)
+        rough = consistent_parameters(identifiable, fit.data, fit.block_noise(selection), fit.prior, spread=s.spread)
         loaded = with_parameters(parameters, rough.values)
         parameters = EffortParameters(fits.model, s.terms, parameters.effects, loaded)
-        scarce = _scarcity(fit.base, fit.data) >= 0.3
-        forms = tuple(form for form in s.forms if form == "presliding") if scarce else s.forms
+        forms = tuple(form for form in s.forms if form == "presliding") if fit.scarce else s.forms
         selection = chosen(dataclasses.replace(identifiable, parameters=parameters), forms, tell)
         parameters = EffortParameters(fits.model, s.terms, selection.effects, loaded)
         fit = fits.aligned(identifiable_parameters(parameters), fit.delay, 2)
-    return fits.with_rotors(fit) if _scarcity(fit.base, fit.data) < 0.3 else fit, selection
+    return fit if fit.scarce else fits.with_rotors(fit), selection
 
 
 def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, ConsistentEstimate, Array]:
-    """Bodies that can exist, with effects of joints only where these predict better.
-
-    Returns:
-        the fit with its final form of friction, the estimate, and (m, nv) what such estimates leave of stretches that they
-        are not made from.
-    """
+    """Bodies that can exist, with effects of joints only where these predict better: the fit with its final form of friction, the
+    estimate, and (m, nv) what such estimates leave of stretches that they are not made from."""
     s = fits.settings
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
-        noise = _block_noise(fit.base, selection, fit.data)
+        noise = fit.block_noise(selection)
         return consistent_parameters(fit.identifiable, fit.data, noise, fit.prior, spread=s.spread)
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
-        return held_out_bodies(fit.identifiable, fit.data, _block_noise(fit.base, selection, fit.data), fit.prior, full)
+        return held_out_bodies(fit.identifiable, fit.data, fit.block_noise(selection), fit.prior, full)
 
     full = bodies(fit)
     residual = predicted(fit, full)
@@ -535,11 +534,8 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 def _diagnosed(
     model: RobotModel, motion: MotionSamples, slow: Array, s: IdentificationSettings, tell: Tell
 ) -> tuple[MotionSamples, float, tuple[str, ...]]:
-    """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both.
-
-    Raises:
-        Implausible: another cause explains the recording, and such recordings are refused.
-    """
+    """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both; Implausible if another cause
+    explains the recording, and such recordings are refused."""
     diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, tell)
     cause = diagnosis.cause
     if cause is None:
@@ -553,16 +549,12 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
     """Sentences about joints whose result has a limit."""
     model = parameters.model
     one_way = one_way_joints(model, data) if dry and "offset" in parameters.kinds else ()
-    notes = [
-        f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
-        for name in one_way
-    ]
+    text = "moved one way only: its Coulomb friction and its offset cannot be distinguished"
+    notes = [f"joint {name} {text}" for name in one_way]
     for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
         if x > 0.0:
-            notes.append(
-                f"joint {name}: base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the "
-                "difference from them, the URDF and the friction file have the bodies alone"
-            )
+            text = f"base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the difference"
+            notes.append(f"joint {name}: {text} from them, the URDF and the friction file have the bodies alone")
         notes += [f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects]
     return tuple(notes)
 
@@ -582,42 +574,26 @@ def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) 
     return np.concatenate(products).reshape(q.shape)
 
 
-def _friction_power(identifiable: Identifiable, base: BaseEstimate, data: Blocks) -> Array:
+def _friction_power(fit: _Fit) -> Array:
     """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W; of coupled joints their sum."""
-    parameters, independent = identifiable.parameters, identifiable.base.independent
+    parameters, data = fit.identifiable.parameters, fit.data
+    values = dict(zip(fit.identifiable.base.independent.tolist(), fit.base.values, strict=True))
     out = np.zeros(parameters.model.nv)
     for j in range(parameters.model.nv):
         columns = [index for kind in ("viscous", "coulomb", *COUPLING[3:]) if (index := parameters.index(j, kind)) >= 0]
-        values = [
-            base.values[np.flatnonzero(independent == index)[0]] if index in independent else 0.0 for index in columns
-        ]
         if columns:
-            out[j] = float(np.mean(data.Y[:, j, columns] @ values * data.v[:, j]))
+            own = [values.get(index, 0.0) for index in columns]
+            out[j] = float(np.mean(data.Y[:, j, columns] @ own * data.v[:, j]))
     coupled = ["coupled" in form.effects for form in parameters.effects]
     return np.where(coupled, out[coupled].sum(), out)  # a motor takes power from one joint and gives some to the other
 
 
-def _scarcity(base: BaseEstimate, data: Blocks) -> float:
-    """From 0, many rows for each parameter, to 1, so few that a fit says nothing about its error."""
-    return min(1.0, _FEW * len(base.values) / max(int(data.use.sum()), 1))
-
-
-def _block_noise(base: BaseEstimate, selection: Selection, data: Blocks) -> Array:
-    """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the fewer rows there are."""
-    scarcity = _scarcity(base, data)
-    missed = np.maximum(selection.error**2 - base.noise**2, 0.0)
-    return np.asarray(np.sqrt((base.noise**2 + scarcity * missed) * base.correlation))
-
-
-def _delay_correction(identifiable: Identifiable, data: Blocks, base: BaseEstimate, rate: Array) -> float:
+def _delay_correction(fit: _Fit, rate: Array) -> float:
     """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the base parameters."""
-    use = data.use & np.isfinite(rate)
-    w = np.broadcast_to(1.0 / base.noise, rate.shape)[use]
-    A, x, r = (
-        identifiable.base.regressor(data.Y)[use] * w[:, None] / identifiable.sensitivity,
-        -rate[use] * w,
-        base.residual[use] * w,
-    )
+    identifiable, use = fit.identifiable, fit.data.use & np.isfinite(rate)
+    w = np.broadcast_to(1.0 / fit.base.noise, rate.shape)[use]
+    A = identifiable.base.regressor(fit.data.Y)[use] * w[:, None] / identifiable.sensitivity
+    x, r = -rate[use] * w, fit.base.residual[use] * w
     x -= A @ np.linalg.lstsq(A, x, rcond=1e-10)[0]
     power = float(x @ x)
     return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0

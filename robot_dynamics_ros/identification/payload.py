@@ -184,8 +184,7 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
 
 
 def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> tuple[Array, Array]:
-    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs; an ArgumentError
-    unless ``arm_error`` is a number of at least 0, or a covariance of all inertial parameters."""
+    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs."""
     size = 10 * model.nb
     covariance = np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
     if covariance.ndim == 0:
@@ -207,8 +206,7 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Block averages of a motion: efforts that the arm does not explain (m, nv), columns (m, nv, c), velocity and direction
-    of friction (m, nv), and which count."""
+    """Block averages of a motion: efforts that the arm does not explain, columns (m, nv, c), direction of friction, and which count."""
 
     effort: Array
     columns: Array
@@ -218,8 +216,7 @@ class _Rows:
 
 
 class _Problem:
-    """Least squares for payload, the arm's own errors in ``arm`` columns, and errors of each joint's friction, with what is likely of
-    each."""
+    """Least squares for payload, the arm's own errors in ``arm`` columns, and errors of each joint's friction, with what is likely."""
 
     def __init__(self, model: RobotModel, rows: _Rows, arm: int = 0) -> None:
         self.rows, self.arm, self.count = rows, arm, 10 + arm
@@ -229,12 +226,8 @@ class _Problem:
             columns = rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))
             A = np.column_stack(columns)[rows.use[:, j]]
             own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
-            speed, of_limit = float(fastest[j]), float(usual[j])
-            errors = (
-                _FRICTION * float(model.damping[j]) + _UNSTATED * of_limit / speed,
-                _FRICTION * float(model.friction[j]) + _UNSTATED * of_limit,
-                _OFFSET * of_limit,
-            )
+            viscous = _FRICTION * model.damping[j] + _UNSTATED * usual[j] / fastest[j]
+            errors = viscous, _FRICTION * model.friction[j] + _UNSTATED * usual[j], _OFFSET * usual[j]
             self.joints.append((own, A.T @ A, A.T @ rows.effort[rows.use[:, j], j], 1.0 / np.square(errors)))
 
     def normal(self, weight: Array, spread: float = 1.0) -> tuple[Array, Array]:
@@ -369,9 +362,8 @@ def estimate_payload_at_rest(
     directions, (spread,) = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
-        raise ArgumentError(
-            f"expected two finite arrays (k, {model.nv})", where="q, effort", got=(q.shape, effort.shape)
-        )
+        text = f"expected two finite arrays (k, {model.nv})"
+        raise ArgumentError(text, where="q, effort", got=(q.shape, effort.shape))
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
     rest = effort - np.asarray(inverse_dynamics(model, q, zero, zero))

@@ -46,30 +46,21 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             outside = np.abs(q) > 50.0
         if outside.mean() <= _SHARE:
             continue
-        others = [
-            other
-            for k, other in enumerate(model.joint_names)
-            if k != j
-            and _within(model, k, q).mean() > 1.0 - _SHARE
-            and _within(model, j, all_q[:, k]).mean() > 1.0 - _SHARE
-        ]
+        fits = [min(_within(model, k, q), _within(model, j, all_q[:, k])) > 1.0 - _SHARE for k in range(model.nv)]
+        others = [other for k, other in enumerate(model.joint_names) if k != j and fits[k]]
         cause, radians = "", np.deg2rad(q)
         if others:
-            cause = (
-                f"They fit the limits of {' and '.join(others)}: are the columns exchanged? Check also units and zeros."
-            )
+            cause = f"They fit the limits of {' and '.join(others)}: are the columns exchanged?"
+            cause += " Check also units and zeros."
         elif np.ptp(q) > 2.0 * math.pi and (
             not np.isfinite(width[j]) or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
         ):
             cause = "They look like degrees: convert them to radians."
         elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
             cause = "They look like mm: convert them to m."
-        raise Implausible(
-            f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
-            f"{q.min():.4g} to {q.max():.4g}",
-            where="q",
-            remedy=cause or "Check units, signs and zero positions, and whether this is the robot's URDF.",
-        )
+        text = f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, {q.min():.4g} to {q.max():.4g}"
+        remedy = cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
+        raise Implausible(text, where="q", remedy=remedy)
     limit = model.velocity_limit
     over = min(_OVER, len(t) - 1)
     speed = np.abs(all_q[over:] - all_q[:-over]) / np.maximum(t[over:] - t[:-over], 1e-300)[:, None]
@@ -80,9 +71,9 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         raise Implausible(problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s).")
 
 
-def _within(model: RobotModel, j: int, q: Array) -> Array:
-    """Which positions (n,) joint ``j`` can have."""
-    return np.asarray((q >= model.lower[j]) & (q <= model.upper[j]))
+def _within(model: RobotModel, j: int, q: Array) -> float:
+    """Share of positions (n,) that joint ``j`` can have."""
+    return float(((q >= model.lower[j]) & (q <= model.upper[j])).mean())
 
 
 def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array, friction_power: Array) -> None:
@@ -103,12 +94,10 @@ def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array,
     for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
         if joints.any():
             names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]
-            raise Implausible(
-                f"{what} {_list(names)}",
-                where="recording",
-                remedy="Check signs and units of efforts and positions, the order of the joints, the kinematics of the "
-                "URDF and gravity's direction.",
-            )
+            remedy = "Check signs and units of efforts and positions, the order of the joints, the kinematics of the URDF and "
+            remedy += "gravity's direction."
+            text = f"{what} joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            raise Implausible(text, where="recording", remedy=remedy)
 
 
 def check_prediction(
@@ -131,24 +120,14 @@ def check_prediction(
         if e > _USELESS * min(p, y)
     ]
     if worse:
-        raise Implausible(
-            "the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: "
-            + ", ".join(worse),
-            where=source,
-            remedy="Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or "
-            "carry a load that the model lacks. --plausibility accept writes it all the same.",
-        )
+        text = f"the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: {', '.join(worse)}"
+        remedy = "Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or carry "
+        remedy += "a load that the model lacks. --plausibility accept writes it all the same."
+        raise Implausible(text, where=source, remedy=remedy)
 
 
 def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:
     """Joints that moved one way only: their Coulomb friction cannot be distinguished from an offset."""
-    out = []
-    for j, name in enumerate(model.joint_names):
-        v = data.v[data.use[:, j], j]
-        if len(v) and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY:
-            out.append(name)
-    return tuple(out)
-
-
-def _list(names: list[str]) -> str:
-    return f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    speeds = [data.v[data.use[:, j], j] for j in range(model.nv)]
+    one_way = [len(v) > 0 and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY for v in speeds]
+    return tuple(name for name, alone in zip(model.joint_names, one_way, strict=True) if alone)

@@ -15,6 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
+_RADIUS = 2e-3  # m, least radius of gyration
 _UPPER = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 _ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T  # of the free entries of U
 
@@ -52,18 +53,17 @@ class BodyShape:
 
     Args:
         parameters: (10,) of the body known; one that does not exist, or is a point, is replaced by the nearest with a
-            radius of gyration of at least ``radius``.
+            radius of gyration of at least 2 mm.
         least_mass: kg.
-        radius: m.
     """
 
-    def __init__(self, parameters: Array, least_mass: float = 1e-6, radius: float = 2e-3) -> None:
+    def __init__(self, parameters: Array, least_mass: float = 1e-6) -> None:
         p = np.array(parameters, dtype=np.float64)
         mass = max(float(p[0]), least_mass)
         com = p[1:4] / p[0] if p[0] > 0.0 else np.zeros(3)
         about_origin = pseudo_inertia(p)[:3, :3] * (mass / p[0] if p[0] > 0.0 else 0.0)
         s, V = np.linalg.eigh(about_origin - mass * np.outer(com, com))  # about the centre of mass
-        second = (V * np.maximum(s, mass * radius**2)) @ V.T
+        second = (V * np.maximum(s, mass * _RADIUS**2)) @ V.T
         J = np.empty((4, 4))
         J[:3, :3] = second + mass * np.outer(com, com)
         J[:3, 3] = J[3, :3] = mass * com

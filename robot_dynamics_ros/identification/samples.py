@@ -20,18 +20,17 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
-from robot_dynamics_ros.recordings.motion import ORDER, smooth_motion
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing
+from robot_dynamics_ros.recordings.smoothing import ORDER, derivatives, require_increasing, smooth_motion
 from robot_dynamics_ros.workers import Workers, run_tasks
 
+STILL = 0.2  # of the usual smoothing speed of friction: a joint that is slower stands
 _CHUNK = 1000
 _SLOWEST = 0.5  # s between two rows
 _ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if they are such
 
 
 def _not_efforts(copied: Sequence[str]) -> ArgumentError:
-    """For columns named by :func:`~robot_dynamics_ros.recordings.damage.copied_efforts`."""
     problem = f"this is another quantity: the column of {', that of '.join(copied)}"
     remedy = "Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT."
     return ArgumentError(problem, where="effort", remedy=remedy)
@@ -95,7 +94,7 @@ class MotionSamples:
             t: (n,) increasing times, s.
             q, effort: (n, nv) recorded positions and motor efforts.
             v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
-            window: see :func:`~robot_dynamics_ros.recordings.motion.smooth_motion`.
+            window: see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`.
             check: called with times and positions before anything is made of them.
 
         Raises:
@@ -164,12 +163,17 @@ class MotionSamples:
         motions = run_tasks(_motion_of, tasks, workers if len(tasks) > 1 else None)
         if len(motions) == 1:
             return motions[0]
-        starts = np.cumsum([0, *(len(m.t) for m in motions)])
         notes = tuple(f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes)
+        return dataclasses.replace(cls.joined(motions), notes=notes)
+
+    @classmethod
+    def joined(cls, motions: Sequence[MotionSamples]) -> MotionSamples:
+        """Motions one after another, without their notes; smoothed as the longest of them."""
+        starts = np.cumsum([0, *(len(m.t) for m in motions)])
         parts = tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts)
         window = max(motions, key=lambda m: len(m.t)).window
         rows = {x: np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")}
-        return cls(**rows, parts=parts, window=window, notes=notes)
+        return cls(**rows, parts=parts, window=window, notes=())
 
     @property
     def duration(self) -> float:
@@ -277,13 +281,17 @@ class Blocks:
         return dataclasses.replace(self, Y=np.concatenate([bodies, joints], axis=-1))
 
 
-def blocks(parameters: EffortParameters, motion: MotionSamples, *, length: float = 0.05, slow: Array) -> Blocks:
+def blocks(
+    parameters: EffortParameters, motion: MotionSamples, length: float = 0.05, slow: Array | None = None
+) -> Blocks:
     """Average over blocks.
 
     Args:
         length: of a block, s.
-        slow: (nv,) rad/s or m/s; a joint's block is left out if it is slower than this half of the time.
+        slow: (nv,) rad/s or m/s; a joint's block is left out if it is slower than this half of the time; usual speeds if not given.
     """
+    if slow is None:
+        slow = STILL * EffortParameters(parameters.model, parameters.terms).smoothing
     bodies = motion.mean_regressor(parameters.model, length)
     effort = motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length)
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)

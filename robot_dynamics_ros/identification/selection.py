@@ -19,11 +19,11 @@ from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_l
 from robot_dynamics_ros.friction.law import EFFECTS, OF_SENSORS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
-from robot_dynamics_ros.identification.identifiable import Identifiable
+from robot_dynamics_ros.identification.least_squares import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
-from robot_dynamics_ros.identification.telling import Tell, silent
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.workers import Tell, silent
 
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
 _DISTANCES = 1e-4 * 2.0 ** np.arange(9)  # rad
@@ -55,13 +55,7 @@ class Selection:
 
 
 class _Trials:
-    """Cross-validation of any subset of candidate columns of one joint, the others' being given.
-
-    Args:
-        candidates: (m, k) block averages of candidate columns, joint after joint.
-        noise: (nv,) standard deviation of one block's efforts.
-        prior: (p,) values of the parameters as they were known.
-    """
+    """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the others' being given."""
 
     def __init__(
         self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array
@@ -120,10 +114,8 @@ class _Trials:
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
     def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
-        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything.
-
-        Errors of sensors resemble what bodies do: with few data they would take their place.
-        """
+        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything: errors of sensors
+        resemble what bodies do, and with few data would take their place."""
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
         return self._rest(new, joint) - self._rest(chosen, joint) <= _PRICE * self.weight[joint] * won
 
@@ -163,9 +155,8 @@ def select_effects(
     plain = [data.Y[:, j, [parameters.index(j, kind) for kind in fixed]] for j in range(nv)]
     candidates = _Directions(parameters, motion, block)
     averaged = candidates.columns
-    trials = _Trials(
-        identifiable, data, [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)], noise, prior
-    )
+    both = [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)]
+    trials = _Trials(identifiable, data, both, noise, prior)
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
@@ -176,9 +167,8 @@ def select_effects(
     directions, known_columns = np.zeros_like(motion.v), plain
     if coulomb:
         directions = direction(tuple(forms), motion.q, motion.v, motion.parts)
-        known_columns = [
-            np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in zip(plain, averaged, chosen, strict=True)
-        ]
+        known = zip(plain, averaged, chosen, strict=True)
+        known_columns = [np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in known]
     offered = _offered(parameters, forms, motion, directions, allowed)
     columns, numbers = [], []
     for known_ones, offers in zip(known_columns, offered, strict=True):
@@ -205,13 +195,8 @@ def select_effects(
 
 
 class _Directions:
-    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances.
-
-    Attributes:
-        columns: of each joint: (m, 1 + widths + octaves · distances) block averages.
-        smoothing: (nv,) rad/s or m/s, of the first column.
-        width, distance: (nv, widths) rad/s or m/s, (nv, distances) rad or m.
-    """
+    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances; ``columns``, of each
+    joint: (m, 1 + widths + octaves · distances) block averages."""
 
     def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
         limit = parameters.model.velocity_limit
@@ -317,9 +302,8 @@ def _add_effects(
             return form
         offer, best = offers[pick], now
         chosen[j] = [*chosen[j], *numbers[pick]]
-        form = dataclasses.replace(
-            form, effects=form.effects + offer.effects, numbers={**form.numbers, **offer.numbers}
-        )
+        both = {**form.numbers, **offer.numbers}
+        form = dataclasses.replace(form, effects=form.effects + offer.effects, numbers=both)
 
 
 def _coupled_alone(forms: list[JointEffects]) -> list[int]:

@@ -53,11 +53,11 @@ class KnownLoad:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0.0) or not self.recordings:
-            raise ArgumentError(
-                f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings",
-                where="known load",
-                remedy="Give the load's mass in kg, and what was recorded with it.",
+            text = (
+                f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings"
             )
+            remedy = "Give the load's mass in kg, and what was recorded with it."
+            raise ArgumentError(text, where="known load", remedy=remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,20 +87,18 @@ class TorqueConstants:
     @property
     def notes(self) -> tuple[str, ...]:
         """For the reader of the result, in sentences."""
-        out: tuple[str, ...] = ()
+        out = []
         unknown = [name for name, shown in zip(self.joint_names, self.known, strict=True) if not shown]
         if unknown:
-            out += (
-                f"the torque constants of {', '.join(unknown)} are not known: nothing in this recording that they move has weight "
-                "enough; their efforts and friction have an arbitrary scale. Give these constants, or move the joints under load",
-            )
+            text = f"the torque constants of {', '.join(unknown)} are not known: nothing in this recording that they move has weight "
+            text += "enough; their efforts and friction have an arbitrary scale. Give these constants, or move the joints under load"
+            out.append(text)
         errors = self.error[~self.given & self.known]
         if len(errors) and errors.min() >= _SURE and not self.loaded:
-            out += (
-                "torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
-                f"{errors.min():.0%} (standard error); one torque constant or mass that is known removes this error, see --known-load",
-            )
-        return out
+            text = "torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
+            text += f"{errors.min():.0%} (standard error); one torque constant or mass that is known removes this error, see --known-load"
+            out.append(text)
+        return tuple(out)
 
 
 def find_torque_constants(
@@ -144,13 +142,11 @@ def find_torque_constants(
         loaded = MotionSamples.of_recordings(model, load.recordings)
         experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
     free = np.flatnonzero(fixed == 0.0)
-    c, x = fixed.copy(), np.zeros(len(prior) + extra)
+    c, x = np.where(fixed == 0.0, experiments[-1].first, fixed), np.zeros(len(prior) + extra)
     covariance: Array = np.zeros((len(fixed), len(fixed)))
-    for j in free:
-        c[j] = experiments[-1].first[j]
     before, begun = c.copy(), c.copy()
     for _ in range(_STEPS):
-        N, right = _normal(experiments, c, x)
+        N, right = _normal(experiments, c, x, min(1.0, block / _APART))
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
         inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
         change = inverse @ right[kept]
@@ -166,11 +162,11 @@ def find_torque_constants(
     settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
     shown = (fixed != 0.0) | ((error < _MOST) & settled)
     if not shown.any():
-        raise Implausible(
-            f"the torque constants of {', '.join(names)} cannot be identified from this motion",
-            where="currents",
-            remedy="Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load.",
+        text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
+        remedy = (
+            "Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load."
         )
+        raise Implausible(text, where="currents", remedy=remedy)
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
     c = np.where(shown, c, np.where(c < 0.0, -usual, usual))
     return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)
@@ -194,14 +190,13 @@ class _Experiment:
     """Rows of one motion, without what friction, rotors and offsets explain of them.
 
     Args:
-        start: (p,) bodies of the prior.  shape: (p, p) how they change by one usual distance.
+        start, shape: (p,) bodies of the prior, and (p, p) how they change by one usual distance.
         extra: number of parameters of the load, 0 or 9: first moments and inertia, in units of their usual size.
         body, mass: that carries the load, and its kg.
 
     Attributes:
-        rigid: (nv,) arrays of efforts of the prior.  columns: (nv,) arrays of their changes.  target: (nv,) currents.
+        rigid, columns, target: of each joint, efforts of the prior, their changes, and currents.
         first: (nv,) currents for one N m, from gravity alone where it shows.
-        worth: share of the rows that is independent.
     """
 
     def __init__(
@@ -227,7 +222,7 @@ class _Experiment:
             own = slice(10 * body, 10 * body + 10)
             efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]
             columns[..., -extra:] = Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
-        self.worth = min(1.0, block / _APART)
+
         self.rigid: list[Array] = []
         self.columns: list[Array] = []
         self.target: list[Array] = []
@@ -238,12 +233,13 @@ class _Experiment:
             r, k, y, g = (x - Q @ (Q.T @ x) for x in (z[use[:, j], j] for z in (efforts, columns, current, gravity)))
             shown = g if g @ g > 0.1 * float(r @ r) else r
             self.first[j] = float(shown @ y) / max(float(shown @ shown), 1e-300)
-            for rows, z in ((self.rigid, r), (self.columns, k), (self.target, y)):
-                rows.append(z)
+            self.rigid.append(r)
+            self.columns.append(k)
+            self.target.append(y)
 
 
-def _normal(experiments: list[_Experiment], c: Array, x: Array) -> tuple[Array, Array]:
-    """Normal equations of changes of c (nv,) and of the bodies and load x, at these values."""
+def _normal(experiments: list[_Experiment], c: Array, x: Array, worth: float) -> tuple[Array, Array]:
+    """Normal equations of changes of c (nv,) and of the bodies and load x, at these values; ``worth``: share of independent rows."""
     nv = len(c)
     N, b = np.eye(nv + len(x)), np.concatenate([np.zeros(nv), -x])
     N[range(nv), range(nv)] = 1e-12
@@ -253,7 +249,7 @@ def _normal(experiments: list[_Experiment], c: Array, x: Array) -> tuple[Array, 
         count = sum(len(r) for r in residual)
         squares = sum(float(r @ r) for r in residual) / max(count, 1)
         size = sum(float(e.target[j] @ e.target[j]) for e in experiments) / max(count, 1)
-        weight = experiments[0].worth / max(squares + _FLOOR**2 * size, 1e-300)
+        weight = worth / max(squares + _FLOOR**2 * size, 1e-300)
         own = [j, *range(nv, nv + len(x))]
         for e, m, r in zip(experiments, moved, residual, strict=True):
             J = np.column_stack([m, c[j] * e.columns[j]])

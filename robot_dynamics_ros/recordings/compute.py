@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics import (
     WRENCH_PARTS,
+    Frame,
     all_joint_names,
     forward_dynamics,
     inverse_dynamics,
@@ -29,10 +30,8 @@ from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default
-from robot_dynamics_ros.recordings.external_wrench import frame_name
-from robot_dynamics_ros.recordings.motion import ORDER, VELOCITIES, SmoothMotion, smooth_motion
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
-from robot_dynamics_ros.recordings.smoothing import segments
+from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES, SmoothMotion, segments, smooth_motion
 from robot_dynamics_ros.simulation.paths import center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
@@ -188,16 +187,25 @@ def compute(
         notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
     return WrenchHistory(
         model, joints, _frames(model, joints, s.expressed_in), t, q, v, a, efforts, wrenches, recording.rows[good], tables["parts"],
-        s.balance, frame_name(observer), tables["paths"], tables["speeds"], bad, motion.window, notes, on_links, effort_errors,
+        s.balance, _frame_name(observer), tables["paths"], tables["speeds"], bad, motion.window, notes, on_links, effort_errors,
         wrench_errors,
     )  # fmt: skip
 
 
 def _frames(model: RobotModel, joints: Sequence[str], axes: FrameLike) -> tuple[str, ...]:
     """The frame of each joint's wrench."""
-    name = axes if isinstance(axes, str) else frame_name(axes)
+    name = axes if isinstance(axes, str) else _frame_name(axes)
     links = [{"child": model.joint(joint).child, "parent": model.joint(joint).parent} for joint in joints]
     return tuple(own.get(name, name) for own in links)
+
+
+def _frame_name(frame: object) -> str:
+    """How a frame or point is written in tables: ``"tool0"``, ``"tool0:0,0,0.1"``."""
+    if isinstance(frame, Frame):
+        place = ",".join(f"{x:g}" for x in np.ravel(frame.position))
+        turned = not np.array_equal(frame.rotation, np.eye(3))
+        return frame.link if frame.plain else f"{frame.link}:{place}{' (turned)' if turned else ''}"
+    return str(frame)
 
 
 _Tables: TypeAlias = dict[str, dict[str, Array]]
@@ -223,13 +231,12 @@ def _usable(
     """(n,) which rows have derivatives and external wrenches; the others, with their reasons; sentences about them."""
     t, good = recording.t, motion.good
     none = ~(np.isfinite(motion.v).all(axis=1) & np.isfinite(motion.a).all(axis=1))
-    bad = tuple(
-        BadRow(int(n), "the stretch between two gaps is too short for derivatives") for n in recording.rows[none]
-    )
+    why = "the stretch between two gaps is too short for derivatives"
+    bad = tuple(BadRow(int(n), why) for n in recording.rows[none])
     edges = int((~good & ~none).sum())
-    notes = motion.notes + (
-        (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",) if edges else ()
-    )
+    notes = motion.notes
+    if edges:
+        notes += (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",)
     if not good.any():
         remedy = "Three rows without a gap between them are the least."
         raise ArgumentError(f"{len(t)} rows are too few for derivatives", where=recording.source, remedy=remedy)
@@ -270,9 +277,8 @@ def of_run(run: SimulationResult) -> WrenchHistory:
     """
     model, n = run.model, len(run.t)
     if model.nq != model.nv:
-        raise ArgumentError(
-            "joint states cannot tell of floating joints", where="run", remedy="Show it with rd.view(model, run)."
-        )
+        remedy = "Show it with rd.view(model, run)."
+        raise ArgumentError("joint states cannot tell of floating joints", where="run", remedy=remedy)
     joints = () if run.wrenches is None else model.joint_names
     wrenches = np.zeros((n, 0, 6)) if run.wrenches is None else run.wrenches
     tables = _in_pieces(lambda k: _paths(model, run.q[k], run.v[k]), n)
@@ -323,18 +329,14 @@ def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ..
 
 def _unwrapped(model: RobotModel, q: Array) -> Array:
     """Positions of continuous joints without jumps of a full turn."""
-    q = q.copy()
-    for i, name in enumerate(model.joint_names):
-        if model.joint(name).type is JointType.CONTINUOUS:
-            q[:, i] = np.unwrap(q[:, i])
-    return q
+    turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
+    return np.where(turns, np.unwrap(q, axis=0), q)
 
 
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:
     if s.acceleration == "model" and recording.effort is None:
-        raise ArgumentError(
-            "not every row holds efforts", where=recording.source, remedy="Use differentiated velocities."
-        )
+        remedy = "Use differentiated velocities."
+        raise ArgumentError("not every row holds efforts", where=recording.source, remedy=remedy)
     velocity, signals = s.velocity, (recording.v, recording.effort)
     if s.acceleration == "model" and recording.v is not None:
         velocity = "recorded"

@@ -1,11 +1,14 @@
-"""Damage of single channels of a recording: spikes, jumps, values that are held, frozen, clipped or constant.
+"""Damage of single channels of a recording: spikes, jumps, values that are held, frozen, clipped or constant; and mistakes of readings:
+columns of two joints exchanged, or a column with the opposite sign.
 
 Source: Hampel, *The influence curve and its role in robust estimation* (1974) (distance from the running median).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +29,7 @@ _FAST, _BESIDE = 10.0, 3  # times as fast as usual, and as the rows beside it, m
 _REGULAR = 0.9  # of the values of a channel that is slower than the others are held alike long
 _SAME = 1e-4  # of the largest value, by which two channels differ that hold the same
 _AT_BOUND, _BAND, _TIMES = 0.01, 0.02, 3.0  # share of the rows, band of the range, times the rows of the band
+_COLUMNS = ("efforts", "positions", "positions and efforts")
 
 
 def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
@@ -63,10 +67,7 @@ def _levels(column: Array) -> float:
 
 
 def _off_curve(x: Array, first: int, end: int) -> float:
-    """How far rows are at most from the polynomial through two rows before and two after them.
-
-    Tips of quick motion are far from the running median, but not from this.
-    """
+    """How far rows are at most from the polynomial through two rows before and two after them; tips of quick motion are near it."""
     rows = np.arange(first, end)
     beside = np.array([k for k in (first - 2, first - 1, end, end + 1) if 0 <= k < len(x)])
     curve = np.polynomial.polynomial.polyfit(beside - first, x[beside], len(beside) - 1)
@@ -151,20 +152,16 @@ def unusable_efforts(
             near = moves & (x != bound) & (np.abs(x - bound) <= width)
             if clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(clipped)) > 1:
                 out[clipped, j] = True
-                notes.append(
-                    f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows): these are not "
-                    "used; check the range of its sensor or drive"
-                )
+                text = f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows)"
+                notes.append(f"{text}: these are not used; check the range of its sensor or drive")
         frozen = np.zeros(len(x), dtype=bool)
         for a, b in runs(np.r_[np.diff(x) == 0.0, False]):
             if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN and np.ptp(p[a : b + 1]) > _MOVES * span:
                 frozen[a + 1 : b + 1] = ~out[a + 1 : b + 1, j]
         out[frozen, j] = True
         if frozen.any():
-            notes.append(
-                f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while the joint moves: these are "
-                "not used; check its sensor, or the logger"
-            )
+            text = f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while the joint moves"
+            notes.append(f"{text}: these are not used; check its sensor, or the logger")
     return out, notes, constant
 
 
@@ -193,3 +190,60 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """First row and the one after the last of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+@dataclass(frozen=True)
+class ReadingMistake:
+    """Columns exchanged or with the opposite sign.
+
+    Attributes:
+        columns: ``"efforts"``, ``"positions"`` (and their derivatives) or ``"positions and efforts"``.
+        joints: numbers of the two that are exchanged, or of those with the opposite sign.
+        exchanged: which of both it is.
+    """
+
+    columns: str
+    joints: tuple[int, ...]
+    exchanged: bool
+
+    @property
+    def of_efforts(self) -> bool:
+        """Whether efforts are concerned."""
+        return "efforts" in self.columns
+
+    @property
+    def of_positions(self) -> bool:
+        """Whether positions are concerned."""
+        return "positions" in self.columns
+
+    def order(self, nv: int) -> NDArray[np.int64]:
+        """(nv,) column that belongs to each joint."""
+        order = np.arange(nv)
+        if self.exchanged:
+            order[list(self.joints)] = self.joints[::-1]
+        return order
+
+    def factor(self, nv: int) -> Array:
+        """(nv,) 1 or −1 for each joint."""
+        factor = np.ones(nv)
+        if not self.exchanged:
+            factor[list(self.joints)] = -1.0
+        return factor
+
+    def sentence(self, names: tuple[str, ...]) -> str:
+        """The mistake in words, for joints of these names."""
+        if self.exchanged:
+            return f"the {self.columns} of joints {names[self.joints[0]]} and {names[self.joints[1]]} are exchanged"
+        whose = f"joint {names[self.joints[0]]}" if len(self.joints) == 1 else "all joints"
+        return f"the {self.columns} of {whose} have the opposite sign"
+
+
+def reading_mistakes(nv: int) -> Iterator[ReadingMistake]:
+    """Every pair of joints exchanged; the sign of each joint, and of all."""
+    for joints, exchanged in (
+        *((pair, True) for pair in combinations(range(nv), 2)),
+        *(((j,), False) for j in range(nv)),
+        *(((tuple(range(nv)), False),) if nv > 1 else ()),
+    ):
+        for columns in _COLUMNS:
+            yield ReadingMistake(columns, joints, exchanged)

@@ -1,4 +1,4 @@
-"""Joint states from a bag, without ROS."""
+"""Joint states and external wrenches from a bag, without ROS."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError, optional_package
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.recording import Recording, RowCollector
+from robot_dynamics_ros.recordings.recording import ExternalWrench, Recording, RowCollector, recorded_wrench
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
+WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
@@ -62,6 +66,41 @@ def read_bag(
 
     read_messages(path, JOINT_STATE, topic, take, progress)
     return collector.finish()
+
+
+def read_bag_wrench(
+    path: str | Path, model: RobotModel, link: str, topic: str, *, frame: FrameLike = None, sign: float = 1.0
+) -> ExternalWrench:
+    """A wrench from a topic of geometry_msgs/WrenchStamped.
+
+    Args:
+        frame: see :class:`ExternalWrench`; the messages' ``frame_id`` if not given.
+        sign: −1.0 for a sensor that measures what the robot exerts on the surroundings.
+
+    Raises:
+        ArgumentError: not a readable bag, without wrenches, or without one on that topic.
+        UnknownNameError: no such topic, or a ``frame_id`` that is no link.
+    """
+    rows: list[list[float]] = []
+    frames: set[str] = set()
+
+    def take(number: int, received: int, read: Callable[[], Any]) -> None:
+        message = read()
+        f, m = message.wrench.force, message.wrench.torque
+        row = [stamp_of(message, received), m.x, m.y, m.z, f.x, f.y, f.z]
+        if np.isfinite(row).all():
+            rows.append(row)
+            frames.add(message.header.frame_id)
+
+    read_messages(path, WRENCH_STAMPED, topic, take)
+    if frame is None and frames and frames != {link}:
+        if len(frames) > 1:
+            text = f"messages have several frames: {', '.join(sorted(frames))}"
+            raise ArgumentError(text, where=f"{path}, {topic}", remedy="Name one.")
+        frame = next(iter(frames))
+        if frame not in (*model.link_names, WORLD):
+            raise UnknownNameError("frame", frame, model.link_names, where=f"{path}, {topic}")
+    return recorded_wrench(rows, link, frame, sign, f"{path}, {topic}")
 
 
 def read_messages(
@@ -112,7 +151,6 @@ def _connections(connections: Sequence[Connection], kind: str, topic: str, where
         topic = topics[0] if len(topics) == 1 else "/joint_states"
     topic = topic if topic.startswith("/") else f"/{topic}"
     if topic not in topics:
-        raise UnknownNameError(
-            "joint state topic" if kind == JOINT_STATE else f"{kind} topic", topic, topics, where=where
-        )
+        what = "joint state topic" if kind == JOINT_STATE else f"{kind} topic"
+        raise UnknownNameError(what, topic, topics, where=where)
     return [c for c in connections if c.msgtype == kind and c.topic == topic]

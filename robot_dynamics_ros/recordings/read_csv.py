@@ -1,4 +1,4 @@
-"""Joint states from a CSV file."""
+"""Joint states, external wrenches and motion of a floating base from CSV files."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
+from robot_dynamics_ros.dynamics.reference_frame import FrameLike
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.recording import Recording, RowCollector
+from robot_dynamics_ros.recordings.recording import ExternalWrench, Recording, RowCollector, in_seconds, recorded_wrench
+from robot_dynamics_ros.recordings.write import coordinate_names
 
 TIMES = ("t", "time", "stamp", "timestamp", "__time")
 FIELDS = ("position", "velocity", "effort")
+_FORCE = ("force.{}", "force_{}", "f{}", "F{}")
+_MOMENT = ("torque.{}", "torque_{}", "moment.{}", "moment_{}", "t{}", "m{}", "M{}", "T{}")
 SHORT = {"position": ("q", "pos"), "velocity": ("v", "vel", "qd"), "effort": ("tau", "eff")}
 
 
@@ -90,11 +97,8 @@ def column_of(names: list[str], where: str) -> int:
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
         problem = "no column holds the time" if not times else "several columns hold the time"
-        raise ArgumentError(
-            problem,
-            where=where,
-            remedy=f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}.",
-        )
+        remedy = f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}."
+        raise ArgumentError(problem, where=where, remedy=remedy)
     return times[0]
 
 
@@ -152,3 +156,83 @@ def _row(
         return collector.reject(number, str(error))
     fields = (values.get(field, ()) for field in FIELDS)
     return collector.add(number, values["t"][0], model.joint_names, *fields)
+
+
+def read_csv_wrench(
+    path: str | Path,
+    link: str,
+    columns: str = "",
+    *,
+    frame: FrameLike = None,
+    sign: float = 1.0,
+    time_unit: str = "auto",
+) -> ExternalWrench:
+    """A wrench from a table with a column of times, as in joint states, and ``<columns>.force.x`` … ``<columns>.torque.z``.
+
+    Args:
+        columns: what the names of the six columns begin with; ``fx``, ``my`` and the like are known, too, and columns that
+            are not there (a plate that measures one force) are zero.  Rows with an empty cell are left out.
+        frame: see :class:`ExternalWrench`.
+        sign: −1.0 for a sensor that measures what the robot exerts on the surroundings.
+        time_unit: see :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.
+
+    Raises:
+        ArgumentError: not readable, no such columns, or no row.
+    """
+    with open_table(path) as (head, lines):
+        places = [_component(head, columns, words, c, str(path)) for words in (_MOMENT, _FORCE) for c in "xyz"]
+        if not any(k >= 0 for k in places):
+            remedy = f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z."
+            raise ArgumentError(f"no column holds a wrench {columns!r}", where=str(path), remedy=remedy)
+        rows = _numbers(lines, [column_of(head, str(path)), *places])
+    return recorded_wrench(rows, link, frame, sign, str(path), time_unit)
+
+
+def read_csv_positions(path: str | Path, model: RobotModel, *, time_unit: str = "auto") -> tuple[Array, Array]:
+    """Motion of a robot with any joints, from a table as :func:`~robot_dynamics_ros.recordings.write_run_csv` writes it.
+
+    A floating joint has the columns ``<joint>.position.x`` to ``z`` and ``<joint>.orientation.x`` to ``w``, a joint of one degree
+    of freedom ``<joint>.position``.  Rows with an empty cell are left out; other columns are ignored.
+
+    Args:
+        time_unit: see :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.
+
+    Returns:
+        (n,) times, s, and (n, nq) positions.
+
+    Raises:
+        ArgumentError: not readable, a column missing or there twice, or no row.
+    """
+    names = [
+        f"{j}.{word}" for j in model.moving_joint_names for word in coordinate_names(model.joint(j).type, "position")
+    ]
+    with open_table(path) as (head, lines):
+        places = [columns_named(head, [name]) for name in names]
+        for name, columns in zip(names, places, strict=True):
+            if len(columns) != 1:
+                problem = "several columns" if columns else "no column"
+                raise ArgumentError(f"{problem} {name!r}", where=str(path), remedy=f"It needs {', '.join(names)}.")
+        rows = _numbers(lines, [column_of(head, str(path)), *(k for (k,) in places)])
+    if not rows:
+        raise ArgumentError("there is no row with all positions", where=str(path), remedy="Fill its empty cells.")
+    table = np.array(rows)
+    return in_seconds(table[:, 0], time_unit)[0], table[:, 1:]
+
+
+def _component(head: list[str], prefix: str, forms: tuple[str, ...], axis: str, where: str) -> int:
+    words = [form.format(axis) for form in forms]
+    names = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else words
+    return one_column(head, names, words[0], "Say what they begin with.", where)
+
+
+def _numbers(lines: Iterable[list[str]], places: list[int]) -> list[list[float]]:
+    """The cells at ``places`` (−1: zero) of rows in which all are finite numbers."""
+    rows = []
+    for cells in lines:
+        try:
+            row = [number_in(cells[k]) if k >= 0 else 0.0 for k in places]
+        except (ValueError, IndexError):
+            continue
+        if np.isfinite(row).all():
+            rows.append(row)
+    return rows

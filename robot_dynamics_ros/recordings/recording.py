@@ -11,19 +11,23 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.dynamics import gravity_forces, link_poses
+from robot_dynamics_ros.dynamics.reference_frame import FrameLike, frame_of
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import frozen_positions, held, jumps, spikes
-from robot_dynamics_ros.recordings.external_wrench import ExternalWrench
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
+from robot_dynamics_ros.simulation.model_error import robot_model_error
 
 #: what to do with rows that cannot be used
 CHOICES = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
 _UNITS = {"s": (1.0, ""), "ms": (1e-3, "milliseconds"), "us": (1e-6, "microseconds"), "ns": (1e-9, "nanoseconds")}
+_LONGEST = 5.0  # usual steps of an external wrench: nothing is interpolated across longer gaps
 _MOST = 0.5  # of the rows must have a velocity or effort for it to count as recorded
 _LATEST = 1e20  # in any unit: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-9  # s between two rows
@@ -41,6 +45,67 @@ class BadRow(NamedTuple):
 
     number: int
     why: str
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalWrench:
+    """A wrench that the surroundings exert on a link, over time.
+
+    Attributes:
+        link: the link it acts on.
+        t: (m,) increasing times, s, by the clock of the joint states.
+        wrench: (m, 6) [moment; force], N m and N, about the origin and in the axes of ``frame``.
+        frame: a link, ``"world"``, or a :class:`~robot_dynamics_ros.Frame` placed on either (a force plate's corner, a
+            sensor's flange); the link itself if not given.
+    """
+
+    link: str
+    t: Array
+    wrench: Array
+    frame: FrameLike = None
+
+    def __post_init__(self) -> None:
+        t, wrench = np.asarray(self.t, dtype=np.float64), np.asarray(self.wrench, dtype=np.float64)
+        if t.ndim != 1 or wrench.shape != (len(t), 6) or not len(t):
+            raise ArgumentError("expected (m,) times and (m, 6) wrenches", where=self.link, got=(t.shape, wrench.shape))
+        if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
+            where = f"external wrench on {self.link!r}"
+            raise ArgumentError("expected increasing times and finite numbers", where=where)
+        object.__setattr__(self, "t", t)
+        object.__setattr__(self, "wrench", wrench)
+
+    def there(self, t: Array) -> np.ndarray:
+        """(n,) bool: whether it was recorded at these times, or so near before and after that it can be interpolated."""
+        if len(self.t) == 1:
+            return np.asarray(t == self.t[0])
+        longest = _LONGEST * float(np.median(np.diff(self.t)))
+        after = np.clip(np.searchsorted(self.t, t), 1, len(self.t) - 1)
+        near = self.t[after] - self.t[after - 1] <= longest
+        return (t >= self.t[0]) & (t <= self.t[-1]) & (near | (t == self.t[after]) | (t == self.t[after - 1]))
+
+    def on_link(self, model: RobotModel, t: Array, q: Array) -> Array:
+        """(n, 6) [moment; force] about the link's origin in the link's axes, as ``external`` of the dynamics takes it;
+        interpolated linearly.
+
+        Args:
+            t: (n,) s.  q: (n, nq).
+
+        Raises:
+            UnknownNameError: the robot has no such link or frame.
+        """
+        number = model.link_index(self.link)
+        rows = np.column_stack([np.interp(t, self.t, column) for column in self.wrench.T])
+        if self.frame is None or self.frame == self.link:
+            return rows
+        base, own = frame_of(model, self.frame, "frame")
+        poses = link_poses(model, q)
+        R = poses[:, base, :3, :3] if base >= 0 else np.broadcast_to(np.eye(3), (len(t), 3, 3))
+        p = poses[:, base, :3, 3] if base >= 0 else np.zeros((len(t), 3))
+        if own is not None:
+            p, R = p + (R @ own.position[..., None])[..., 0], R @ own.rotation
+        moment, force = (np.einsum("nij,nj->ni", R, rows[:, k : k + 3]) for k in (0, 3))
+        moment = moment + np.cross(p - poses[:, number, :3, 3], force)
+        return np.concatenate([np.einsum("nji,nj->ni", poses[:, number, :3, :3], x) for x in (moment, force)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,19 +160,15 @@ class Recording:
         Raises:
             ArgumentError: wrong shapes, numbers that are not finite, or times that decrease.
         """
-        t = np.asarray(t, dtype=np.float64)
-        tables = [None if x is None else np.asarray(x, dtype=np.float64) for x in (q, v, effort)]
-        for name, table in zip(("q", "v", "effort"), tables, strict=True):
-            if table is not None and (table.shape != (len(t), model.nv) or not np.isfinite(table).all()):
-                raise ArgumentError(
-                    f"expected finite numbers of shape {(len(t), model.nv)}, got {table.shape}", where=name
-                )
+        t, q = np.asarray(t, dtype=np.float64), np.asarray(q, dtype=np.float64)
+        velocities, efforts = (None if x is None else np.asarray(x, dtype=np.float64) for x in (v, effort))
+        shape = len(t), model.nv
+        for name, table in (("q", q), ("v", velocities), ("effort", efforts)):
+            if table is not None and (table.shape != shape or not np.isfinite(table).all()):
+                raise ArgumentError(f"expected finite numbers of shape {shape}, got {table.shape}", where=name)
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
             raise ArgumentError("expected times that do not decrease", where="t")
-        positions, velocities, efforts = tables
-        assert positions is not None
-        rows = np.arange(1, len(t) + 1)
-        return cls(source, model.joint_names, t, positions, velocities, efforts, rows).repaired()
+        return cls(source, model.joint_names, t, q, velocities, efforts, np.arange(1, len(t) + 1)).repaired()
 
     def repaired(self) -> Recording:
         """The same without spikes, without rows in which a position is frozen or that were written twice, with values between
@@ -162,9 +223,8 @@ class Recording:
                 if spike[:, j].any():
                     notes.append(f"{int(spike[:, j].sum())} spikes in the {word} of joint {name} removed")
             if slow.any():
-                notes.append(
-                    f"the {word} of {self._names(slow.any(axis=0))} come at a lower rate: interpolated in the other rows"
-                )
+                slower = self._names(slow.any(axis=0))
+                notes.append(f"the {word} of {slower} come at a lower rate: interpolated in the other rows")
             if (spike | slow).any():
                 changes[field_name] = filled
         return dataclasses.replace(self, **changes), notes
@@ -245,9 +305,8 @@ class RowCollector:
     def reject(self, number: int, why: str) -> None:
         """Remember a bad row, or refuse it by an ArgumentError."""
         if self.on_bad == "refuse":
-            raise ArgumentError(
-                f"row {number}: {why}", where=self.source, remedy="Correct the recording, or have bad rows skipped."
-            )
+            remedy = "Correct the recording, or have bad rows skipped."
+            raise ArgumentError(f"row {number}: {why}", where=self.source, remedy=remedy)
         self.bad.append(BadRow(number, why))
 
     def _take(self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]) -> str:
@@ -292,7 +351,7 @@ class RowCollector:
         Velocities and efforts count as recorded if most rows have them; rows without are then bad.  Otherwise
         velocities follow from positions throughout, and there are no efforts.
         """
-        times, positions, velocities, efforts, numbers = self._columns
+        times, *columns, numbers = self._columns
         if not times:
             seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
             first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}" if self.bad else ""
@@ -300,7 +359,7 @@ class RowCollector:
             raise ArgumentError(f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy)
         shape = (len(times), len(self.model.joint_names))
         t, rows = np.array(times), np.array(numbers)
-        q, v, effort = (np.array(x).reshape(shape) for x in (positions, velocities, efforts))
+        q, v, effort = (np.array(x).reshape(shape) for x in columns)
         good, recorded = np.ones(len(t), dtype=bool), set[str]()
         for what, table in (("velocity", v), ("effort", effort)):
             finite = np.isfinite(table).all(axis=1)
@@ -313,13 +372,11 @@ class RowCollector:
         self.bad.sort(key=lambda row: row.number)
         t, unit = in_seconds(t, self.time_unit)
         if len(t) > 1 and (t[-1] - t[0]) < _SHORTEST * len(t):
-            raise ArgumentError(
-                f"its {len(t)} rows are {(t[-1] - t[0]) / len(t):.3g} s apart",
-                where=self.source,
-                remedy="Times are in seconds; --time-unit names another unit."
-                if t[-1] > t[0]
-                else "All stamps are alike: seconds since 1970 need double precision.",
-            )
+            remedy = "All stamps are alike: seconds since 1970 need double precision."
+            if t[-1] > t[0]:
+                remedy = "Times are in seconds; --time-unit names another unit."
+            text = f"its {len(t)} rows are {(t[-1] - t[0]) / len(t):.3g} s apart"
+            raise ArgumentError(text, where=self.source, remedy=remedy)
         velocity, measured = (x[good] if w in recorded else None for w, x in (("velocity", v), ("effort", effort)))
         states = t[good], q[good], velocity, measured, rows[good]
         notes = (f"times taken as {unit}",) if unit else ()
@@ -348,3 +405,41 @@ def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
             unit = next((name for name, least in (("ns", 5e4), ("us", 500.0), ("ms", 1.0)) if step >= least), "s")
     factor, name = _UNITS[unit]
     return (t if unit == "s" else t * factor), name
+
+
+def recorded_wrench(
+    rows: list[list[float]], link: str, frame: FrameLike, sign: float, where: str, time_unit: str = "s"
+) -> ExternalWrench:
+    """A wrench from rows of time, moment and force; of several rows with one stamp the first."""
+    if not rows:
+        raise ArgumentError("there is no row with a wrench", where=where, remedy="Check the names of columns or topic.")
+    table = np.array(rows)
+    t, _ = in_seconds(table[:, 0], time_unit)
+    keep = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0.0])
+    return ExternalWrench(link, t[keep], sign * table[keep, 1:], frame)
+
+
+def robot_of_efforts(model: RobotModel, kind: MeasuredEffort) -> RobotModel:
+    """The robot that measured efforts move: a sensor at the link sees neither rotors nor friction."""
+    if kind.meaning != "link_torque":
+        return model
+    return robot_model_error(model, damping=0.0, friction=0.0, armature=0.0)
+
+
+def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEffort) -> Recording:
+    """The recording with efforts that move ``robot_of_efforts(model, kind)``; without efforts where none was measured.
+
+    Gravity that the robot took off before it published is added by the model: what is wrong there cannot be seen any more.
+    """
+    if kind.plain or recording.effort is None:
+        return recording
+    note = {
+        "torque_without_gravity": "the model's gravity was added to the recorded efforts, which are without",
+        "link_torque": "recorded efforts are those at the links: rotors and friction are left out of the robot",
+    }.get(kind.meaning, "")
+    if not kind.measured:
+        note = f"recorded efforts are {kind.meaning!r} and not used"
+        return dataclasses.replace(recording, effort=None, notes=(*recording.notes, note))
+    gravity = recording.effort if kind.meaning != "torque_without_gravity" else gravity_forces(model, recording.q)
+    effort = motor_effort(kind, recording.effort, applied=recording.effort, gravity=gravity)
+    return dataclasses.replace(recording, effort=effort, notes=(*recording.notes, note) if note else recording.notes)

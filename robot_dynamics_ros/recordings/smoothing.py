@@ -7,6 +7,7 @@ polynomial is fitted to the times as they are.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -16,12 +17,20 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+VELOCITIES = ("auto", "recorded", "positions")
+ORDER = 4
+"""Usual order of the local polynomials."""
+_HIGHEST_ORDER = 10
+_EDGE = 4  # the last window / 4 rows at an edge see the acceleration with several times the noise of the others
+_BRIDGED = 0.25  # of the window: longer gaps part a recording
+_ROUGH = 0.03  # share by which recorded velocities may differ from those of the positions
+_LATE = 2e-3  # s by which they may be late
 GAP = 5.0
 """Steps longer than this many median ones are gaps."""
 _CHUNK = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
-_TRIED = 120  # blocks
+_TRIED, _BLOCK = 120, 0.05  # blocks, and s of one, over which efforts are averaged
 _ALIKE = 0.15  # of the logarithm of a joint's squared error
 
 
@@ -73,7 +82,7 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
 
 
 def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None) -> Array:
-    """Values and derivatives at the samples ``at`` (all if not given) of a stretch without gaps."""
+    """Values and derivatives at some samples (all if not given) of a stretch without gaps."""
     rows = np.arange(len(t)) if indices is None else indices
     out = np.empty((up_to + 1, len(rows), *x.shape[1:]))
     times, signals = (sliding_window_view(y, window, axis=0) for y in (t, x))
@@ -92,9 +101,7 @@ def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.nd
     return out
 
 
-def choose_window(
-    model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = 4, block: float = 0.05
-) -> float:
+def choose_window(model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = ORDER) -> float:
     """Length of the local polynomials, s, with which motion explains efforts best.
 
     Short polynomials leave noise in accelerations, long ones leave out motion; both show in what efforts the motion
@@ -103,7 +110,6 @@ def choose_window(
 
     Args:
         effort: (n, nv), or ``None``: where the spectrum of the positions (n, nv) falls to its floor of noise decides.
-        block: s, over which efforts are averaged.
     """
     part = max(segments(t), key=lambda p: p.stop - p.start)
     t, q = t[part], q[part]
@@ -111,7 +117,7 @@ def choose_window(
     if effort is None or model.nv == 0:
         return _by_spectrum(t, q, order)
     effort = effort[part]
-    rows = max(1, round(block / step))
+    rows = max(1, round(_BLOCK / step))
     count = n // rows
     tried = [w for w in WINDOWS if w >= (order + 2) * step and w <= 0.2 * (t[-1] - t[0])]
     if count < 40 or not tried:
@@ -165,3 +171,158 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         return WINDOWS[-1]
     cutoff = max(float(np.median(cutoffs)), 1e-9)
     return float(np.clip((order + 1) / (3.2 * cutoff), WINDOWS[0], WINDOWS[-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothMotion:
+    """Positions, velocities and accelerations by local polynomials.
+
+    Attributes:
+        q, v, a: (n, nv); NaN where a stretch is too short for a polynomial.
+        good: (n,) bool: rows that are far enough from the edges of a stretch for their acceleration.
+        parts: stretches without gaps that are too long to be bridged.
+        bridged: number of gaps of more than five usual steps within the stretches.
+        window: s, of the polynomials; ``samples`` of them.
+        velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
+        v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
+            noise taken for granted.
+        notes: remarks for the reader, in sentences.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    good: np.ndarray
+    parts: tuple[slice, ...]
+    bridged: int
+    window: float
+    samples: int
+    velocity: str
+    v_error: Array
+    a_error: Array
+    notes: tuple[str, ...] = ()
+
+
+def smooth_motion(
+    model: RobotModel,
+    t: Array,
+    q: Array,
+    v: Array | None = None,
+    effort: Array | None = None,
+    *,
+    window: float | None = None,
+    order: int = ORDER,
+    velocity: str = "auto",
+) -> SmoothMotion:
+    """Smooth and differentiate a recording.
+
+    Gaps shorter than a quarter of the window are bridged.  Rows nearer than that to an edge are not ``good``.
+
+    Args:
+        t: (n,) increasing times, s.  q: (n, nv) positions.  v, effort: (n, nv) if recorded.
+        window: s, length of the polynomials, of which at least ``order`` + 2 samples are taken; ``None``:
+            :func:`~robot_dynamics_ros.recordings.smoothing.choose_window` chooses it from the data.
+        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded if they are the derivative of the
+            positions and the acceleration has less noise by them.
+    """
+    if velocity == "recorded" and v is None:
+        raise ArgumentError("not every row holds velocities", where="velocity", remedy="Have them made from positions.")
+    n = len(t)
+    if window is None:
+        window = choose_window(model, t, q, effort, order=order)
+    if not (window > 0.0 and np.isfinite(window)):
+        raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window")
+    if not 2 <= order <= _HIGHEST_ORDER:
+        problem = f"expected a whole number from 2 to {_HIGHEST_ORDER}, got {order!r}"
+        remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
+        raise ArgumentError(problem, where="order", remedy=remedy)
+    step = float(np.median(np.diff(t))) if n > 1 else 1.0
+    samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
+    samples = max(3, min(samples, (n - 1) | 1))
+    order = min(order, samples - 1)
+    bridge = _BRIDGED * samples * step
+    parts = tuple(segments(t, bridge))
+    x = derivatives(t, q, window=samples, order=order, up_to=2, bridge=bridge)
+    notes, by_velocity = list[str](), None
+    remaining, gains = q - x[0], _gains(step, samples, order)[1:]
+    if v is not None and velocity != "positions":
+        polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
+        late = _lateness(x, polynomials, step, samples) if velocity == "auto" else 0.0
+        by_velocity = _earlier(polynomials, late)
+        noise = np.stack([v - polynomials[0], remaining])
+        own = _gains(step, samples, order, late)[:2]
+        why = _worse(model, x, by_velocity, noise, (own[1], gains[1]), step) if velocity == "auto" else ""
+        if why:
+            by_velocity = None
+            notes.append(f"recorded velocities are not used: {why}")
+        else:
+            remaining, gains = noise[0], own
+            if late:
+                notes.append(f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier")
+    out = x if by_velocity is None else np.stack([x[0], *by_velocity])
+    good = np.zeros(n, dtype=bool)
+    for part in parts:
+        edge = min(samples, part.stop - part.start) // _EDGE
+        good[part.start + edge : part.stop - edge] = True
+    good &= np.isfinite(out).all(axis=(0, 2))
+    source = "positions" if by_velocity is None else "recorded"
+    free = max(samples - order - 1, 1) / samples
+    noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free) if good.any() else np.full(q.shape[1], np.nan)
+    bridged, length = len(segments(t)) - len(parts), samples * step
+    return SmoothMotion(
+        out[0], out[1], out[2], good, parts, bridged, length, samples, source, gains[0] * noise, gains[1] * noise, tuple(notes)
+    )  # fmt: skip
+
+
+def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
+    """Standard errors of value, first and second derivative of the polynomial ``late`` s after its middle, of white noise of
+    one."""
+    apart = (np.arange(samples) - samples // 2) * step - late
+    scale = float(np.abs(apart).max())
+    P = np.linalg.pinv((apart / scale)[:, None] ** np.arange(order + 1))
+    size = [float(np.linalg.norm(row)) for row in P] + [0.0, 0.0]
+    return size[0], size[1] / scale, 2.0 * size[2] / scale**2 if order > 1 else 0.0
+
+
+def _against_positions(x: Array, v: Array) -> tuple[Array, Array]:
+    """(nv,) each: times as fast, and s by how much later, a joint moves by velocities (n, nv) than by positions and their
+    derivatives ``x`` (3, n, nv); NaN where it stands."""
+    fitted, out = np.isfinite(x).all(axis=(0, 2)), np.full((2, v.shape[1]), np.nan)
+    for j in range(v.shape[1]):
+        A = x[1:, fitted, j].T
+        if A[:, 0] @ A[:, 0] > 1e-12 * len(A):
+            out[:, j] = np.linalg.lstsq(A, v[fitted, j], rcond=None)[0]
+    return out[0], -out[1]
+
+
+def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
+    """s by which the velocities of most joints are late, as after a filter; 0 if that is too little to tell, or too much; of
+    polynomials (k, n, nv) of positions and of velocities, with their derivatives."""
+    late = 0.0
+    for _ in range(3):
+        more = _against_positions(x, _earlier(y, late)[0])[1]
+        late += float(np.nanmedian(more)) if np.isfinite(more).any() else 0.0
+    return late if max(_LATE, step) < abs(late) <= samples * step / _EDGE else 0.0
+
+
+def _earlier(y: Array, late: float) -> Array:
+    """(2, n, nv) values and first derivatives of polynomials (k, n, nv) ``late`` s after each row."""
+    factors = np.array([late**k / math.factorial(k) for k in range(len(y))])
+    return np.stack([np.tensordot(factors[: len(y) - d], y[d:], 1) for d in (0, 1)])
+
+
+def _worse(model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float) -> str:
+    """Why recorded velocities are worse than the derivatives of positions; empty if they are not; ``x, y`` see :func:`_lateness`, and
+    what polynomials leave of both, (2, n, nv), and make of white noise of both in the acceleration."""
+    inner = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=(0, 2))
+    if not inner.any():
+        return ""
+    for name, scale, late in zip(model.joint_names, *_against_positions(x[:, inner], y[0, inner]), strict=True):
+        if abs(scale - 1.0) > _ROUGH:
+            return f"joint {name!r} moves {scale:.3g} times as fast by them as by its positions"
+        if abs(late) > max(_LATE, step):
+            return f"those of joint {name!r} are {1e3 * late:.3g} ms late"
+    noise = np.array(gains)[:, None] * np.sqrt(np.mean(remaining[:, inner] ** 2, axis=1))
+    smallest = 1e-9 + 1e-9 * np.abs(x[2, inner]).max(axis=0)
+    ratio = float(np.exp(np.mean(np.log((noise[0] + smallest) / (noise[1] + smallest)))))
+    return f"accelerations have {ratio:.2g} times the noise by them" if ratio > 1.0 else ""

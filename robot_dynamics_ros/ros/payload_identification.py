@@ -25,7 +25,7 @@ from robot_dynamics_ros.identification import payload
 from robot_dynamics_ros.identification.excitation import Excitation
 from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.measured import robot_of_efforts
+from robot_dynamics_ros.recordings.recording import robot_of_efforts
 from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription

@@ -30,8 +30,7 @@ from robot_dynamics_ros.commissioning import (
     tune,
     twitch,
 )
-from robot_dynamics_ros.commissioning.floating import effort_delay
-from robot_dynamics_ros.commissioning.probe import breaking_free
+from robot_dynamics_ros.commissioning.floating import breaking_free, effort_delay
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile

@@ -6,8 +6,7 @@ from scipy.signal import lfilter
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.identifiable import identifiable_parameters
-from robot_dynamics_ros.identification.least_squares import weighted_least_squares
+from robot_dynamics_ros.identification.least_squares import identifiable_parameters, weighted_least_squares
 from robot_dynamics_ros.identification.samples import Blocks
 
 DRAWS, BLOCKS, STEP = 24, 400, 0.05

@@ -5,7 +5,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.identifiable import identifiable_parameters
+from robot_dynamics_ros.identification.least_squares import identifiable_parameters
 
 ALL = rd.FrictionTerms(armature=True)
 NAMES = ("six_axis", "seven_axis", "three_link", "two_arm_torso")

@@ -8,7 +8,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
-from robot_dynamics_ros.identification.identifiable import identifiable_parameters
+from robot_dynamics_ros.identification.least_squares import identifiable_parameters
 
 
 def design(model, **settings):

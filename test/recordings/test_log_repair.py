@@ -12,7 +12,7 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.recordings import Recording, Settings, compute
-from robot_dynamics_ros.recordings.motion import smooth_motion
+from robot_dynamics_ros.recordings.smoothing import smooth_motion
 from robot_dynamics_ros.recordings.times import frozen_rows, repair_times
 
 MODEL = rd.load_robot("two_link")

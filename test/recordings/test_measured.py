@@ -8,8 +8,7 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
-from robot_dynamics_ros.recordings.measured import robot_of_efforts, with_motor_efforts
-from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts, with_motor_efforts
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 

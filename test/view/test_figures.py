@@ -123,8 +123,8 @@ def test_angles_and_lengths_are_not_mixed():
 
 def test_parts_that_are_zero_are_named_and_not_drawn(tmp_path):
     from robot_dynamics_ros.recordings.compute import Settings, compute
-    from robot_dynamics_ros.recordings.pictures import draw_parts
     from robot_dynamics_ros.recordings.recording import Recording
+    from robot_dynamics_ros.recordings.write import draw_parts
 
     limb = rd.limb(3, inertia="point", gravity=(0.0, -9.81, 0.0))
     t = np.linspace(0.0, 2.0, 300)

@@ -80,13 +80,16 @@ class Derivation:
             geometry = copy.copy(geometry)
             geometry.definitions = [*geometry.definitions, *variables]
         n = geometry.model.nv
-        graph = Graph()
-        flat = self._run(graph, exact_leaves(graph), geometry, entry, options, inputs)
-        flat = flat if pick is None else pick(flat)
+
+        def run(leaves: Callable[[Graph], Lift]) -> list[list[Expr]]:
+            graph = Graph()
+            flat = self._run(graph, leaves(graph), geometry, entry, options, inputs)
+            return [[graph.lift(x) for x in part] for part in (flat if pick is None else pick(flat))]
+
+        lifted = run(exact_leaves)
         names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
         words = [sympy.Symbol(d.symbol, real=True) for d in self.letters]
         q, v, a = (tuple(words[k * n : (k + 1) * n]) for k in range(3))
-        lifted = [[graph.lift(x) for x in part] for part in flat]
         steps: list[Step] = []
         if self.expand:
             ring = TrigRing(geometry, self.max_terms)
@@ -97,10 +100,7 @@ class Derivation:
             remaining = iter(values)
             done = [list(islice(remaining, len(part))) for part in lifted]
         matrices = {name: sympy.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
-        number_graph = Graph()
-        numbers = self._run(number_graph, float_leaves(number_graph), geometry, entry, options, inputs)
-        numbers = numbers if pick is None else pick(numbers)
-        traced = tuple(tuple(number_graph.lift(x) for x in part) for part in numbers)
+        traced = tuple(map(tuple, run(float_leaves)))
         return self.written(matrices, variables, title=title, about=about, steps=tuple(steps), rows=rows, traced=traced)
 
     def written(

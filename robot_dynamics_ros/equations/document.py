@@ -28,6 +28,11 @@ class Line:
     value: sympy.Expr
     dots: int = 0
 
+    @property
+    def joined_index(self) -> str:
+        """The index as one word, with commas where a part of it has several characters."""
+        return ("" if all(len(x) == 1 for x in self.index) else ",").join(self.index)
+
 
 @dataclass(frozen=True)
 class Section:

@@ -97,13 +97,11 @@ def _joint_motion(ring: TrigRing, number: int, body: BodyConstants) -> tuple[lis
     """Rotation and displacement that the joint's coordinates make, in the joint frame."""
     along_x, along_y, axis = ([ring.lift(x) for x in row] for row in body.normal)
     identity = [[ring.one if i == j else ring.zero for j in range(3)] for i in range(3)]
-    still = [ring.zero] * 3
     if body.type is JointType.PRISMATIC:
         slide = ring.q[body.q_index] * ring.fraction(body.multiplier) + ring.number(body.offset)
         return identity, [ring.mul(x, slide) for x in axis]
-    angle_number = ring.angle_of[number]
-    assert angle_number is not None
-    angle = ring.angles[angle_number]
+    angle = ring.angle_of[number]
+    assert angle is not None
     # Rodrigues: 1 + sin θ [a]× + (1 − cos θ) (a aᵀ − 1)
     x, y, z = axis
     cross = [[ring.zero, -z, y], [z, ring.zero, -x], [-y, x, ring.zero]]
@@ -116,13 +114,10 @@ def _joint_motion(ring: TrigRing, number: int, body: BodyConstants) -> tuple[lis
         ]
         for i in range(3)
     ]
-    if body.type is JointType.PLANAR:
-        shift = [
-            ring.mul(a, ring.q[body.q_index]) + ring.mul(b, ring.q[body.q_index + 1])
-            for a, b in zip(along_x, along_y, strict=True)
-        ]
-        return rotation, shift
-    return rotation, still
+    if body.type is not JointType.PLANAR:
+        return rotation, [ring.zero] * 3
+    x, y = ring.q[body.q_index : body.q_index + 2]
+    return rotation, [ring.mul(a, x) + ring.mul(b, y) for a, b in zip(along_x, along_y, strict=True)]
 
 
 def _angular_velocity(ring: TrigRing, R: list[list[Poly]]) -> list[Poly]:

@@ -66,28 +66,20 @@ def _terms(terms: list[sympy.Expr], write: Write, first: bool) -> str:
     return "".join(out)
 
 
-def _left(line: Line, coordinates: str) -> str:
-    if not line.index:
-        return symbol_mathml(notation_of(line.name, coordinates))
-    short = all(len(x) == 1 for x in line.index)
-    return symbol_mathml(Notation(line.name, line.dots, ("" if short else ",").join(line.index)))
-
-
 def _equation(line: Line, coordinates: str, write: Write) -> str:
     from sympy import Add, sstr
 
-    terms = line.value.as_ordered_terms() if isinstance(line.value, Add) else [line.value]
-    rows: list[list[sympy.Expr]] = [[]]
-    used = 0
-    for term in terms:
+    rows, used = list[list["sympy.Expr"]](), 0
+    for term in line.value.as_ordered_terms() if isinstance(line.value, Add) else [line.value]:
         length = len(sstr(term, full_prec=False))
-        if rows[-1] and used + length > WIDTH:
+        if not rows or used + length > WIDTH:
             rows.append([])
             used = 0
         rows[-1].append(term)
         used += length
+    notation = Notation(line.name, line.dots, line.joined_index) if line.index else notation_of(line.name, coordinates)
     cells = [
-        f"<mtr><mtd>{_left(line, coordinates) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
+        f"<mtr><mtd>{symbol_mathml(notation) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
         f'<mtd style="text-align: left"><mrow>{_terms(row, write, first=k == 0)}</mrow></mtd></mtr>'
         for k, row in enumerate(rows)
     ]

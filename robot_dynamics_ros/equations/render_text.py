@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.equations.document import Document, Line, Section, number_text
+from robot_dynamics_ros.equations.document import Document, Section, number_text
 
 
 def render_text(document: Document) -> str:
@@ -17,12 +17,9 @@ def render_text(document: Document) -> str:
         if section.about:
             out += [section.about, ""]
         for line in section.lines:
-            name = ("d" * line.dots) + line.name
             index = f"[{', '.join(line.index)}]" if line.index else ""
-            if line.dots:
-                short = all(len(x) == 1 for x in line.index)
-                name, index = f"d({line.name}{('' if short else ',').join(line.index)})/dt", ""
-            out.append(f"{name}{index} = {sstr(line.value, full_prec=False)}")
+            name = f"d({line.name}{line.joined_index})/dt" if line.dots else f"{line.name}{index}"
+            out.append(f"{name} = {sstr(line.value, full_prec=False)}")
         if section.definitions:
             out += _columns([(d.symbol, number_text(d.value), d.unit, d.meaning) for d in section.definitions])
         if section.rows:
@@ -50,9 +47,14 @@ def render_data(document: Document) -> dict[str, object]:
 
 
 def _section(section: Section) -> dict[str, object]:
+    from sympy import sstr
+
     data: dict[str, object] = {"title": section.title, "about": section.about}
     if section.lines:
-        data["equations"] = [_equation(line) for line in section.lines]
+        data["equations"] = [
+            {"name": x.name, "index": list(x.index), "derivatives": x.dots, "value": sstr(x.value, full_prec=False)}
+            for x in section.lines
+        ]
     if section.definitions:
         data["symbols"] = [
             {"name": d.symbol, "value": d.value, "unit": d.unit, "meaning": d.meaning, "parameter": d.parameter}
@@ -61,14 +63,3 @@ def _section(section: Section) -> dict[str, object]:
     if section.rows:
         data["rows"] = [dict(zip(section.head, row, strict=True)) for row in section.rows]
     return data
-
-
-def _equation(line: Line) -> dict[str, object]:
-    from sympy import sstr
-
-    return {
-        "name": line.name,
-        "index": list(line.index),
-        "derivatives": line.dots,
-        "value": sstr(line.value, full_prec=False),
-    }

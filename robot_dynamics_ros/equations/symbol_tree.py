@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,12 +53,14 @@ def float_leaves(graph: Graph) -> Lift:
     return lambda entry: exact(entry) if isinstance(entry, Parameter) else graph.const(value_of(entry))
 
 
+def _lifted(lift: Lift, entries: Any) -> np.ndarray:
+    """Nested lists of constants as an array of symbols."""
+    return np.asarray(np.frompyfunc(lift, 1, 1)(array(entries)))
+
+
 def _layout(geometry: Geometry, lift: Lift) -> Layout:
     """The elementary tree with symbols for numbers."""
-
-    def lifted(entries: Any) -> np.ndarray:
-        return np.asarray(np.frompyfunc(lift, 1, 1)(array(entries)))
-
+    lifted = partial(_lifted, lift)
     bodies = [
         b._replace(
             rotation=lifted(b.rotation),
@@ -87,7 +90,7 @@ class SymbolTree(NumericTree):
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
         super().__init__(geometry.model, _layout(geometry, lift))
-        self.geometry, self.lift = geometry, lift
+        self.geometry, self.lift, self.lifted = geometry, lift, partial(_lifted, lift)
 
     def link_frame(self, link: int) -> Transform:
         model, body = self.model, int(self.model.link_body[link])
@@ -107,6 +110,9 @@ class SymbolTree(NumericTree):
         model, geometry = self.model, self.geometry
         body = int(model.link_body[link])
         own = model.link(model.link_names[link]).inertia
+        mass: Entry = _decimal(own.mass)
+        com: Any = [_decimal(x) for x in clean_vector(own.com)]
+        moments: Any = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]
         if body >= 0:
             b = geometry.bodies[body]
             massive = [
@@ -116,27 +122,17 @@ class SymbolTree(NumericTree):
             ]
             name = body_links(model)[body]
             entries = [b.mass, *b.com, *b.inertia.ravel()]
-            if model.link_names[link] == name and massive in ([], [name]):
-                return (
-                    self.lift(b.mass),
-                    Vec3.of(self.lifted(b.com).tolist()),
-                    Mat3.of(self.lifted(b.inertia).tolist()),
-                )
             symbols = sorted({x.symbol for x in entries if isinstance(x, Parameter)})
-            if symbols and own.mass > 0.0:
+            if model.link_names[link] == name and massive in ([], [name]):
+                mass, com, moments = b.mass, b.com, b.inertia
+            elif symbols and own.mass > 0.0:
                 raise ModelError(
                     f"fixed joints join {', '.join(map(repr, massive))}, and the symbols {', '.join(symbols)} stand for "
                     f"all of them together, so that the share of {model.link_names[link]!r} is not known",
                     where=f"link {model.link_names[link]!r}",
                     remedy="Leave numbers for the mass properties of this body, or ask about the moving joint above it.",
                 )
-        com = [_decimal(x) for x in clean_vector(own.com)]
-        I = [[_decimal(x) for x in row] for row in clean_inertia(own.rotational)]  # noqa: E741 - the book's name
-        return self.lift(_decimal(own.mass)), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(I).tolist())
-
-    def lifted(self, entries: Any) -> np.ndarray:
-        """Nested lists of constants as an array of symbols."""
-        return np.asarray(np.frompyfunc(self.lift, 1, 1)(array(entries)))
+        return self.lift(mass), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(moments).tolist())
 
 
 def trace_recursions(geometry: Geometry) -> Recursions:

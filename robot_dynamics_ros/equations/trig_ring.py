@@ -29,8 +29,8 @@ class TooLargeToExpand(ModelError):
 class Angle:
     """An angle θ = multiplier · q + offset that the equations depend on, with its generators in the ring."""
 
-    def __init__(self, number: int, q: int, multiplier: Fraction, offset: Fraction, s: Poly, c: Poly) -> None:
-        self.number, self.q, self.multiplier, self.offset, self.s, self.c = number, q, multiplier, offset, s, c
+    def __init__(self, q: int, multiplier: Fraction, offset: Fraction, s: Poly, c: Poly) -> None:
+        self.q, self.multiplier, self.offset, self.s, self.c = q, multiplier, offset, s, c
 
 
 class TrigRing:
@@ -51,16 +51,11 @@ class TrigRing:
         self.geometry, self.max_terms = geometry, max_terms
         n = geometry.model.nv
         self.fraction: Callable[[Fraction], Poly] = lambda x: QQ(x.numerator, x.denominator)
-        keys: list[tuple[int, Fraction, Fraction]] = []
-        self.angle_of: list[int | None] = []
-        for b in geometry.bodies:
-            if b.type in (JointType.REVOLUTE, JointType.PLANAR):
-                key = (b.q_index + (2 if b.type is JointType.PLANAR else 0), b.multiplier, b.offset)
-                if key not in keys:
-                    keys.append(key)
-                self.angle_of.append(keys.index(key))
-            else:
-                self.angle_of.append(None)
+        turns = {JointType.REVOLUTE: 0, JointType.PLANAR: 2}  # type → place of the angle among its coordinates
+        key_of = [
+            (b.q_index + turns[b.type], b.multiplier, b.offset) if b.type in turns else None for b in geometry.bodies
+        ]
+        keys = list(dict.fromkeys(key for key in key_of if key))
         self.parameter_names = [d.symbol for d in geometry.definitions]
         m, p = len(keys), len(self.parameter_names)
         names = [f"p_{name}" for name in self.parameter_names] + ["r2", "r3"]
@@ -74,13 +69,13 @@ class TrigRing:
             generators[first_coordinate + k * n : first_coordinate + (k + 1) * n] for k in range(3)
         )
         first = first_coordinate + 3 * n
-        self.angles = [
-            Angle(k, *key, generators[first + 2 * k], generators[first + 2 * k + 1]) for k, key in enumerate(keys)
-        ]
+        angle_of_key = {key: Angle(*key, *generators[first + 2 * k :][:2]) for k, key in enumerate(keys)}
+        self.angles = list(angle_of_key.values())
+        self.angle_of = [None if key is None else angle_of_key[key] for key in key_of]
         self.first_angle = first
         self.zero, self.one = self.ring.zero, self.ring.one
         # positions in exponent tuples: squares to be replaced, and what by
-        self._squares = {first + 2 * angle.number: self.one - angle.c**2 for angle in self.angles}
+        self._squares = {first + 2 * k: self.one - angle.c**2 for k, angle in enumerate(self.angles)}
         self._squares |= {p: self.one * 2, p + 1: self.one * 3}
 
     # -- arithmetic ----------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import layout_of
 from robot_dynamics_ros.dynamics.engine.loops import supported
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import signature
-from robot_dynamics_ros.frameworks.jax_levels import levels_function
-from robot_dynamics_ros.frameworks.jax_scalars import join, run_on_arrays
+from robot_dynamics_ros.frameworks.jax_levels import join, levels_function, run_on_arrays
 from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 

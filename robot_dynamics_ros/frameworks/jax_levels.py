@@ -9,19 +9,50 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from numpy.typing import DTypeLike
 
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Key, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, evaluate, reachable
 from robot_dynamics_ros.dynamics.engine.loops import record_loops
 from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.frameworks.jax_scalars import join, run_on_arrays
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 PARENT, Q, V, CLASS, ROW = 0, 1, 2, 3, 5
+
+GROUP = 16
+"""Results that are joined by one selection: each operand costs one more comparison for each result."""
+
+
+def run_on_arrays(outputs: Sequence[Expr], leaf: Callable[[Key], Any], dtype: DTypeLike) -> list[Array]:
+    """Traced expressions on arrays of one type, broadcast against constants; ``leaf``: the value of a leaf's key."""
+    return evaluate(outputs, leaf, jnp, lambda value: np.asarray(value, dtype)[()])
+
+
+def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> Array:
+    """Arrays of shape ``batch`` side by side: shape (\\*batch, number of values).
+
+    By selection, element by element, rather than by concatenation: XLA on a processor makes one loop of the former; it
+    evaluates the operands of the latter apart from each other, with all that they share once more.
+    """
+    if not values:
+        return jnp.zeros((*batch, 0), dtype)
+    parts = []
+    for start in range(0, len(values), GROUP):
+        group = values[start : start + GROUP]
+        shape = (*batch, len(group))
+        place = lax.broadcasted_iota(np.int32, shape, len(batch))
+        joined = jnp.zeros(shape, dtype)
+        for k, value in enumerate(group):
+            joined = jnp.where(place == k, jnp.asarray(value, dtype)[..., None], joined)
+        if len(values) > GROUP:  # the product keeps XLA from looking through the groups
+            joined = jnp.matmul(joined, np.eye(len(group), dtype=dtype), precision=lax.Precision.HIGHEST)
+        parts.append(joined)
+    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
 
 
 class _Levels:
@@ -35,22 +66,18 @@ class _Levels:
     """
 
     def __init__(self, parents: Sequence[int], root: int) -> None:
-        n = len(parents)
-        self.level = np.zeros(n, dtype=int)
-        self.slot = np.zeros(n, dtype=int)
-        members: list[list[int]] = []
-        for i, parent in enumerate(parents):
-            d = 0 if parent == root else int(self.level[parent]) + 1
-            if d == len(members):
-                members.append([])
-            self.level[i], self.slot[i] = d, len(members[d])
-            members[d].append(i)
-        self.width = max(len(level) for level in members)
+        depth: list[int] = []
+        for parent in parents:
+            depth.append(0 if parent == root else depth[parent] + 1)
+        self.level, self.slot = np.array(depth), np.zeros(len(depth), dtype=int)
+        members = [np.flatnonzero(self.level == d) for d in range(max(depth) + 1)]
+        for level in members:
+            self.slot[level] = np.arange(len(level))
+        self.width = max(map(len, members))
         self.body = np.array([[*level, *[level[0]] * (self.width - len(level))] for level in members])
-        self.real = np.array([[k < len(level) for k in range(self.width)] for level in members])
-        self.slot_of_parent = np.array(
-            [[0 if parents[i] == root else self.slot[parents[i]] for i in row] for row in self.body]
-        )
+        self.real = np.arange(self.width) < np.array([[len(level)] for level in members])
+        above = np.array(parents)[self.body]
+        self.slot_of_parent = np.where(above == root, 0, self.slot[np.minimum(above, len(depth) - 1)])
 
     @property
     def gathers(self) -> np.ndarray:
@@ -76,7 +103,7 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
                 run.straight(section)
             else:
                 raise NotImplementedError("linear algebra")
-        return run.outputs()
+        return run.arguments[len(inputs) :]
 
     return function
 
@@ -84,27 +111,28 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
 class _Run:
     """One run of a program, on tracers or arrays.
 
-    Working memory is kept as *banks*: arrays (\\*batch, n + 1, entries) with the root last, one for each loop that wrote
-    some; ``bank_of`` tells where the newest value of an entry is.
+    Attributes:
+        arguments: inputs, then outputs, (\\*batch, size) each.
+        records: working memory by entry, (\\*batch, n) each.
+        root: that of the root, (\\*batch) each.
     """
 
     def __init__(self, program: ir.LoopProgram, levels: _Levels, inputs: Sequence[Array], sizes: Sequence[int]) -> None:
         self.program, self.levels = program, levels
-        self.inputs = list(inputs)
-        self.dtype = self.inputs[0].dtype
-        self.batch = tuple(self.inputs[0].shape[:-1])
-        self.n, self.first_output = program.n, len(self.inputs)
-        self.arguments = [*self.inputs, *(jnp.zeros((*self.batch, size), self.dtype) for size in sizes)]
-        self.banks: list[Array] = []
-        self.bank_of: dict[int, tuple[int, int]] = {}
+        self.dtype, self.batch = inputs[0].dtype, tuple(inputs[0].shape[:-1])
+        self.arguments = [*inputs, *(jnp.zeros((*self.batch, size), self.dtype) for size in sizes)]
+        self.records: dict[int, Array] = {}
         self.root: dict[int, Array] = {}
 
-    def outputs(self) -> list[Array]:
-        return self.arguments[self.first_output :]
-
-    # -- sections ----------------------------------------------------------------------------------------------------
+    def memory(self, entries: Sequence[int], rows: np.ndarray) -> Array:
+        """(levels, \\*batch, width, entries) of bodies, by number (levels, width); the root comes after the last one."""
+        zero = jnp.zeros(self.batch, self.dtype)
+        bodies = jnp.stack([self.records[k] for k in entries], axis=-1)
+        root = jnp.stack([self.root.get(k, zero) for k in entries], axis=-1)
+        return jnp.moveaxis(jnp.concatenate([bodies, root[..., None, :]], axis=-2)[..., rows, :], -3, 0)
 
     def straight(self, block: ir.Block) -> None:
+        """A block for the root."""
         values = run_on_arrays([s.value for s in block.stores], lambda key: self.root[key[0][1]], self.dtype)
         for store, value in zip(block.stores, values, strict=True):
             kind, k, owner = store.location
@@ -113,13 +141,11 @@ class _Run:
             self.root[k] = jnp.broadcast_to(jnp.asarray(value, self.dtype), self.batch)
 
     def degrees(self, section: ir.DegreeLoop) -> None:
+        """A loop over degrees of freedom, all at once."""
+        armature = jnp.asarray(self.program.armature, self.dtype)
+
         def leaf(key: Key) -> Array:
-            location = key[0]
-            return (
-                jnp.asarray(self.program.armature, self.dtype)
-                if location[0] == "armature"
-                else self.arguments[location[1]]
-            )
+            return armature if key[0][0] == "armature" else self.arguments[key[0][1]]
 
         stores = section.block.stores
         for store, value in zip(stores, run_on_arrays([s.value for s in stores], leaf, self.dtype), strict=True):
@@ -128,25 +154,17 @@ class _Run:
     def bodies(self, section: ir.BodyLoop) -> None:
         """One pass over the bodies: a scan for each stretch of levels with free joints, and for each without."""
         loop = _Loop(self, section)
-        stretches = loop.stretches()
-        if section.inward:
-            stretches.reverse()
         carry = loop.start()
-        written_from: dict[int, Array] = {}
-        for kinds, numbers in stretches:
-            level_numbers = np.array(numbers)
+        results: list[Array] = []
+        for kinds, level_numbers in loop.stretches()[:: -1 if section.inward else 1]:
             read = loop.gather(level_numbers)
             if len(level_numbers) == 1:
                 carry, result = loop.step(kinds, carry, {k: x[0] for k, x in read.items()})
                 result = result[None]
             else:
-                step = functools.partial(loop.step, kinds)
-                carry, result = lax.scan(step, carry, read, reverse=section.inward)
-            written_from[numbers[0]] = result
-        ordered = jnp.concatenate(
-            [written_from[d] for d in sorted(written_from)], axis=0
-        )  # (levels, *batch, width, entries)
-        loop.keep(ordered, carry)
+                carry, result = lax.scan(functools.partial(loop.step, kinds), carry, read, reverse=section.inward)
+            results.append(result)
+        loop.keep(jnp.concatenate(results[:: -1 if section.inward else 1], axis=0), carry)
 
 
 class _Loop:
@@ -155,51 +173,37 @@ class _Loop:
     Attributes:
         carried: entries that a step hands to the next one: outward those of the parent, inward sums for the parent.
         written: locations of the body at hand that get values, in the order of a step's result.
+        loaded: locations that a step reads, beside what is handed to it.
     """
 
     def __init__(self, run: _Run, section: ir.BodyLoop) -> None:
         self.run, self.inward = run, section.inward
-        self.blocks = section.blocks
-        self.stores: dict[int, list[ir.Store]] = {}
-        written: dict[ir.Location, None] = {}
-        loaded: dict[ir.Location, None] = {}
-        summed: dict[int, None] = {}
-        for c, block in section.blocks.items():
-            if block.loops:
-                raise NotImplementedError("loops over ancestors")
-            self.stores[c] = block.stores
-            for node in reachable([s.value for s in block.stores]):
-                if node.op == "leaf":
-                    loaded[node.a[0]] = None
-            for store in block.stores:
-                if store.location[0] == "record" and store.location[2] == "p":
-                    summed[store.location[1]] = None
-                else:
-                    written[store.location] = None
-        own = {k[1] for k in written if k[0] == "record"}
+        if any(block.loops for block in section.blocks.values()):
+            raise NotImplementedError("loops over ancestors")
+        self.stores = {c: block.stores for c, block in section.blocks.items()}
+        every = [store for stores in self.stores.values() for store in stores]
+        loaded = dict.fromkeys(x.a[0] for x in reachable([s.value for s in every]) if x.op == "leaf")
+        to_parent = {s.location: None for s in every if s.location[0] == "record" and s.location[2] == "p"}
+        written = {s.location: None for s in every if s.location not in to_parent}
         if self.inward:
-            self.carried = list(summed)
-            for k in self.carried:
-                written[("record", k, "i")] = None
+            self.carried = [k for _, k, _ in to_parent]
+            own = dict.fromkeys(("record", k, "i") for k in self.carried)
+            written |= own
+            loaded |= own
         else:
-            self.carried = [k[1] for k in loaded if k[0] == "record" and k[2] == "p" and k[1] in own]
+            self.carried = [x[1] for x in loaded if x[0] == "record" and x[2] == "p" and (*x[:2], "i") in written]
         self.written = list(written)
-        self.loaded = [
-            k
-            for k in loaded
-            if not (k[0] == "record" and k[2] == "p" and k[1] in self.carried)
-            and not (self.inward and k[0] == "record" and k[2] == "i" and k[1] in self.carried)
-        ]
+        self.loaded = [x for x in loaded if not (x[0] == "record" and x[2] == "p" and x[1] in self.carried)]
 
-    def stretches(self) -> list[tuple[tuple[int, ...], list[int]]]:
+    def stretches(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """(classes of bodies, levels) of each stretch, from the root outward."""
         run = self.run
         classes = run.program.ints[run.levels.body, CLASS]
-        has_free = [not set(row).isdisjoint(run.program.free_classes) for row in classes.tolist()]
+        has_free = np.isin(classes, run.program.free_classes).any(axis=1).tolist()
         stretches = []
         for _, group in groupby(range(len(classes)), key=lambda d: has_free[d]):
-            numbers = list(group)
-            stretches.append((tuple(sorted(set(classes[numbers].ravel().tolist()))), numbers))
+            numbers = np.array(list(group))
+            stretches.append((tuple(np.unique(classes[numbers]).tolist()), numbers))
         return stretches
 
     def start(self) -> Array:
@@ -207,12 +211,10 @@ class _Loop:
         run = self.run
         wide = (*run.batch, run.levels.width)
         zero = jnp.zeros(wide, run.dtype)
-        if self.inward:
-            return join([zero] * len(self.carried), wide, run.dtype)
-        return join([zero + run.root[k][..., None] for k in self.carried], wide, run.dtype)
+        return join([zero if self.inward else zero + run.root[k][..., None] for k in self.carried], wide, run.dtype)
 
     def gather(self, level_numbers: np.ndarray) -> dict[str, Array]:
-        """All that some levels read: arrays (levels, ...)."""
+        """All that some levels read: arrays (levels, ...); :attr:`places` tells where in it the entries of records are."""
         run, levels = self.run, self.run.levels
         ints, program = run.program.ints, run.program
         body = levels.body[level_numbers]
@@ -226,39 +228,30 @@ class _Loop:
         else:
             read["slot"] = levels.slot_of_parent[level_numbers]
         self.places: dict[ir.Location, tuple[str, int]] = {}
+        for who, rows in (("i", body), ("p", above)):
+            entries = [x[1] for x in self.loaded if x[0] == "record" and x[2] == who and x[1] in run.records]
+            if entries:
+                read[who] = run.memory(entries, rows)
+            self.places |= {("record", k, who): (who, c) for c, k in enumerate(entries)}
 
         def take(source: Array, index: np.ndarray) -> Array:
             return jnp.moveaxis(source[..., index], -2, 0)  # (levels, *batch, width)
 
-        memory: dict[tuple[int, str], list[tuple[ir.Location, int]]] = {}
-        own = {("record", k, "i") for k in self.carried} if self.inward else set()
-        for location in [*self.loaded, *own]:
+        for location in self.loaded:
             kind = location[0]
-            if kind == "record":
-                if location[1] in run.bank_of:
-                    bank, column = run.bank_of[location[1]]
-                    memory.setdefault((bank, location[2]), []).append((location, column))
-            elif kind == "arg":
+            if kind == "arg":
                 _, number, which, c, _ = location
                 first = ints[body, Q if which == "q" else V]
                 last = run.arguments[number].shape[-1] - 1
                 read[f"{location}"] = take(run.arguments[number], np.minimum(first + c, last))
             elif kind == "armature":
-                read[f"{location}"] = jnp.asarray(
-                    program.armature[np.minimum(ints[body, V] + location[1], program.nv - 1)], run.dtype
-                )
+                of_degree = np.minimum(ints[body, V] + location[1], program.nv - 1)
+                read[f"{location}"] = jnp.asarray(program.armature[of_degree], run.dtype)
             elif kind == "row":
                 _, number, c = location
                 read[f"{location}"] = take(run.arguments[number], 6 * np.maximum(ints[body, ROW], 0) + c)
-            elif kind != "param":
+            elif kind not in ("record", "param"):
                 raise NotImplementedError(location)
-        for (bank, owner), columns_of in memory.items():
-            rows = run.banks[bank][..., body if owner == "i" else above, :]  # (*batch, levels, width, entries)
-            columns = np.array([column for _, column in columns_of])
-            word = f"bank {bank} {owner}"
-            read[word] = jnp.moveaxis(rows[..., columns], -3, 0)
-            for k, (location, _) in enumerate(columns_of):
-                self.places[location] = (word, k)
         return read
 
     def step(self, kinds: tuple[int, ...], carry: Array, here: dict[str, Array]) -> tuple[Array, Array]:
@@ -268,10 +261,7 @@ class _Loop:
         if not self.inward:
             carry = carry[..., here["slot"], :] if run.levels.width > 1 else carry
         number = {k: c for c, k in enumerate(self.carried)}
-
-        def in_memory(location: ir.Location) -> Array:
-            place = self.places.get(location)
-            return np.zeros((), run.dtype) if place is None else here[place[0]][..., place[1]]
+        zero = np.zeros((), run.dtype)
 
         def leaf(key: Key) -> Array:
             location = key[0]
@@ -281,10 +271,10 @@ class _Loop:
                 return here[f"{location}"]
             _, k, owner = location
             if k in number and owner == "p":
-                return np.zeros((), run.dtype) if self.inward else carry[..., number[k]]
-            if k in number and self.inward:
-                return in_memory(location) + carry[..., number[k]]
-            return in_memory(location)
+                return zero if self.inward else carry[..., number[k]]
+            place = self.places.get(location)
+            value = zero if place is None else here[place[0]][..., place[1]]
+            return value + carry[..., number[k]] if self.inward and k in number else value
 
         results: dict[ir.Location, Array] = {}
         for c in kinds:
@@ -294,44 +284,33 @@ class _Loop:
                 if len(kinds) > 1:
                     value = jnp.where(here["class"] == c, value, results.get(store.location, 0.0))
                 results[store.location] = value
-        if self.inward:
-            for k in self.carried:
-                location = ("record", k, "i")
-                results.setdefault(location, leaf((location, None)))
-        zero = np.zeros((), run.dtype)
 
         def all_of(locations: list[ir.Location]) -> Array:
             values = [jnp.broadcast_to(results.get(x, zero), wide) for x in locations]
             return join(values, wide, run.dtype)
 
         if self.inward:
+            for k in self.carried:
+                results.setdefault(("record", k, "i"), leaf((("record", k, "i"), None)))
             handed = all_of([("record", k, "p") for k in self.carried])
             if run.levels.width > 1:
                 handed = jnp.einsum("pc,...ck->...pk", here["hands_on"], handed, precision=lax.Precision.HIGHEST)
             return handed, all_of(self.written)
         written = all_of(self.written)
-        where = {x: k for k, x in enumerate(self.written)}
-        next_carry = written[..., np.array([where[("record", k, "i")] for k in self.carried], dtype=int)]
-        return next_carry, written
+        columns = [self.written.index(("record", k, "i")) for k in self.carried]
+        return written[..., np.array(columns, dtype=int)], written
 
     def keep(self, written: Array, carry: Array) -> None:
-        """Store what all levels wrote: (levels, \\*batch, width, entries)."""
+        """Store what all levels wrote, (levels, \\*batch, width, entries), and what the first one hands to the root."""
         run, levels = self.run, self.run.levels
         ints = run.program.ints
         by_body = jnp.moveaxis(written, 0, -3)[..., levels.level, levels.slot, :]  # (*batch, n, entries)
-        records = [(c, x[1]) for c, x in enumerate(self.written) if x[0] == "record"]
-        zero = jnp.zeros(run.batch, run.dtype)
         if self.inward:
             for c, k in enumerate(self.carried):
-                run.root[k] = run.root.get(k, zero) + carry[..., 0, c]
-        if records:
-            columns = np.array([c for c, _ in records])
-            root = jnp.stack([run.root.get(k, zero) for _, k in records], axis=-1)
-            run.banks.append(jnp.concatenate([by_body[..., columns], root[..., None, :]], axis=-2))
-            for column, (_, k) in enumerate(records):
-                run.bank_of[k] = (len(run.banks) - 1, column)
+                run.root[k] = run.root.get(k, jnp.zeros(run.batch, run.dtype)) + carry[..., 0, c]
         for c, location in enumerate(self.written):
             if location[0] == "record":
+                run.records[location[1]] = by_body[..., c]
                 continue
             number = location[1]
             classes = [k for k, stores in self.stores.items() if any(s.location == location for s in stores)]

@@ -15,13 +15,7 @@ from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.checks import check_numbers, checked_joint
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose, RobotDescription, frozen_array
 from robot_dynamics_ros.model.inertia_check import check_bodies, check_policy, inertial_place, repaired, small_ball
-from robot_dynamics_ros.model.regularity import (
-    digits_may_be_lost,
-    doubtful_joints,
-    lost_digits_error,
-    singular_error,
-    singular_motion,
-)
+from robot_dynamics_ros.model.regularity import lost_digits_error, singular_error, singular_motion
 from robot_dynamics_ros.model.tree import resolve_mimics, walk
 
 if TYPE_CHECKING:
@@ -46,14 +40,10 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
 
     description, bodies = _with_regular_inertia(
         description,
-        link_order,
-        placement,
-        lambda merged: (
-            singular_motion(order, parent, placements, merged, (master, multiplier, offset), v_index)
-            if doubtful_joints(order, merged) or digits_may_be_lost(merged, placements)
-            else {}
-        ),
+        body_of,
+        pose_of,
         order,
+        lambda merged: singular_motion(order, parent, placements, merged, (master, multiplier, offset), v_index),
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
@@ -107,35 +97,30 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
 
 def _with_regular_inertia(
     description: RobotDescription,
-    link_order: list[str],
-    placement: Mapping[str, tuple[str | None, Pose]],
-    singular: Callable[[list[Inertia]], dict[str, float]],
+    body_of: Mapping[str, int],
+    pose_of: Mapping[str, Pose],
     order: list[Joint],
+    singular: Callable[[list[Inertia]], list[str]],
 ) -> tuple[RobotDescription, list[Inertia]]:
     """The description, repaired where that is asked for, and the inertias of the bodies, the root body last.
 
-    Args:
-        placement: link → the joint that moves its body, and its pose in the body.
-        singular: inertias of the moving bodies → joint → its part in a motion that needs no effort; empty if there is none.
+    ``singular``: from the inertias of the moving bodies to joints that can move together without any effort.
     """
     joint_named = {joint.name: joint for joint in order}
-    number = {joint.name: i for i, joint in enumerate(order)}
-    body_of = {link: -1 if joint is None else number[joint] for link, (joint, _) in placement.items()}
-    policy, stuck = description.inertia_check, list[tuple[dict[str, float], str]]()
+    policy, stuck = description.inertia_check, list[list[str]]()
     while True:  # once, and once more for each joint that moves no inertia
         links = {link.name: link for link in description.links}
         bodies = [Inertia() for _ in range(len(order) + 1)]
-        for link in link_order:
-            bodies[body_of[link]] = bodies[body_of[link]] + links[link].inertia.in_parent(placement[link][1])
+        for link, body in body_of.items():
+            bodies[body] = bodies[body] + links[link].inertia.in_parent(pose_of[link])
         check_bodies(description.links, body_of, bodies, list(joint_named), policy)
         motion = singular(bodies[:-1])
         if not motion:
             break
-        lacking = joint_named[next(iter(motion))].child
-        if any(lacking == link for _, link in stuck):  # nothing that could be added to it would be seen
+        if any(motion[0] == before[0] for before in stuck):  # nothing that could be added to its link would be seen
             raise lost_digits_error(description.links)
-        stuck.append((motion, lacking))
-        description = _with_ball(description, lacking)
+        stuck.append(motion)
+        description = _with_ball(description, joint_named[motion[0]].child)
     if stuck and policy != "repair":
         raise singular_error(stuck, joint_named)
     return description, bodies

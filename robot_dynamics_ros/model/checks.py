@@ -22,8 +22,7 @@ _EYE = np.eye(3)
 LARGEST = 1e12
 """Numbers of a robot beyond this, in SI units, are refused: products of them lose all digits or leave the range of
 floating-point numbers."""
-ErrorType = Callable[..., ModelError]
-AnyError = Callable[..., RobotDynamicsError]
+ErrorType = Callable[..., RobotDynamicsError]
 
 
 def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
@@ -41,7 +40,7 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
     return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
 
 
-def check_numbers(numbers: ArrayLike, where: str, what: str, error: AnyError = ModelError) -> None:
+def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:
     """Refuse numbers beyond :data:`LARGEST`."""
     if not (np.abs(numbers) <= LARGEST).all():
         problem = f"its {what} is too large to compute with (beyond {LARGEST:g})"

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array, real_number
+from robot_dynamics_ros.arrays import real_number
 from robot_dynamics_ros.errors import ArgumentError, ModelError
 from robot_dynamics_ros.model.description import (
     Array,
@@ -144,12 +144,9 @@ def from_denavit_hartenberg(
         behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)  # d and θ commute
         to_frame = behind @ across if convention == "standard" else behind
         links.append(Link(f"link{k + 1}", bodies[k].in_parent(_pose(to_frame))))
-        kind, name_of_joint = (
-            JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS,
-            row.joint or f"joint{k + 1}",
-        )
+        kind = JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS
         place = links[k].name, links[k + 1].name, _pose(origin), np.array([0.0, 0.0, 1.0])
-        joints.append(Joint(name_of_joint, kind, *place, bounds[k]))
+        joints.append(Joint(row.joint or f"joint{k + 1}", kind, *place, bounds[k]))
         before = to_frame
     links.append(Link("tip"))
     end = _pose(before @ (tool or Pose()).matrix())
@@ -258,12 +255,11 @@ def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Ar
 
 def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     try:
-        theta, d, a, alpha = (row.theta, row.d, row.a, row.alpha) if isinstance(row, DHRow) else row
-        theta, d, a, alpha = map(real_number, (theta, d, a, alpha))
+        given = (row.theta, row.d, row.a, row.alpha) if isinstance(row, DHRow) else row
+        theta, d, a, alpha = numbers = [real_number(x) for x in given]
         done = row if isinstance(row, DHRow) else DHRow(theta, d, a, alpha)
-        numbers = real_array([done.theta, done.d, done.a, done.alpha])
     except (TypeError, ValueError):
-        numbers = np.array([np.nan])
+        numbers = [np.nan]
     if not np.isfinite(numbers).all():
         raise ArgumentError("expected theta, d, a, alpha: four finite numbers", where=f"row {k + 1}", got=row)
     return done

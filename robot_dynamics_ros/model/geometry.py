@@ -1,18 +1,21 @@
-"""The geometry of a URDF: ``<visual>`` and ``<collision>`` elements as plain values, one per piece, in the frame of a link.
+"""The geometry of a URDF: ``<visual>`` and ``<collision>`` elements as plain values, one per piece, in the frame of a link;
+and mass properties from it, for links that have a shape and no ``<inertial>``.
 
-Dynamics needs none of this, so the model does not carry it; it is read from the text of the URDF, which the
+Dynamics needs no geometry, so the model does not carry it; it is read from the text of the URDF, which the
 description keeps.  Whatever is wrong with one element is a finding and costs that element only.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.errors import RobotDynamicsError
-from robot_dynamics_ros.model.description import Pose
+from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
+from robot_dynamics_ros.model import shapes
+from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
@@ -23,8 +26,7 @@ SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
 _GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
 _PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
-SCHEMA = {"robot": {"material": {"color": {}}, "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
-"""What :func:`~robot_dynamics_ros.model.xml_guard.parse_xml` keeps of a URDF's geometry."""
+_SCHEMA = {"robot": {"material": {"color": {}}, "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
 Colour = tuple[float, float, float, float]
 
 
@@ -94,10 +96,8 @@ def read_looks(
         text, where = read_source(urdf, max_bytes=MAX_BYTES)
     if not text:
         return Looks()
-    if directory is None and where and Path(where).is_file():
-        directory = Path(where).parent
-    reader = _Reader(model, Path(directory) if directory is not None else None, up_axis)
-    return reader.read(parse_xml(text, SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
+    reader = _Reader(model, _folder_of(where) if directory is None else Path(directory), up_axis)
+    return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
 
 
 class _Reader:
@@ -149,7 +149,7 @@ class _Reader:
         return self.materials.get(name)
 
     def shapes(self, link: str, piece: Node) -> list[Shape]:
-        pose, colour, shapes = Pose(), None, []
+        pose, colour, found = Pose(), None, list[Shape]()
         try:
             for node in piece.children:
                 if node.tag == "origin":
@@ -159,14 +159,14 @@ class _Reader:
             for node in piece.children:
                 if node.tag == "geometry":
                     lost = len(self.lost_meshes)
-                    shapes += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                    found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
                     if piece.tag == "collision":
                         self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
             self.findings.append(
                 f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
             )
-        return shapes
+        return found
 
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
         attributes, size = node.attributes, size_of(node)
@@ -206,3 +206,80 @@ def size_of(shape: Node) -> tuple[float, ...]:
 
 def _unit(value: float) -> float:
     return min(max(value, 0.0), 1.0)
+
+
+def _folder_of(path: str) -> Path | None:
+    """Where relative addresses in a URDF file start; ``None`` if it is no file."""
+    return Path(path).parent if path and Path(path).is_file() else None
+
+
+# -- mass properties ---------------------------------------------------------------------------------------------------
+
+_SOLIDS: dict[str, Callable[..., Inertia]] = {
+    "box": lambda *size, density: shapes.inertia_of_cuboid(size, density=density),
+    "sphere": shapes.inertia_of_sphere,
+    "cylinder": shapes.inertia_of_cylinder,
+    "capsule": shapes.inertia_of_capsule,
+}
+
+
+def check_missing_inertia(policy: object, density: object) -> None:
+    """Refuse what is no policy."""
+    if policy not in ("keep", "from_geometry"):
+        raise ArgumentError("expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy)
+    number = isinstance(density, (int, float)) and not isinstance(density, bool)
+    if policy == "from_geometry" and not (number and 0.0 < float(density) < float("inf")):  # type: ignore[arg-type]
+        remedy = "2700 is solid aluminium; arms are hollow: about 1000 often comes close."
+        raise ArgumentError("expected a positive density in kg/m³", where="density", got=density, remedy=remedy)
+
+
+def with_inertia_from_geometry(description: RobotDescription, density: float) -> tuple[RobotDescription, list[str]]:
+    """The description with mass for every link that has a shape and no ``<inertial>``, and a sentence for each, given mass or not.
+
+    Collision geometry is taken, visual geometry where there is none.
+    """
+    where = description.path or "URDF text"
+    robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
+    directory, version = _folder_of(description.path), urdf_version(robot)
+    inertias: dict[str, Inertia] = {}
+    findings = []
+    for link in (node for node in robot.children if node.tag == "link"):
+        name = link.attributes.get("name", "")
+        if any(node.tag == "inertial" for node in link.children):
+            continue
+        pieces = [n for n in link.children if n.tag == "collision"] or [n for n in link.children if n.tag == "visual"]
+        if not pieces:
+            continue
+        try:
+            inertias[name] = shapes.combined_inertia([_body(piece, density, directory, version) for piece in pieces])
+        except (RobotDynamicsError, KeyError, ValueError) as error:
+            if isinstance(error, BackendError):
+                raise
+            problem = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
+            findings.append(f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}")
+            continue
+        kind = pieces[0].tag
+        findings.append(
+            f"link {name!r} has no <inertial>: {inertias[name].mass:.4g} kg from its {kind} geometry at {density:g} kg/m³"
+        )
+    links = (replace(link, inertia=inertias.get(link.name, link.inertia)) for link in description.links)
+    return replace(description, links=tuple(links)), findings
+
+
+def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
+    pose, bodies = Pose(), list[Inertia]()
+    for node in piece.children:
+        if node.tag == "origin":
+            pose = pose_of_origin(node, version)
+        elif node.tag == "geometry":
+            bodies += [_solid(shape, density, directory) for shape in node.children]
+    if not bodies:
+        raise ValueError(f"line {piece.line}: no shape that is known")
+    return bodies[-1], pose
+
+
+def _solid(node: Node, density: float, directory: Path | None) -> Inertia:
+    if node.tag == "mesh":
+        path = path_of_address(node.attributes["filename"], directory)
+        return shapes.inertia_of_mesh_file(path, scale=size_of(node), density=density)
+    return _SOLIDS[node.tag](*size_of(node), density=density)

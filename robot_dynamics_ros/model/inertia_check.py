@@ -21,14 +21,14 @@ Tolerances, and why they are what they are:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.checks import check_numbers
+from robot_dynamics_ros.model.checks import ErrorType, check_numbers
 from robot_dynamics_ros.model.description import Array, Inertia, Link
 
 TRIANGLE_TOLERANCE = 1e-3
@@ -38,7 +38,6 @@ NO_SIZE = 1e-6  # m
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
-ErrorType = Callable[..., ModelError]
 _SHOWN = 6
 _REPAIR = "inertia_check 'repair' takes the nearest possible inertias instead."
 _WATER = 1000.0  # kg/m³
@@ -155,7 +154,7 @@ def check_bodies(
     """
     masses = np.array([body.mass for body in bodies])
     tensors = np.array([body.rotational for body in bodies])
-    heavy = [link for link in links if _has_inertia(link)]
+    heavy = [link for link in links if link.inertia.mass != 0.0 or link.inertia.rotational.any()]
     for link in heavy:
         check_size(link.inertia, inertial_place(link.name))
         check_size(bodies[body_of[link.name]], inertial_place(link.name))
@@ -171,7 +170,10 @@ def check_bodies(
     parts: dict[int, list[Link]] = {int(i): [] for i in np.flatnonzero(broken)}
     for link in heavy:
         parts.get(body_of[link.name] % len(bodies), []).append(link)
-    at_fault = {link.name for those in parts.values() for link in _at_fault(those)}
+    at_fault = set[str]()
+    for those in parts.values():  # all of them, should each be within the tolerances by itself
+        impossible = [x.name for x in those if (own := inertia_fault(x.inertia)) and own.impossible]
+        at_fault.update(impossible or [x.name for x in those])
     guilty = [link for link in heavy if link.name in at_fault]  # in the order of the source
     link = guilty[0]
     i = body_of[link.name] % len(bodies)
@@ -212,15 +214,6 @@ def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> N
 def _described(body: Inertia) -> str:
     moments = ", ".join(f"{x:.6g}" for x in _principal_moments(body.rotational))
     return f"mass {body.mass:g} kg, principal moments {moments} kg m²"
-
-
-def _at_fault(links: list[Link]) -> list[Link]:
-    """The impossible ones among the links of an impossible body; all, should each be within the tolerances by itself."""
-    return [link for link in links if (fault := inertia_fault(link.inertia)) and fault.impossible] or links
-
-
-def _has_inertia(link: Link) -> bool:
-    return link.inertia.mass != 0.0 or bool(link.inertia.rotational.any())
 
 
 def _principal_moments(rotational: Array) -> Array:

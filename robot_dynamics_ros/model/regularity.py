@@ -25,26 +25,28 @@ _SAFE = 1e-6  # of a body's largest moment: far from any doubt
 _SPREAD = 1e12  # between numbers of two bodies: sums of both keep hardly a digit of the smaller
 
 
-def singular_error(motions: Sequence[tuple[Mapping[str, float], str]], joints: Mapping[str, Joint]) -> ModelError:
-    """The error for motions found by :func:`singular_motion`, each with the link that lacks inertia."""
-    texts = [_problem(list(motion), link, joints) for motion, link in motions]
-    problem = f"{texts[0]}; the mass matrix is singular: no finite effort gives a finite acceleration"
-    for (motion, _), text in list(zip(motions, texts, strict=True))[1:_SHOWN]:
-        problem += f"\n  joint {next(iter(motion))!r}: {text}"
+def singular_error(motions: Sequence[Sequence[str]], joints: Mapping[str, Joint]) -> ModelError:
+    """The error for motions found by :func:`singular_motion`: the child link of the first joint of each lacks inertia."""
+    first = motions[0][0]
+    problem = (
+        f"{_problem(motions[0], joints)}; the mass matrix is singular: no finite effort gives a finite acceleration"
+    )
+    for names in motions[1:_SHOWN]:
+        problem += f"\n  joint {names[0]!r}: {_problem(names, joints)}"
     if len(motions) > _SHOWN:
         problem += f"\n  … and {len(motions) - _SHOWN} more"
-    motion, link = motions[0]
     return ModelError(
         problem,
-        where=f"joint {next(iter(motion))!r}",
-        got=tuple(motion),
-        remedy=f"Give link {link!r} an <inertial>, the joint an armature, or make the joint fixed; inertia_check 'repair' "
-        "puts a small ball of water there.",
+        where=f"joint {first!r}",
+        got=tuple(motions[0]),
+        remedy=f"Give link {joints[first].child!r} an <inertial>, the joint an armature, or make the joint fixed; "
+        "inertia_check 'repair' puts a small ball of water there.",
         setting=("inertia_check", "repair"),
     )
 
 
-def _problem(names: list[str], link: str, joints: Mapping[str, Joint]) -> str:
+def _problem(names: Sequence[str], joints: Mapping[str, Joint]) -> str:
+    link = joints[names[0]].child
     if len(names) > 1:
         shown = " and ".join(repr(name) for name in names[:4]) + (" …" if len(names) > 4 else "")
         return (
@@ -55,19 +57,7 @@ def _problem(names: list[str], link: str, joints: Mapping[str, Joint]) -> str:
     return f"nothing that it moves has any inertia{about} (link {link!r})"
 
 
-def doubtful_joints(order: Sequence[Joint], bodies: Sequence[Inertia]) -> list[int]:
-    """Bodies that have hardly any inertia about their own joint's axis, and no armature: without them M is regular.
-
-    By induction from the root: if velocities move no inertia, the first joint's is zero, hence the next one's, and so on.
-    """
-    return [
-        i
-        for i, joint in enumerate(order)
-        if joint.armature + joint.rotor_inertia <= 0.0 and not _moves_inertia(joint, bodies[i])
-    ]
-
-
-def digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -> bool:
+def _digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -> bool:
     """Whether a body is so large, or so far away, that sums over bodies may have no digit of the smallest one."""
     sizes = [x for body in bodies for x in (body.mass, float(np.trace(body.about_origin()))) if x > 0.0]
     reach = sum(float(np.abs(place.position).max()) for place in placements)
@@ -88,6 +78,13 @@ def lost_digits_error(links: Sequence[Link]) -> ModelError:
 
 
 def _moves_inertia(joint: Joint, body: Inertia) -> bool:
+    """Whether a body has inertia about its own joint's axis, or the joint armature.
+
+    Where all have, M is regular, by induction from the root: if velocities move no inertia, the first joint's is zero, hence the
+    next one's, and so on.
+    """
+    if joint.armature + joint.rotor_inertia > 0.0:
+        return True
     if body.mass <= 0.0:
         return False
     if joint.type is JointType.PRISMATIC:
@@ -95,10 +92,7 @@ def _moves_inertia(joint: Joint, body: Inertia) -> bool:
     if joint.type is JointType.FLOATING:
         values = np.linalg.eigvalsh(body.rotational)
         return bool(values[0] > _SAFE * values[2])
-    if joint.type is JointType.PLANAR:
-        about = body.rotational
-    else:
-        about = body.about_origin()
+    about = body.rotational if joint.type is JointType.PLANAR else body.about_origin()
     return bool(joint.axis @ about @ joint.axis > _SAFE * np.trace(about))
 
 
@@ -109,8 +103,8 @@ def singular_motion(
     bodies: Sequence[Inertia],
     mimics: tuple[Sequence[int], Sequence[float], Sequence[float]],
     v_index: Sequence[int],
-) -> dict[str, float]:
-    """Joint velocities that move no inertia, by joint name; empty if M is regular.
+) -> list[str]:
+    """Joints, by name, that can move together without moving any inertia; empty if M is regular.
 
     Args:
         order: moving joints, parents first; ``parent``: the body before each, −1 for the root.
@@ -118,40 +112,42 @@ def singular_motion(
         mimics: master (−1 for joints with coordinates of their own), multiplier and offset of each.
         v_index: first coordinate of each.
     """
+    if all(map(_moves_inertia, order, bodies)) and not _digits_may_be_lost(bodies, placements):
+        return []
     rng = np.random.default_rng(20)
     q = [_configuration(joint, rng) for joint in order]
     for i, (master, multiplier, offset) in enumerate(zip(*mimics, strict=True)):
         if master >= 0:
             q[i] = multiplier * q[master] + offset
-    X = [_to_child(placements[i] @ joint_pose(joint, q[i])) for i, joint in enumerate(order)]
-    inertia = [_spatial_inertia(body) for body in bodies]
-    composite = list(inertia)
+    poses = [placement @ joint_pose(joint, x) for placement, joint, x in zip(placements, order, q, strict=True)]
+    composite = list(bodies)
     for i in range(len(order) - 1, -1, -1):
         if parent[i] >= 0:
-            composite[parent[i]] = composite[parent[i]] + X[i].T @ composite[i] @ X[i]
+            composite[parent[i]] = composite[parent[i]] + composite[i].in_parent(poses[i])
     owner = [
         joint.name for joint, master in zip(order, mimics[0], strict=True) if master < 0 for _ in range(joint.type.nv)
     ]
     M, armature = np.zeros((len(owner), len(owner))), np.zeros(len(owner))
     size = np.zeros(len(owner))  # what would be zero only by round-off
-    J: list[Array] = []
+    J: list[tuple[Array, Array]] = []  # angular and linear velocity of each body's origin, in its axes
     for i, (joint, k) in enumerate(zip(order, mimics[1], strict=True)):
         own, S = slice(v_index[i], v_index[i] + joint.type.nv), _motion_subspace(joint, q[i])
-        J.append(X[i] @ J[parent[i]] if parent[i] >= 0 else np.zeros((6, len(owner))))
-        J[i][:, own] += k * S
-        M += J[i].T @ inertia[i] @ J[i]
-        moments = np.trace(composite[i][:3, :3])
-        size[own] += [k * k * (moments if column[:3].any() else composite[i][5, 5]) for column in S.T]
+        turn, shift = J[parent[i]] if parent[i] >= 0 else np.zeros((2, 3, len(owner)))
+        R, p = poses[i].rotation, poses[i].position
+        turn, shift = R.T @ turn, R.T @ (shift + np.cross(turn, p, axis=0))
+        turn[:, own] += k * S[:3]
+        shift[:, own] += k * S[3:]
+        J.append((turn, shift))
+        of_com = shift + np.cross(turn, bodies[i].com, axis=0)
+        M += turn.T @ bodies[i].rotational @ turn + bodies[i].mass * of_com.T @ of_com
+        moments = np.trace(composite[i].about_origin())
+        size[own] += [k * k * (moments if column[:3].any() else composite[i].mass) for column in S.T]
         armature[own] += k * k * (joint.armature + joint.rotor_inertia)
     rate = _null_vector(M + np.diag(armature), size + armature)
     if rate is None:
-        return {}
-    rate /= np.abs(rate).max()
-    speeds: dict[str, float] = {}
-    for name, value in zip(owner, np.abs(rate), strict=True):
-        if value > 1e-5:
-            speeds[name] = max(speeds.get(name, 0.0), float(value))
-    return speeds
+        return []
+    moving = np.abs(rate / np.abs(rate).max()) > 1e-5
+    return list(dict.fromkeys(name for name, moves in zip(owner, moving, strict=True) if moves))
 
 
 def _null_vector(M: Array, size: Array) -> Array | None:
@@ -177,39 +173,13 @@ def _configuration(joint: Joint, rng: np.random.Generator) -> Array:
     return q
 
 
-def _to_child(pose: Pose) -> Array:
-    """(6, 6) Plücker transform of motions, parent to child coordinates."""
-    E, p = pose.rotation.T, pose.position
-    cross = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
-    X = np.zeros((6, 6))
-    X[:3, :3] = X[3:, 3:] = E
-    X[3:, :3] = -E @ cross
-    return X
-
-
 def _motion_subspace(joint: Joint, q: Array) -> Array:
     """(6, nv) in the child frame."""
-    S = np.zeros((6, joint.type.nv))
     if joint.type is JointType.FLOATING:
-        S[:] = np.eye(6)
-    elif joint.type is JointType.PRISMATIC:
-        S[3:, 0] = joint.axis
-    elif joint.type is JointType.PLANAR:
+        return np.eye(6)
+    none = np.zeros(3)
+    if joint.type is JointType.PLANAR:
         R = joint_pose(joint, q).rotation
         x, y = plane_axes(joint.axis)
-        S[3:, 0], S[3:, 1], S[:3, 2] = R.T @ x, R.T @ y, joint.axis
-    else:
-        S[:3, 0] = joint.axis
-    return S
-
-
-def _spatial_inertia(body: Inertia) -> Array:
-    """(6, 6) about the body frame's origin."""
-    c, m = body.com, body.mass
-    cross = np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
-    out = np.empty((6, 6))
-    out[:3, :3] = body.about_origin()
-    out[:3, 3:] = m * cross
-    out[3:, :3] = -m * cross
-    out[3:, 3:] = m * np.eye(3)
-    return out
+        return np.array([[*none, *R.T @ x], [*none, *R.T @ y], [*joint.axis, *none]]).T
+    return np.array([[*none, *joint.axis] if joint.type is JointType.PRISMATIC else [*joint.axis, *none]]).T

@@ -28,6 +28,7 @@ from robot_dynamics_ros.model.description import (
     frozen_array,
 )
 from robot_dynamics_ros.model.edit import with_floating_base
+from robot_dynamics_ros.model.geometry import check_missing_inertia, with_inertia_from_geometry
 from robot_dynamics_ros.model.inertia_check import (
     DEFAULT_POLICY,
     check_mass,
@@ -37,7 +38,6 @@ from robot_dynamics_ros.model.inertia_check import (
     inertial_place,
     nearest_possible,
 )
-from robot_dynamics_ros.model.missing_inertia import check_missing_inertia, with_inertia_from_geometry
 from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
@@ -244,20 +244,29 @@ def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling |
             axis = frozen_array(axis / length, (3,))
         axis = checked_axis(axis, f"{where} <axis>", UrdfError)
     dynamics = joint.dynamics
-    friction = {}
-    for name in ("damping", "friction"):
-        friction[name] = float(getattr(dynamics, name, None) or 0.0)
-        if friction[name] < 0.0:
+    damping, friction = (float(getattr(dynamics, name, None) or 0.0) for name in ("damping", "friction"))
+    for name, value in (("damping", damping), ("friction", friction)):
+        if value < 0.0:
             remedy = "Friction takes energy away: give zero or a positive number."
-            raise UrdfError(f"{name} is {friction[name]:g}", where=f"{where} <dynamics>", remedy=remedy)
+            raise UrdfError(f"{name} is {value:g}", where=f"{where} <dynamics>", remedy=remedy)
     mimic = None
     if joint.mimic is not None:
         k, d = joint.mimic.multiplier, joint.mimic.offset
         mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
     limits = _limits(joint, kind, where, findings)
-    losses = friction["damping"], friction["friction"]
     return Joint(
-        joint.name, kind, joint.parent, joint.child, origin, axis, limits, *losses, armature, mimic, coupling=coupling
+        joint.name,
+        kind,
+        joint.parent,
+        joint.child,
+        origin,
+        axis,
+        limits,
+        damping,
+        friction,
+        armature,
+        mimic,
+        coupling=coupling,
     )
 
 
@@ -303,8 +312,7 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
                 f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint.type} joint without)"
             )
         return JointLimits()
-    effort = math.inf if limit.effort is None else float(limit.effort)
-    velocity = math.inf if limit.velocity is None else float(limit.velocity)
+    effort, velocity = float(limit.effort), float(limit.velocity)
     where = f"{where} <limit>"
     if not bounded:
         if effort == velocity == 0.0:
@@ -329,12 +337,11 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
         effort = velocity = math.inf
     limits = JointLimits(lower, upper, velocity, effort)
     check_limits(limits, where, UrdfError)
-    zero = [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]
     if joint.mimic is not None:
         return limits  # its master is what is driven
     if limits.lower == limits.upper:
         findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
-    if zero:
+    if zero := [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]:
         findings.append(f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
     return limits
 

@@ -199,7 +199,7 @@ class _Loop:
         """(classes of bodies, levels) of each stretch, from the root outward."""
         run = self.run
         classes = run.program.ints[run.levels.body, CLASS]
-        has_free = np.isin(classes, run.program.free_classes).any(axis=1).tolist()
+        has_free: list[bool] = np.isin(classes, run.program.free_classes).any(axis=1).tolist()
         stretches = []
         for _, group in groupby(range(len(classes)), key=lambda d: has_free[d]):
             numbers = np.array(list(group))

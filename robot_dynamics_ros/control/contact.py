@@ -101,20 +101,15 @@ def in_link_axes(pose: Array, f: Array) -> Array:
 
 
 class ContactEstimate:
-    """Estimate of the contact wrench on one link, from the controller's observer, in every control cycle.
+    """Estimate of the contact ``wrench`` on one ``link``, from the controller's observer, in every control cycle while ``enabled``.
 
-    Attributes:
-        link: the link in contact; the contact is assumed at its origin.
-        wrench: (6,) [moment; force] that the surroundings exert, about the link's origin, in the link's frame.
-        enabled: whether the controller updates it.
+    It is (6,) [moment; force] that the surroundings exert, about the link's origin, where the contact is assumed, in its frame.
     """
 
     def __init__(self, model: RobotModel, link: str) -> None:
         """Raises UnknownNameError where the model has no such link."""
         model.link_index(link)
-        self.link = link
-        self.wrench = np.zeros(6)
-        self.enabled = True
+        self.link, self.wrench, self.enabled = link, np.zeros(6), True
 
     def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""

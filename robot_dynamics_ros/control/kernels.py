@@ -44,14 +44,12 @@ def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple
 
 
 class LinkKernels:
-    """Functions of one link."""
+    """Functions of one link; ``pose``: (4, 4), of q, in the root frame."""
 
     def __init__(self, model: RobotModel, link: str) -> None:
         number = model.link_index(link)
-        self.link = link
         self._origin = np.zeros(3)
         self._at_point = kernel(model, "jacobian", frame="world", link=number)
-        #: (4, 4) pose of q in the root frame
         self.pose: Callable[..., Any] = kernel(model, "link_pose", link=number)
 
     def jacobian(self, q: Array) -> Array:
@@ -95,12 +93,12 @@ class BalanceKernel(_WrenchKernel):
         super().__init__(model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number)
 
 
-#: Names and options of the functions that commands do not need.
 ESTIMATES: tuple[tuple[str, Options], ...] = (
     ("forward_dynamics", ()),
     ("generalized_momentum", ()),
     ("inverse_dynamics_wrenches", (("external", True),)),
 )
+"""Names and options of the functions that commands do not need."""
 
 
 class Kernels:

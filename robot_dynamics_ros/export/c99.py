@@ -128,14 +128,10 @@ def _matrix(argument: Argument) -> str:
     return f"Vector<{rows}>" if columns == 1 else f"Matrix<{rows}, {columns}>"
 
 
-def _struct(request: Request) -> str:
-    return "".join(word.capitalize() for word in request.name.split("_"))
-
-
 def _result(request: Request) -> str:
-    if not request.results:
-        return "void"
-    return _matrix(request.results[0]) if len(request.results) == 1 else _struct(request)
+    if len(request.results) > 1:  # a struct
+        return "".join(word.capitalize() for word in request.name.split("_"))
+    return _matrix(request.results[0]) if request.results else "void"
 
 
 def eigen_header(plan: Plan, real: str) -> str:

@@ -58,29 +58,17 @@ class ExportOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything an emitter needs.
+    """Everything an emitter needs."""
 
-    Attributes:
-        model: the robot, rotors of given motors included.
-        prefix: in front of every name that is emitted.
-        traced: functions, in order.
-        joint_words: (name, identifier) of all joints with coordinates.
-        stepping: functions for the step alone, in order.
-        composed: the step and the rates of the state, if they are emitted.
-        joints: friction and motors in the step, floating joints.
-        external: links that carry known wrenches.
-        geometry: the robot, with symbols for parameters.
-    """
-
-    model: RobotModel
-    prefix: str
-    traced: tuple[Traced, ...]
-    joint_words: tuple[tuple[str, str], ...]
-    stepping: tuple[Traced, ...]
-    composed: tuple[Composed, ...]
-    joints: Joints
-    external: tuple[str, ...]
-    geometry: Geometry
+    model: RobotModel  # rotors of given motors included
+    prefix: str  # in front of every name that is emitted
+    traced: tuple[Traced, ...]  # functions, in order
+    joint_words: tuple[tuple[str, str], ...]  # (name, identifier) of all joints with coordinates
+    stepping: tuple[Traced, ...]  # functions for the step alone, in order
+    composed: tuple[Composed, ...]  # the step and the rates of the state, if they are emitted
+    joints: Joints  # friction and motors in the step, floating joints
+    external: tuple[str, ...]  # links that carry known wrenches
+    geometry: Geometry  # with symbols for parameters
 
     @property
     def parameters(self) -> list[Definition]:

@@ -14,20 +14,15 @@ from robot_dynamics_ros.export.plan import Plan, tree_of
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Operations of one function.
-
-    Attributes:
-        written: additions, multiplications, … that the general algorithm performs on this robot, zeros and ones included.
-        folded: after constants are folded and zeros and ones have vanished.
-        shared: after equal expressions are computed once: what is emitted.
-        kinds: ``shared`` by kind of operation.
-    """
+    """Operations of one function."""
 
     name: str
-    written: int
-    folded: int
-    shared: int
-    kinds: dict[str, int]
+    written: (
+        int  # additions, multiplications, … that the general algorithm performs on this robot, zeros and ones included
+    )
+    folded: int  # after constants are folded and zeros and ones have vanished
+    shared: int  # after equal expressions are computed once: what is emitted
+    kinds: dict[str, int]  # ``shared`` by kind of operation
 
 
 class _Counted:

@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSetting
 from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
 from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
-from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
+from robot_dynamics_ros.control.cycle.law import compute_wrenches
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.laws.base import Workspace
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions

@@ -136,7 +136,6 @@ class Kernels:
         if estimates:
             self.prepare_estimates()
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
-        self._efforts = np.zeros(model.nv)
         self._made: dict[tuple[Any, ...], Any] = {}
 
     def prepare_estimates(self) -> None:
@@ -150,11 +149,6 @@ class Kernels:
     def gather(self, wrenches: Mapping[str, Array]) -> Array:
         """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the next call."""
         return self._gatherer.gather(wrenches, self._external)
-
-    def efforts_of(self, q: Array, wrenches: Mapping[str, Array]) -> Array:
-        """(n,) Σ Jᵀ f of wrenches (6,) [moment; force] on links, valid until the next call."""
-        self.external_efforts(q, self.gather(wrenches), self._efforts)
-        return self._efforts
 
     def _get(self, make: Callable[..., Any], *arguments: Any) -> Any:
         if (key := (make, *arguments)) not in self._made:

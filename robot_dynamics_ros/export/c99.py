@@ -9,8 +9,7 @@ from math import prod
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.export.functions import Argument, Request, Traced
-from robot_dynamics_ros.export.plan import Plan, argument_lines, head_lines
-from robot_dynamics_ros.export.reference import cases_of
+from robot_dynamics_ros.export.plan import Plan, argument_lines, cases_of, head_lines
 from robot_dynamics_ros.export.step import Advance, Call, Composed
 
 

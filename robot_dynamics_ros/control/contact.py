@@ -101,20 +101,15 @@ def in_link_axes(pose: Array, f: Array) -> Array:
 
 
 class ContactEstimate:
-    """Estimate of the contact wrench on one link, from the controller's observer, in every control cycle.
+    """Estimate of the contact ``wrench`` on one ``link``, from the controller's observer, in every control cycle while ``enabled``.
 
-    Attributes:
-        link: the link in contact; the contact is assumed at its origin.
-        wrench: (6,) [moment; force] that the surroundings exert, about the link's origin, in the link's frame.
-        enabled: whether the controller updates it.
+    It is (6,) [moment; force] that the surroundings exert, about the link's origin, where the contact is assumed, in its frame.
     """
 
     def __init__(self, model: RobotModel, link: str) -> None:
         """Raises UnknownNameError where the model has no such link."""
         model.link_index(link)
-        self.link = link
-        self.wrench = np.zeros(6)
-        self.enabled = True
+        self.link, self.wrench, self.enabled = link, np.zeros(6), True
 
     def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""
@@ -128,11 +123,9 @@ class FlangeLoad:
 
     Attributes:
         joint: the joint between arm and tool; fixed or moving.
-        frame: the link about whose origin and in whose axes the load is given.
+        load: (6,) [moment; force] that the tool exerts on the arm, about the origin and in the axes of the link ``frame``.
         subtract: whether weight and inertia of everything that the joint carries are subtracted; contact then remains.
-        contact: ``"estimated"`` from joint efforts, or ``"known"``: the known external wrenches on the links that the
-            joint carries.
-        load: (6,) [moment; force] that the tool exerts on the arm, about the origin and in the axes of ``frame``.
+        contact: ``"estimated"`` from joint efforts, or ``"known"``: the known wrenches on the links that the joint carries.
         enabled: whether a controller updates it.
     """
 
@@ -162,8 +155,7 @@ class FlangeLoad:
         self.link = model.link_names[number]
         self.frame = frame or self.link
         model.link(self.frame)
-        self.load = np.zeros(6)
-        self.enabled = True
+        self.load, self.enabled = np.zeros(6), True
         self.observer = MomentumObserver(model, gain, friction)
         self._estimate = ContactEstimate(model, self.link)
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
@@ -177,10 +169,6 @@ class FlangeLoad:
         self.observer.rebase()
         self._kernels = kernels
 
-    def reset(self) -> None:
-        """Begin afresh: time has gone by without updates."""
-        self.observer.reset()
-
     def update(
         self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
     ) -> Array:
@@ -193,7 +181,7 @@ class FlangeLoad:
             contact = {self.link: self._estimate.update(kernels, q, unexplained)}
         else:
             contact = {k: w for k, w in external.items() if k in self._beyond}
-            unexplained = kernels.efforts_of(q, external)
+            unexplained = kernels.external_efforts(q, kernels.gather(external))
         if a is None:
             friction = 0.0 if self.observer.friction is None else self.observer.friction.effort(v)
             a = kernels.forward_dynamics(q, v, effort + unexplained - friction)

@@ -11,9 +11,9 @@ import dataclasses
 import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
+from robot_dynamics_ros.control.cycle.law import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.memory import Mode, bound
-from robot_dynamics_ros.control.cycle.wrench_pass import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
@@ -46,8 +46,7 @@ class JointController(Requests):
         state: (n,) position and (n,) velocity that the last cycle was for.
         wrench_acceleration: (n,) acceleration that the wrenches belong to.
         unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
-        payload: in force, or ``None``.
-        tolerances: for trajectories that bring none.
+        payload: in force, or ``None``; tolerances: for trajectories that bring none.
         estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
         changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
         observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
@@ -192,7 +191,7 @@ class JointController(Requests):
         flange = self.flange if self.flange is not None and self.flange.enabled else None
         if flange is not None:
             if not self._reads_flange:  # its estimate needs every joint state, or starts afresh
-                flange.reset()
+                flange.observer.reset()
             from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
             a = None if from_effort else self.wrench_acceleration
             flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)

@@ -1,8 +1,5 @@
-"""A second line of safety between a controller and a driver: only fresh, finite and bounded efforts pass.
-
-Many drivers hold the last effort for ever.  The gate is between any controller and such a driver:
-it passes a command, or replaces it by a safe one.  It is a plain object without ROS; the node ``effort_gate``
-translates messages into its calls.
+"""A second line of safety between any controller and a driver, which may hold the last effort for ever: only fresh, finite and
+bounded efforts pass, others are replaced by a safe one.  The node ``effort_gate`` translates messages into calls of it.
 """
 
 from __future__ import annotations
@@ -68,13 +65,9 @@ class GateSettings:
 class EffortGate:
     """Decides for each command whether it passes; ``names``: of the joints, in the order of the arrays, for messages.
 
-    Times are integers in nanoseconds of one steady clock.  Nothing here locks: calls belong to one thread.
-
-    Attributes:
-        state: a :class:`GateState`.
-        reason: why the gate is not open, in a sentence; empty while it is.
-        output: (n,) the effort to send; overwritten by the next call.
-        counts: cause → how often.
+    ``state``: a :class:`GateState`; ``reason``: a sentence why the gate is not open, or ""; ``output``: (n,) the effort to send,
+    overwritten by the next call; ``counts``: cause → how often.  Times are integers in nanoseconds of one steady clock.
+    Nothing here locks: calls belong to one thread.
     """
 
     def __init__(self, settings: GateSettings, names: Sequence[str]) -> None:

@@ -44,14 +44,12 @@ def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple
 
 
 class LinkKernels:
-    """Functions of one link."""
+    """Functions of one link; ``pose``: (4, 4), of q, in the root frame."""
 
     def __init__(self, model: RobotModel, link: str) -> None:
         number = model.link_index(link)
-        self.link = link
         self._origin = np.zeros(3)
         self._at_point = kernel(model, "jacobian", frame="world", link=number)
-        #: (4, 4) pose of q in the root frame
         self.pose: Callable[..., Any] = kernel(model, "link_pose", link=number)
 
     def jacobian(self, q: Array) -> Array:
@@ -95,12 +93,12 @@ class BalanceKernel(_WrenchKernel):
         super().__init__(model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number)
 
 
-#: Names and options of the functions that commands do not need.
 ESTIMATES: tuple[tuple[str, Options], ...] = (
     ("forward_dynamics", ()),
     ("generalized_momentum", ()),
     ("inverse_dynamics_wrenches", (("external", True),)),
 )
+"""Names and options of the functions that commands do not need."""
 
 
 class Kernels:
@@ -138,7 +136,6 @@ class Kernels:
         if estimates:
             self.prepare_estimates()
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
-        self._efforts = np.zeros(model.nv)
         self._made: dict[tuple[Any, ...], Any] = {}
 
     def prepare_estimates(self) -> None:
@@ -152,11 +149,6 @@ class Kernels:
     def gather(self, wrenches: Mapping[str, Array]) -> Array:
         """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the next call."""
         return self._gatherer.gather(wrenches, self._external)
-
-    def efforts_of(self, q: Array, wrenches: Mapping[str, Array]) -> Array:
-        """(n,) Σ Jᵀ f of wrenches (6,) [moment; force] on links, valid until the next call."""
-        self.external_efforts(q, self.gather(wrenches), self._efforts)
-        return self._efforts
 
     def _get(self, make: Callable[..., Any], *arguments: Any) -> Any:
         if (key := (make, *arguments)) not in self._made:

@@ -72,11 +72,8 @@ class MomentumObserver:
     The estimate follows the true external effort through a first-order low-pass per joint, r + ṙ/K = τ_ext: 63 % of a
     step after 1/K s.  No acceleration and no inverse of the mass matrix is needed.
 
-    Attributes:
-        gain: (n,) K, 1/s.
-        friction: known friction, subtracted if given.
-        memory: what its routine works on.
-        effort: (n,) the estimate, positive along the joint's positive direction, N m or N.
+    ``gain``: (n,) K, 1/s; ``friction``: known, subtracted if given; ``effort``: (n,) the estimate, positive along the joint's
+    positive direction, N m or N; ``memory``: what its routine works on.
     """
 
     def __init__(self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None) -> None:

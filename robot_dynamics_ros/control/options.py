@@ -51,8 +51,7 @@ class ControllerOptions:
         collision_reaction: reaction to a collision flag: "none", "hold", or "gravity" (the arm gives way).
         measured_effort: meaning of the efforts that come with the state.
 
-    Raises:
-        ArgumentError: a word that is not one of the choices; a time or length out of range.
+    ArgumentError: a word that is not one of the choices; a time or length out of range.
     """
 
     joints: tuple[str, ...] | None = None
@@ -78,11 +77,9 @@ class ControllerOptions:
             value = getattr(self, name)
             expect(value in choices, f"one of {', '.join(choices)}", value, name)
         for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):
-            value = getattr(self, name)
-            expect(0.0 < value < math.inf, "a finite positive number", value, name)
+            expect(0.0 < getattr(self, name) < math.inf, "a finite positive number", getattr(self, name), name)
         for name in ("blend_time", "max_state_jump", "max_step"):
-            value = getattr(self, name)
-            expect(0.0 <= value < math.inf, "a finite non-negative number", value, name)
+            expect(0.0 <= getattr(self, name) < math.inf, "a finite non-negative number", getattr(self, name), name)
         if self.wrench_acceleration == "measured_effort":
             self.measured_effort.need("wrench_acceleration 'measured_effort'")
         if self.joints is not None:
@@ -91,11 +88,9 @@ class ControllerOptions:
     def check(self, model: RobotModel) -> ControllerOptions:
         """The options, if their joints are the model's; UnknownNameError: it has no such joint, or one that mimics another;
         ArgumentError: no joint at all, or one twice."""
-        if self.joints is not None:
-            for name in self.joints:
-                if name not in model.joint_names:
-                    raise UnknownNameError("joint", name, model.joint_names, where="joints")
-            once = 0 < len(self.joints) == len(set(self.joints))
-            remedy = "Name the joints to command, or leave it out for all."
-            expect(once, "each joint once", self.joints, "joints", remedy)
+        for name in self.joints or ():
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, where="joints")
+        once = self.joints is None or 0 < len(self.joints) == len(set(self.joints))
+        expect(once, "each joint once", self.joints, "joints", "Name the joints to command, or leave it out for all.")
         return self

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle.cycle import start_blend
-from robot_dynamics_ros.control.cycle.law_code import LawCode
-from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection, load_robot
+from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import STREAM, TRAJECTORY, Mode
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
@@ -133,10 +132,6 @@ class Requests(CycleRunner):
     def goal(self) -> Goal | None:
         """The trajectory goal that is active, or the next one waiting."""
         return self.motion.goal
-
-    def set_tolerances(self, tolerances: Tolerances) -> None:
-        """Default tolerances for trajectories accepted from now on."""
-        self.tolerances = tolerances
 
     # -- law, gains, payload -------------------------------------------------------------------------------------
 

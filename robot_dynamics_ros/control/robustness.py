@@ -29,8 +29,7 @@ class Robustness:
             effort limit; a person or an obstacle is pushed no harder than with this and the stiffness.
         delay: s from a command to its effort and from a state to its message together: a property of the robot.
 
-    Raises:
-        ArgumentError: a number that is negative, too large or not finite.
+    ArgumentError: a number that is negative, too large or not finite.
     """
 
     rotor_share: float = 0.4

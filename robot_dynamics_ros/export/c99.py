@@ -9,8 +9,7 @@ from math import prod
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.export.functions import Argument, Request, Traced
-from robot_dynamics_ros.export.plan import Plan, argument_lines, head_lines
-from robot_dynamics_ros.export.reference import cases_of
+from robot_dynamics_ros.export.plan import Plan, argument_lines, cases_of, head_lines
 from robot_dynamics_ros.export.step import Advance, Call, Composed
 
 
@@ -128,14 +127,10 @@ def _matrix(argument: Argument) -> str:
     return f"Vector<{rows}>" if columns == 1 else f"Matrix<{rows}, {columns}>"
 
 
-def _struct(request: Request) -> str:
-    return "".join(word.capitalize() for word in request.name.split("_"))
-
-
 def _result(request: Request) -> str:
-    if not request.results:
-        return "void"
-    return _matrix(request.results[0]) if len(request.results) == 1 else _struct(request)
+    if len(request.results) > 1:  # a struct
+        return "".join(word.capitalize() for word in request.name.split("_"))
+    return _matrix(request.results[0]) if request.results else "void"
 
 
 def eigen_header(plan: Plan, real: str) -> str:

@@ -1,15 +1,20 @@
-"""The functions to be emitted, checked and traced, independent of the language."""
+"""The functions to be emitted, checked and traced, independent of the language; and reference values for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
+import numpy as np
+
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import estimated_operations
+from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
@@ -19,12 +24,13 @@ from robot_dynamics_ros.export.functions import (
     FUNCTIONS,
     Argument,
     Request,
+    Run,
     Traced,
     requests_for,
     run_on,
     trace_request,
 )
-from robot_dynamics_ros.export.step import Composed, Joints, composed_step, parts_of_step
+from robot_dynamics_ros.export.step import Call, Composed, Joints, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -58,29 +64,17 @@ class ExportOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything an emitter needs.
+    """Everything an emitter needs."""
 
-    Attributes:
-        model: the robot, rotors of given motors included.
-        prefix: in front of every name that is emitted.
-        traced: functions, in order.
-        joint_words: (name, identifier) of all joints with coordinates.
-        stepping: functions for the step alone, in order.
-        composed: the step and the rates of the state, if they are emitted.
-        joints: friction and motors in the step, floating joints.
-        external: links that carry known wrenches.
-        geometry: the robot, with symbols for parameters.
-    """
-
-    model: RobotModel
-    prefix: str
-    traced: tuple[Traced, ...]
-    joint_words: tuple[tuple[str, str], ...]
-    stepping: tuple[Traced, ...]
-    composed: tuple[Composed, ...]
-    joints: Joints
-    external: tuple[str, ...]
-    geometry: Geometry
+    model: RobotModel  # rotors of given motors included
+    prefix: str  # in front of every name that is emitted
+    traced: tuple[Traced, ...]  # functions, in order
+    joint_words: tuple[tuple[str, str], ...]  # (name, identifier) of all joints with coordinates
+    stepping: tuple[Traced, ...]  # functions for the step alone, in order
+    composed: tuple[Composed, ...]  # the step and the rates of the state, if they are emitted
+    joints: Joints  # friction and motors in the step, floating joints
+    external: tuple[str, ...]  # links that carry known wrenches
+    geometry: Geometry  # with symbols for parameters
 
     @property
     def parameters(self) -> list[Definition]:
@@ -229,3 +223,76 @@ def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
             problem = f"{kind} would take about {size} operations written out, more than {limit}"
             remedy = "Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations)."
             raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
+
+
+# -- reference values -------------------------------------------------------------------------------------------------
+# No trace, no compiler and no linear-algebra library takes part, so that the values do not depend on what is installed.
+# Only the tolerances ask for the condition of the mass matrix.
+
+COUNT = 3  # states
+STEP = 1e-4  # s
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs of one call, by name, and its flat outputs in order; ``loss`` as :func:`loss_of_digits` says."""
+
+    inputs: dict[str, list[float]]
+    outputs: list[list[float]]
+    loss: float
+
+
+def loss_of_digits(model: RobotModel, q: list[float]) -> float:
+    """How many times larger errors are after a division by the mass matrix: its condition over 100, at least 1, as a power of ten,
+    so that it does not depend on what is installed."""
+    condition = float(np.linalg.cond(mass_matrix(model, np.array(q))))
+    return 10.0 ** max(0, math.ceil(math.log10(condition) - 2.0))
+
+
+def cases_of(plan: Plan, request: Request) -> list[Case]:
+    """A few calls of one function: what the algorithms give, run as written, on plain floats."""
+    draw, (_, run) = random.Random(request.name), _runs(plan)[request.name]
+    cases = []
+    for _ in range(COUNT):
+        q = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nq)]
+        q = [float(x) for x in plan.joints.normalized(q)]  # type: ignore[arg-type]
+        v = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
+        loss = loss_of_digits(plan.model, q)
+        # a step is short where efforts would send a light finger past all computing
+        given = {"q": q, "v": v, "h": [STEP / loss]}
+        inputs = {
+            a.name: given.get(a.name) or [round(draw.uniform(-5.0, 5.0), 6) for _ in range(a.size)]
+            for a in request.inputs
+        }
+        outputs = [[float(x) for x in flat] for flat in run(inputs)]
+        divides = request.kind in ("state_rates", "mass_matrix_inverse") or "tau" in inputs
+        cases.append(Case(inputs, outputs, loss if divides else 1.0))
+    return cases
+
+
+def _runs(plan: Plan) -> dict[str, tuple[Request, Run]]:
+    """Functions by name, with what computes each: the traced ones, those of the step, those made of them."""
+    tree = NumericTree(plan.model)
+    parts = parts_of_step(tree, plan.joints) if plan.composed else []
+    runs = {request.name: (request, run) for request, run in parts}
+    runs |= {t.request.name: (t.request, partial(run_on, t.request, tree)) for t in plan.traced}
+    for composed in plan.composed:
+        runs[composed.request.name] = composed.request, partial(_run_composed, composed, dict(runs))
+    return runs
+
+
+def _run_composed(
+    composed: Composed, functions: Mapping[str, tuple[Request, Run]], inputs: Mapping[str, Sequence[float]]
+) -> list[Sequence[float]]:
+    """Its statements one after the other, entry by entry."""
+    arrays = dict(inputs)
+    for s in composed.statements:
+        if isinstance(s, Call):
+            request, run = functions[s.function]
+            given = {a.name: arrays[x] for a, x in zip(request.inputs, s.inputs, strict=True)}
+            arrays.update(zip(s.outputs, run(given), strict=True))
+        else:
+            rates = [(weight, arrays[rate]) for weight, rate in s.rates]
+            h = arrays["h"][0]
+            arrays[s.target] = [x + h * sum(w * y[k] for w, y in rates) for k, x in enumerate(arrays[s.start])]
+    return [arrays[a.name] for a in composed.request.outputs]

@@ -51,20 +51,15 @@ class Composed:
 
 @dataclass(frozen=True, eq=False)
 class Joints:
-    """Friction and motors at the joints, and which of them float.
+    """Friction and motors at the joints, and which of them float."""
 
-    Attributes:
-        viscous, dry: (nv) N m s/rad or N s/m, and N m or N.
-        width: rad/s or m/s, over which dry friction is smoothed.
-        motors: joint, its entry in v, and the motor, in joint order; the command is then a voltage.
-        floating: first numbers in q of floating joints.
-    """
-
-    viscous: Sequence[float]
-    dry: Sequence[float]
-    width: float
-    motors: tuple[tuple[str, int, DCMotor], ...]
-    floating: tuple[int, ...]
+    viscous: Sequence[float]  # (nv) N m s/rad or N s/m
+    dry: Sequence[float]  # (nv) N m or N
+    width: float  # rad/s or m/s, over which dry friction is smoothed
+    motors: tuple[
+        tuple[str, int, DCMotor], ...
+    ]  # joint, its entry in v, motor, in joint order; the command is then a voltage
+    floating: tuple[int, ...]  # first numbers in q of floating joints
 
     def normalized(self, q: Numbers) -> list[Scalar]:
         """q with unit quaternions."""
@@ -129,12 +124,8 @@ def parts_of_step(tree: NumericTree, joints: Joints) -> list[tuple[Request, Run]
 def composed_step(
     model: RobotModel, joints: Joints, external: tuple[str, ...], integrator: str
 ) -> tuple[Composed, Composed]:
-    """``state_rates`` and ``step``.
-
-    Args:
-        external: links that carry known wrenches.
-        integrator: an explicit method, or ``"semi_implicit_euler"``: v first, then q with the new v.
-    """
+    """``state_rates`` and ``step``; ``external``: links that carry known wrenches; ``integrator``: an explicit method, or
+    ``"semi_implicit_euler"``: v first, then q with the new v."""
     motors, floating = joints.motors, bool(joints.floating)
     i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A")
     q, v = Argument("q", (model.nq,), MEANINGS["q"]), Argument("v", (model.nv,), MEANINGS["v"])

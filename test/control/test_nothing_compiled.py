@@ -8,7 +8,7 @@ import pytest
 from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.cycle import law_code
+from robot_dynamics_ros.control.cycle import loading
 from robot_dynamics_ros.dynamics.engine import backends
 
 PERIOD = 10_000_000
@@ -33,13 +33,13 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
         made.append((threading.current_thread(), name))
         return make(model, name, *rest, **options)
 
-    class CountedGraph(law_code.Graph):
+    class CountedGraph(loading.Graph):
         def __init__(self):
             made.append((threading.current_thread(), "a law"))
             super().__init__()
 
     monkeypatch.setattr(backends, "_engine", counted)
-    monkeypatch.setattr(law_code, "Graph", CountedGraph)
+    monkeypatch.setattr(loading, "Graph", CountedGraph)
     controller = rd.JointController(
         arm,
         observer=rd.MomentumObserver(arm),

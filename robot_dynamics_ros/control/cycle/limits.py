@@ -215,15 +215,14 @@ class Guards:
             value = getattr(s, name)
             expect(0.0 <= value <= 1.0, "a number from 0 to 1", value, name, "It is a factor on the limits.")
         for name in ("position_margin", "zone_rate", "braking_rate"):
-            value = getattr(s, name)
-            expect(0.0 <= value < inf, "a non-negative number", value, name)
+            expect(0.0 <= getattr(s, name) < inf, "a non-negative number", getattr(s, name), name)
         largest = per_joint(inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        self._largest_effort: Any = largest  # a routine takes it
         rate = per_joint(inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
         deceleration: ArrayLike = 0.0
         if s.max_deceleration is not None:
             remedy = "A joint that cannot brake cannot be stopped."
             deceleration = per_joint(s.max_deceleration, n, "max_deceleration", positive=True, remedy=remedy)
-        self._largest_effort: Any = largest  # a routine takes it
         self._described: dict[str, ArrayLike] = {
             "effort_limit": model.effort_limit,
             "effort_rate": rate,

@@ -194,7 +194,7 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     # joint wrenches
     inverts: Integers = integers(1, meaning="1 if the law is inverse dynamics and friction, and nothing else")
     want_wrenches: Integers = integers(1, meaning="1 if wrenches are to be known in this cycle")
-    wrench_source: Integers = integers(1, meaning="where their acceleration comes from, see wrench_pass")
+    wrench_source: Integers = integers(1, meaning="where their acceleration comes from, see the step law")
     wrench_cutoff: Vector = numbers(1, unit="Hz", meaning="of the low-pass for the velocity's derivative")
     wrench_acceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="acceleration that they belong to")
     net: Vector = numbers("nv", unit="N m or N", meaning="efforts that reach the links")

@@ -10,12 +10,11 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle
-from robot_dynamics_ros.control.cycle.law_code import LawCode
+from robot_dynamics_ros.control.cycle.law import compute_wrenches
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
-from robot_dynamics_ros.control.cycle.loading import load_law, load_rejection
+from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection
 from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
-from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.laws.base import Workspace
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
@@ -40,16 +39,14 @@ class CycleRunner:
 
     Attributes:
         base: functions of the robot without payload.
-        law, guards, motion: in force.
-        external_wrenches: link → (6,) [moment; force]: the known wrenches that are still in force.
+        law, guards, motion, external_wrenches: in force; the last link → (6,) [moment; force].
         counts: cause → number of times since the controller was made.
         changes: what is being prepared aside; each cycle begins with taking over what is ready.
         memory: what the cycle works on; ``p``: the same as routines see it; ``work``: the same with functions of the robot.
         read: reads a serialized joint state into ``memory``.
         compiled: whether the cycle runs compiled, and not as it is written.
-        mode: a :class:`Mode`.
         fault: the reason for a permanent stop, or ""; cleared by activating.
-        safe_reason: why the mode is SAFE, or was the last time.
+        safe_reason: why the ``mode`` is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by a safe command).
         routines: the cycle's steps that are called from outside, by name.
@@ -260,8 +257,8 @@ class CycleRunner:
                 return f"{joint} stands still at {at}: {cause}{let_go}"
         return ""
 
-    def end_goals(self, text: str = "") -> None:
-        """End goals as the cycle's memory says, with this text; without one the reason has the words."""
+    def end_goals(self, text: str) -> None:
+        """End goals as the cycle's memory says, with this text; if it is "", the reason has the words."""
         if self.p.ended[0] or self.p.stopped[0]:
             self.motion.end_goals(self.memory, text)
 

@@ -30,10 +30,8 @@ class Workspace:
         error: (2, n), with the rows ``e`` = q_d − q the short way round, ``ed`` = v_d − v.
         z: (n,) ∫ e dt, kept within limits by its owner.
         a: (n,) the acceleration that the law asked the robot for.
-        wrenches: (joints, 6) [moment; force] of the joints for ``a``.
-        want_wrenches: whether :meth:`inverse_dynamics` computes them on its way.
-        memory: the cycle's memory, in which all these arrays lie.
-        compiled: whether compiled code can work on it.
+        wrenches: (joints, 6) [moment; force] of the joints for it, which :meth:`inverse_dynamics` computes if ``want_wrenches``.
+        memory: of the cycle, in which all these arrays lie; ``compiled``: whether compiled code can work on it.
     """
 
     def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:

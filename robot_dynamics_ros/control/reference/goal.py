@@ -99,14 +99,8 @@ class JointTolerance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerances:
-    """Tolerances of all joints; zero: not watched.
-
-    Attributes:
-        path_position, path_velocity: (n,) largest error while moving.
-        goal_position, goal_velocity: (n,) largest error at the end; goal_velocity is the largest speed that counts as
-            stopped.
-        goal_time: s by which the goal may be late; 0: no limit.
-    """
+    """Tolerances of all joints: (n,) largest errors while moving and at the end, where ``goal_velocity`` is the largest speed that
+    counts as stopped; ``goal_time``: s by which the goal may be late.  Zero: not watched."""
 
     path_position: Array
     path_velocity: Array
@@ -192,11 +186,8 @@ class GoalStatus(enum.Enum):
 class Goal:
     """One accepted trajectory; the controller keeps it up to date.
 
-    Attributes:
-        start, end: times when the trajectory replaces the earlier reference, and when its last point is due, ns.
-        tolerances: of it.
-        status: see :class:`GoalStatus`.
-        code, text: the outcome, once ``status.done``; a success may have a remark.
+    ``start``, ``end``: when it replaces the earlier reference, and when its last point is due, ns; ``code``, ``text``: the outcome,
+    once ``status.done``; a success may have a remark.
     """
 
     start: int

@@ -38,12 +38,8 @@ def nanoseconds(seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryPoint:
-    """One point, as in trajectory_msgs/JointTrajectoryPoint; an empty field is one that is not given.
-
-    Attributes:
-        time_from_start: ns after the trajectory's start.
-        positions, velocities, accelerations, effort: one value a joint, in the order of the joint names, SI.
-    """
+    """One point, as in trajectory_msgs/JointTrajectoryPoint: ``time_from_start``, ns, and values in the order of the joint names, SI;
+    an empty field is one that is not given."""
 
     time_from_start: int
     positions: Sequence[float] = ()
@@ -96,10 +92,8 @@ class Trajectory:
     ) -> Trajectory:
         """Check points and freeze them.  No points make an empty trajectory, which means: hold.
 
-        Raises:
-            TrajectoryRejected: a name twice, no names, a field of the wrong length, a value that is not finite, no
-                positions (alone with velocities or effort included), a negative or not increasing time, a last point
-                that moves although ``allow_nonzero_end_velocity`` is false.
+        TrajectoryRejected: a name twice, no names, a field of the wrong length, a value that is not finite, no positions, a negative
+        or not increasing time, a last point that moves although ``allow_nonzero_end_velocity`` is false.
         """
         rows = list(points)
         names = _checked_names(joint_names, needed=bool(rows))
@@ -129,13 +123,8 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from whole arrays, which the caller gives away.
-
-        Args:
-            times: (n,) int64 ns after the start.
-            fields: (4, n, k) positions, velocities, accelerations, efforts.
-            present: (4, n) whether a point has the field; where it has not, ``fields`` is zero.
-        """
+        """The same from whole arrays, which the caller gives away: ``times``, (n,) int64 ns after the start; ``fields``, (4, n, k)
+        positions, velocities, accelerations, efforts; ``present``, (4, n) whether a point has the field, which else is zero."""
         names = _checked_names(joint_names, needed=len(times) > 0)
         if not isinstance(stamp, (int, np.integer)) or stamp < 0:
             problem = f"expected a non-negative integer number of nanoseconds, got {stamp!r}"

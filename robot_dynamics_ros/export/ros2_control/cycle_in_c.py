@@ -8,26 +8,17 @@ from itertools import product
 
 import numpy as np
 
+from robot_dynamics_ros.control import observer
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.cycle import BETWEEN_CYCLES, begin_law, cycle
 from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
-from robot_dynamics_ros.control.cycle.law import without_friction
-from robot_dynamics_ros.control.cycle.law_code import trace_law
+from robot_dynamics_ros.control.cycle.law import compute_wrenches, without_friction
 from robot_dynamics_ros.control.cycle.limits import narrow_limits
+from robot_dynamics_ros.control.cycle.loading import trace_law
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
-from robot_dynamics_ros.control.cycle.wrench_pass import compute_wrenches
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
-from robot_dynamics_ros.control.observer import (
-    CollisionMemory,
-    MomentumObserver,
-    ObserverMemory,
-    forget,
-    lower,
-    observe,
-    watch,
-)
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
@@ -99,9 +90,12 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
             context=f"const {prefix}_robot",
         ),
         routines_in_c(
-            read_routines(ObserverMemory, {"nv": nv}, (observe, without_friction, forget)), f"{prefix}_observer"
+            read_routines(observer.ObserverMemory, {"nv": nv}, (observer.observe, without_friction, observer.forget)),
+            f"{prefix}_observer",
         ),
-        routines_in_c(read_routines(CollisionMemory, {"nv": nv}, (watch, lower)), f"{prefix}_collision"),
+        routines_in_c(
+            read_routines(observer.CollisionMemory, {"nv": nv}, (observer.watch, observer.lower)), f"{prefix}_collision"
+        ),
         routines_in_c(read_routines(TracksMemory, {"nv": nv}, ROUTINES), f"{prefix}_tracks"),
     )
 
@@ -112,15 +106,16 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
     runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None, estimates=False)
     runner.guards.describe(runner.memory)
     runner.memory["want_wrenches"][0] = 1
-    observer = MomentumObserver(plan.model, friction=friction)
     return [
         *_initial(f"{plan.prefix}_cycle", runner.memory),
-        *_initial(f"{plan.prefix}_observer", observer.memory),
+        *_initial(f"{plan.prefix}_observer", observer.MomentumObserver(plan.model, friction=friction).memory),
         *_initial(f"{plan.prefix}_tracks", runner.motion.memory),
     ]
 
 
-def _initial(prefix: str, memory: Memory[CycleMemory] | Memory[ObserverMemory] | Memory[TracksMemory]) -> list[str]:
+def _initial(
+    prefix: str, memory: Memory[CycleMemory] | Memory[observer.ObserverMemory] | Memory[TracksMemory]
+) -> list[str]:
     """Whatever is not zero, and does not depend on how Python runs the cycle."""
 
     def constant(x: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from robot_dynamics_ros.control.cycle.wrench_pass import DIFFERENTIATED
+from robot_dynamics_ros.control.cycle.law import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.package import ExportedCode, export_code

@@ -234,7 +234,7 @@ class ControllerNode(LifecycleNode):
         if groups & {"robustness", "robot_delay"} and loop.controller.options.robustness is not None:
             loop.controller.set_robustness(settings.robustness(values))
         if "constraints" in groups:
-            loop.controller.set_tolerances(settings.tolerances(values, loop.model))
+            loop.controller.tolerances = settings.tolerances(values, loop.model)
         if "payload" in groups:
             loop.controller.set_payload(
                 settings.payload(values),

@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "@package@/@package@_parameters.hpp"
-#include "@package@/requests.hpp"
+#include "@package@/exchange.hpp"
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "controller_interface/helpers.hpp"
 #include "hardware_interface/types/hardware_interface_type_values.hpp"

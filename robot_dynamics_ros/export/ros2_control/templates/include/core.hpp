@@ -1,7 +1,5 @@
-// The controller without ROS: state in, efforts out, once a cycle.
-//
-// The cycle and its reactions are C, generated from those in Python (@prefix@_cycle.c). This is what is around them: what a
-// cycle works on is loaded here, and goals are ended here.
+// The controller without ROS: state in, efforts out, once a cycle. The cycle and its reactions are C, generated from those in
+// Python (@prefix@_cycle.c); what it works on is loaded here, and goals are ended here.
 //
 // Nothing here allocates, locks, throws or logs. Nothing is safe to be called from several threads: the ROS layer queues
 // what other threads want and calls from the cycle.
@@ -246,14 +244,6 @@ private:
     }
   }
 
-  void expire_wrenches(Time t)
-  {
-    count(Cause::external_wrench_expired, static_cast<unsigned long>(@prefix@_cycle_expire_wrenches(&cycle, t)));
-    for (std::size_t k = 0; k < 6 * LOADED; ++k) {
-      cycle.external[k] *= cycle.wrench_until[k / 6] > 0 ? 1.0 : 0.0;
-    }
-  }
-
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
 
   /// What is followed is another motion, unless there is a reason not to, which an event tells.
@@ -282,7 +272,11 @@ private:
     if (verdict == @PREFIX@_REFERENCE_DUE) {
       load_reference(cycle.time[0]);
     } else if (verdict == @PREFIX@_WRENCH_DUE) {
-      expire_wrenches(cycle.time[0]);
+      const auto expired = @prefix@_cycle_expire_wrenches(&cycle, cycle.time[0]);
+      count(Cause::external_wrench_expired, static_cast<unsigned long>(expired));
+      for (std::size_t k = 0; k < 6 * LOADED; ++k) {
+        cycle.external[k] *= cycle.wrench_until[k / 6] > 0 ? 1.0 : 0.0;
+      }
     }
     end_goals();
   }

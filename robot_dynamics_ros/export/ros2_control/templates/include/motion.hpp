@@ -129,11 +129,7 @@ struct Motion
   }
 };
 
-/// Check a trajectory and compute its segments.
-///
-/// @param names joint names, in any order.
-/// @param points at least one.
-/// @param stamp when it starts, 0: when it is adopted.
+/// Check a trajectory of joints in any order that starts at `stamp`, 0: when it is adopted, and compute its segments.
 /// @param now the time of the last cycle, for points that are due in the past.
 /// @param single a streamed set-point: velocity at the end is allowed.
 /// @throws Rejected with the reason.

@@ -51,8 +51,6 @@ class ControlLoop:
         running: whether the controller holds or moves the robot.
         stamp: stamp of the newest good joint state, ns.
         after_cycle: called once, at the end of the next cycle.
-        subscription: the one to joint states.
-        commands, wrenches: published commands, and wrenches with every ``divisor``-th joint state.
     """
 
     def __init__(

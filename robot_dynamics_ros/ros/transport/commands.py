@@ -118,11 +118,7 @@ LARGEST_EFFORT = 1e9
 
 
 class CommandRejected(ArgumentError):
-    """A command that is not applied.
-
-    Attributes:
-        cause: ``wrong_length``, ``not_finite``, ``unknown_joint``, ``missing_joint``, ``duplicate_joint``, ``absurd``.
-    """
+    """A command that is not applied; ``cause`` is a short name to count by."""
 
     def __init__(self, cause: str, problem: str) -> None:
         super().__init__(problem, where="command")

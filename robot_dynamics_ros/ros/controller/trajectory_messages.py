@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
 
-#: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
-LONG = 20_000
+LONG = 20_000  # bytes of a trajectory from which on it is prepared beside the cycle: some hundred points
 
 _TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first; a goal begins with its trajectory
 

@@ -113,8 +113,7 @@ class CommandPublisher:
         self._node.destroy_publisher(self.publisher)
 
 
-LARGEST_EFFORT = 1e9
-"""Larger efforts, N m or N, are a mistake of whoever sends them."""
+LARGEST_EFFORT = 1e9  # larger efforts, N m or N, are a mistake of whoever sends them
 
 
 class CommandRejected(ArgumentError):

@@ -105,8 +105,7 @@ class Background:
                 traceback.print_exc(file=sys.stderr)
 
 
-Message: TypeAlias = object
-"""A request or a response of any service."""
+Message: TypeAlias = object  # a request or a response of any service
 
 
 def guard_services(node: Node, report: Callable[[str, str], None]) -> None:

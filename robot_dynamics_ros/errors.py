@@ -7,6 +7,7 @@ attributes for programs, the message is for people.
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 from collections.abc import Iterable
 from importlib import import_module
@@ -58,14 +59,7 @@ class RobotDynamicsError(Exception):
         super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:  # subclasses ask for arguments of their own; workers send errors back
-        return _again, (type(self), self.args, self.__dict__)
-
-
-def _again(kind: type[RobotDynamicsError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RobotDynamicsError:
-    error = kind.__new__(kind, *args)
-    error.args = args
-    error.__dict__.update(attributes)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ModelError(RobotDynamicsError, ValueError):

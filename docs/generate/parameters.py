@@ -7,7 +7,8 @@ from typing import Any
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.commissioning import COMMISSIONING_PARAMETERS
-from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, joint_parameters
+from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS
+from robot_dynamics_ros.ros.controller.parameters import JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS
 from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
 from robot_dynamics_ros.ros.simulator.parameters import (
@@ -31,7 +32,7 @@ ARMATURE = Param(
     applies="when the description is read",
 )
 NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
-    "controller": ("Controller", CONTROLLER_PARAMETERS, (*joint_parameters(["<joint>"]), ARMATURE)),
+    "controller": ("Controller", CONTROLLER_PARAMETERS, (*CONTROLLER_JOINT_PARAMETERS, ARMATURE)),
     "simulator": (
         "Simulator",
         SIMULATOR_PARAMETERS,

@@ -107,7 +107,9 @@ def run(options: argparse.Namespace) -> int:
         nodes = (simulator, controller)
         client = stack.enter_context(DemoClient(model))
         view = None
-        if not options.no_view:
+        if not options.no_view and find_spec("viser") is None:
+            print(f"view        none: {_INSTALL}")
+        elif not options.no_view:
             view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view, robot.named))
         print(
             f"processes   simulator {simulator.pid}, controller {controller.pid}; "
@@ -292,33 +294,27 @@ def _picture(run: SimulationResult, motion: PlannedMotion, path: Path) -> None:
 
 
 class LiveView:
-    """The viewer as a third process, which may end or be absent; ``looks`` names a robot with geometry, if ``robot`` has none."""
+    """The viewer as a third process, which may end; ``looks`` names a robot with geometry, if ``robot`` has none."""
 
     def __init__(self, robot: str, log: Path, open_browser: bool, looks: str = "") -> None:
-        self._process: NodeProcess | None = None
-        self._announced, self._due = True, 0.0
-        if find_spec("viser") is None:
-            print(f"view        none: {_INSTALL}")
-            return
         arguments = ["--ros-args", "-p", f"robot_description_file:={robot}"]
         if looks and looks != robot:
             arguments += ["-p", f"looks_file:={looks}"]
         if open_browser:
             arguments += ["-p", "open_browser:=true"]
-        self._process, self._announced = NodeProcess("viewer", arguments, log), False
+        self._process, self._announced, self._due = NodeProcess("viewer", arguments, log), False, 0.0
 
     def announce(self) -> None:
         """Print the address, once it is known; a viewer that takes long is announced later, by :meth:`look`."""
-        if self._process is None or self._process.wait_for_output("in a browser", 3.0):
-            return self.look()
-        print("view        waiting for the viewer, which starts and compiles what it needs", flush=True)
-        if not self._process.wait_for_output("in a browser", 60.0):
-            print("view        not ready yet: the robot moves now, the address is printed later", flush=True)
-        return self.look()
+        if not self._process.wait_for_output("in a browser", 3.0):
+            print("view        waiting for the viewer, which starts and compiles what it needs", flush=True)
+            if not self._process.wait_for_output("in a browser", 60.0):
+                print("view        not ready yet: the robot moves now, the address is printed later", flush=True)
+        self.look()
 
     def look(self) -> None:
         """Print the address of a viewer that has come up since, or that it has ended; mostly costs nothing."""
-        if self._announced or self._process is None or time.monotonic() < self._due:
+        if self._announced or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + 0.5
         ended = self._process.exit_code is not None
@@ -333,12 +329,11 @@ class LiveView:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None:
-            self._due = 0.0
-            self.look()
-            if not self._announced:
-                print(f"view        none: the viewer has not come up in time; see {self._process.log}")
-            self._process.stop()
+        self._due = 0.0
+        self.look()
+        if not self._announced:
+            print(f"view        none: the viewer has not come up in time; see {self._process.log}")
+        self._process.stop()
 
 
 def _page(run: SimulationResult, planned: PlannedMotion, path: Path) -> None:

@@ -33,8 +33,7 @@ class Rehearsal:
     """Result of a rehearsal.
 
     Attributes:
-        reference: (N, n) where the joints should have been.
-        tolerance: rad or m.
+        reference: (N, n) where the joints should have been; tolerance: rad or m.
         counts: what the guards of the controller met, and how often.
         fault: why the controller stopped for good; ``""``: it did not.
         remark: settings of the controller besides its defaults; ``""``: none.

@@ -13,12 +13,9 @@ from robot_dynamics_ros.model.packages import package_directory
 from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
 
-FOR_EVER = 3600.0
-"""s; the longest time-out that the simulator has."""
-ASSUMED_ARMATURE = 0.08
-"""kg m², of a joint of 100 N m; others by the root of their effort limit."""
-SMALL_JOINT = 10.0
-"""N m, where no limit is published."""
+FOR_EVER = 3600.0  # s; the longest time-out that the simulator has
+ASSUMED_ARMATURE = 0.08  # kg m², of a joint of 100 N m; others by the root of their effort limit
+SMALL_JOINT = 10.0  # N m, where no limit is published
 
 
 def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> str:

@@ -22,10 +22,8 @@ from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.executors import FocusedExecutor, PacedExecutor
 from robot_dynamics_ros.ros.transport.reports import guard_services
 
-#: How long results of goals may take to be ready at the end, and then to go out, s.
-LAST_WORDS, DELIVERY = 0.5, 0.1
-#: How long another thread may keep the cycle's from going on, s.
-SWITCH = 1e-4
+LAST_WORDS, DELIVERY = 0.5, 0.1  # how long results of goals may take to be ready at the end, and then to go out, s
+SWITCH = 1e-4  # how long another thread may keep the cycle's from going on, s
 
 
 def _executor(name: str, node: Node) -> Executor:

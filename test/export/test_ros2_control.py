@@ -445,10 +445,12 @@ def test_the_solver_gives_the_robots_dynamics(tmp_path):
 def test_parameters_are_those_of_the_controller_node(tmp_path):
     """Names, types, defaults, bounds and choices; what the plugin leaves out is named here."""
     settings = pytest.importorskip("robot_dynamics_ros.ros.controller.parameters", reason="rclpy is not installed")
+    from robot_dynamics_ros.ros.transport.parameters import of_joints
+
     model = rd.load_robot("two_link")
     emit(model, tmp_path)
     emitted = parameters_of(tmp_path, model.joint_names)
-    table = (*settings.CONTROLLER_PARAMETERS, *settings.joint_parameters(model.joint_names))
+    table = (*settings.CONTROLLER_PARAMETERS, *of_joints(model.joint_names, *settings.JOINT_PARAMETERS))
     ours = {param.name: param for param in table}
     assert set(emitted) - set(ours) == {"use_effort_state"}
     types = {bool: "bool", int: "int", float: "double", str: "string"}

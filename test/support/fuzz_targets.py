@@ -365,6 +365,7 @@ def parameters(data: bytes, _folder: Path) -> None:
     from robot_dynamics_ros.ros import effort_gate as gate_parameters
     from robot_dynamics_ros.ros.controller import parameters as controller_settings
     from robot_dynamics_ros.ros.simulator import parameters as simulator_settings
+    from robot_dynamics_ros.ros.transport.parameters import of_joints
 
     try:
         document = yaml.safe_load(data)
@@ -373,7 +374,7 @@ def parameters(data: bytes, _folder: Path) -> None:
         return  # rcl's own reader is first in line
     tables: tuple[tuple[Any, Callable[[dict[str, Any]], Any]], ...] = (
         (
-            (*controller_settings.CONTROLLER_PARAMETERS, *controller_settings.joint_parameters(JOINTS)),
+            (*controller_settings.CONTROLLER_PARAMETERS, *of_joints(JOINTS, *controller_settings.JOINT_PARAMETERS)),
             lambda values: (
                 controller_settings.validate(values),
                 controller_settings.options(values, MODEL),

@@ -28,7 +28,7 @@ from robot_dynamics_ros.ros.controller.outputs import (
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, publishing_nodes
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
@@ -51,8 +51,6 @@ class ControlLoop:
         running: whether the controller holds or moves the robot.
         stamp: stamp of the newest good joint state, ns.
         after_cycle: called once, at the end of the next cycle.
-        subscription: the one to joint states.
-        commands, wrenches: published commands, and wrenches with every ``divisor``-th joint state.
     """
 
     def __init__(
@@ -66,7 +64,7 @@ class ControlLoop:
     ) -> None:
         model = check_controllable(load_robot_model(description, values, node.get_logger()))
         self.joints = commanded_joints(values, model)
-        values.declare(settings.joint_parameters(self.joints))
+        values.declare(of_joints(self.joints, *settings.JOINT_PARAMETERS))
         values.validate()
         self.description = description
         self.model = model

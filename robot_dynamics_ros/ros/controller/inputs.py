@@ -68,7 +68,11 @@ class ControllerInputs:
                 feedback=partial(self._goal_feedback, action_type),
                 rate=values["action_monitor_rate"],
             )
-        offer_query(node, lambda: self._running_loop("query"))
+        try:
+            from control_msgs.srv import QueryTrajectoryState
+        except ImportError:
+            return
+        node.create_service(QueryTrajectoryState, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -229,18 +233,11 @@ class ControllerInputs:
         response.message = "holding" if response.success else _INACTIVE
         return response
 
-
-def offer_query(node: Node, running: Callable[[], ControlLoop | None]) -> None:
-    """Offer ``~/query_state`` where control_msgs is installed: no success without a trajectory that covers the time."""
-    try:
-        from control_msgs.srv import QueryTrajectoryState
-    except ImportError:
-        return
-
-    def on_query(
-        request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
+    def _on_query(
+        self, request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
     ) -> QueryTrajectoryState.Response:
-        loop, time = running(), messages.to_nanoseconds(request.time)
+        """No success without a trajectory that covers the time asked for."""
+        loop, time = self._running_loop("query"), messages.to_nanoseconds(request.time)
         response.success, response.message = False, _INACTIVE
         if loop is None:
             return response
@@ -255,5 +252,3 @@ def offer_query(node: Node, running: Callable[[], ControlLoop | None]) -> None:
             response.success, response.message = True, ""
             response.position, response.velocity, response.acceleration = controller.desired(time)[:, index].tolist()
         return response
-
-    node.create_service(QueryTrajectoryState, "~/query_state", on_query, qos_profile=MANY_REQUESTS)

@@ -5,7 +5,6 @@ Names follow ros2_controllers where it has them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -28,7 +27,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
 from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import ParameterValues, check_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
 _ROBUST = ("rotor_share", "bandwidth", "rejected_effort")
@@ -104,11 +103,6 @@ CONTROLLER_PARAMETERS = (
     ),
 )
 JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), robot.MEASURED_EFFORT_FACTOR)
-
-
-def joint_parameters(joints: Sequence[str]) -> list[Param]:
-    """The parameters that every joint has."""
-    return of_joints(joints, *JOINT_PARAMETERS)
 
 
 def validate(values: ParameterValues) -> None:

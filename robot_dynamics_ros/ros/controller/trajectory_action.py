@@ -93,12 +93,10 @@ class FollowJointTrajectory:
     down cannot deliver the results of its last goals any more.
 
     Args:
-        action_type: see :func:`load_action_type`.
         begin: starts an action's goal, and calls the function given with it, at once or later, with the goal or
             with the exception that says why it cannot be followed.
         ready: whether goals can be taken now; says why not to the log.
         hold: brings the arm to a stop, which cancels its goals.
-        feedback: makes the feedback message.
         rate: of feedback, Hz; :meth:`poll` should be called at least as often.
     """
 

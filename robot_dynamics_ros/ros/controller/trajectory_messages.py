@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
 
-#: Bytes of a trajectory from which on it is prepared beside the cycle: some hundred points.
-LONG = 20_000
+LONG = 20_000  # bytes of a trajectory from which on it is prepared beside the cycle: some hundred points
 
 _TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first; a goal begins with its trajectory
 
@@ -147,20 +146,13 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
 
 
 class ActionGoal:
-    """A goal of the action.
-
-    Attributes:
-        path_tolerance, goal_tolerance, goal_time_tolerance: those of the message.
-        multi_dof: whether it has a ``multi_dof_trajectory``, which no one follows.
-        trajectory: as it was read, without an object for each point.
-        size: bytes of the message that it was read from.
-    """
+    """A goal of the action: tolerances of the message, the trajectory as it was read, and its size in bytes."""
 
     def __init__(self, message: FollowJointTrajectory.Goal, trajectory: ReadTrajectory, size: int) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance
-        bodies = getattr(message, "multi_dof_trajectory", None)
+        bodies = getattr(message, "multi_dof_trajectory", None)  # no one follows it
         self.multi_dof = bodies is not None and bool(bodies.joint_names or bodies.points)
         self.trajectory, self.size = trajectory, size
 

@@ -20,8 +20,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from robot_dynamics_ros.model.description import Array
 
-#: Bytes before the first value of a message: its encapsulation.
-HEADER = 4
+HEADER = 4  # bytes before the first value of a message: its encapsulation
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
 _uint32 = struct.Struct("=I")
 _stamp = struct.Struct("=II")

@@ -113,16 +113,11 @@ class CommandPublisher:
         self._node.destroy_publisher(self.publisher)
 
 
-LARGEST_EFFORT = 1e9
-"""Larger efforts, N m or N, are a mistake of whoever sends them."""
+LARGEST_EFFORT = 1e9  # larger efforts, N m or N, are a mistake of whoever sends them
 
 
 class CommandRejected(ArgumentError):
-    """A command that is not applied.
-
-    Attributes:
-        cause: ``wrong_length``, ``not_finite``, ``unknown_joint``, ``missing_joint``, ``duplicate_joint``, ``absurd``.
-    """
+    """A command that is not applied; ``cause`` is a short name to count by."""
 
     def __init__(self, cause: str, problem: str) -> None:
         super().__init__(problem, where="command")

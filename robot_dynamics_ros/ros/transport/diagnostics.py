@@ -16,8 +16,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-REMEMBERED = 2048
-"""Times, the newest ones, of which there are percentiles."""
+REMEMBERED = 2048  # times, the newest ones, of which there are percentiles
 _TOLERANCE = 0.1
 
 

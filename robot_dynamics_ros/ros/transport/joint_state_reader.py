@@ -17,12 +17,7 @@ from robot_dynamics_ros.ros.transport.cdr import JointStateLayout, plain
 
 
 class StateRejected(ArgumentError):
-    """A joint state that the control law must not see.
-
-    Attributes:
-        cause: short name to count by: ``malformed``, ``unrelated``, ``missing_joint``, ``duplicate_joint``,
-            ``wrong_length``, ``missing_velocity``, ``not_finite`` or ``absurd``.
-    """
+    """A joint state that the control law must not see; ``cause`` is a short name to count by."""
 
     def __init__(self, cause: str, problem: str) -> None:
         super().__init__(problem, where="joint_states")

@@ -32,10 +32,8 @@ ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
-_OF_SHAPE = re.compile(r"mujoco\..+\.")
-"""Parameters of the simulator's shapes, which it checks itself."""
-_START = "initial_positions.<joint>"
-"""The simulator's, whose default is the robot's own."""
+_OF_SHAPE = re.compile(r"mujoco\..+\.")  # parameters of the simulator's shapes, which it checks itself
+_START = "initial_positions.<joint>"  # the simulator's, whose default is the robot's own
 _TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {int: Parameter.Type.INTEGER_ARRAY, float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}

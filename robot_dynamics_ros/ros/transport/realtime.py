@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import gc
 import os
 import platform
@@ -105,7 +104,6 @@ def wake_sooner() -> None:
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 
-@functools.cache
 def _libc(name: str) -> Callable[..., int] | None:
     """A function of the C library; ``None`` where the system does not have it."""
     try:

@@ -22,11 +22,7 @@ _INTERVAL = 5.0  # s between two log lines about the same cause
 class Rejections:
     """Counts events by cause and logs each cause at once, then at most every few seconds.
 
-    Args:
-        background: writes the lines; without it they are written by whoever reports.
-
-    Attributes:
-        counts: cause → how often since the start.
+    The background writes the lines; without it whoever reports does.  ``counts``: cause → how often since the start.
     """
 
     def __init__(self, logger: RcutilsLogger, background: Background | None = None) -> None:
@@ -109,8 +105,7 @@ class Background:
                 traceback.print_exc(file=sys.stderr)
 
 
-Message: TypeAlias = object
-"""A request or a response of any service."""
+Message: TypeAlias = object  # a request or a response of any service
 
 
 def guard_services(node: Node, report: Callable[[str, str], None]) -> None:

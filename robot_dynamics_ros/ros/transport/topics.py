@@ -23,8 +23,7 @@ from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.topic_names import topic_token
 
-#: Largest force, N, and moment, N m, that is taken for a measurement of something.
-LARGEST = 1e6
+LARGEST = 1e6  # largest force, N, and moment, N m, that is taken for a measurement of something
 
 
 class Topic:

@@ -27,12 +27,7 @@ PlantState: TypeAlias = dict[str, Any]
 
 
 class SimulatedRobot(ABC):
-    """A robot that an engine moves by one control period at a time.
-
-    Args:
-        model: the robot.
-        dt: control period, s: the time :meth:`step` advances.
-        options: those of every engine.
+    """A robot that an engine moves by one control period ``dt`` in s at a time.
 
     Attributes:
         constraints: closed loops, or ``None``.

@@ -69,8 +69,6 @@ class JointSystem:
         command: (nv,) motor effort, or the voltage at joints with a motor, held over the step.
         link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
-        locked: numbers of the joints held at rest.
-        twists: first numbers in ``v`` of the floating joints' twists.
     """
 
     def __init__(

@@ -39,10 +39,15 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     numbers,
 )
 from robot_dynamics_ros.simulation.effects.complementarity import (
+    LoopMemory,
+    allow,
+    bind,
     factor_mass,
     solve_complementarity,
     solve_mass,
     speed_of,
+    stop_of,
+    take_off,
 )
 from robot_dynamics_ros.simulation.effects.contact import (
     ContactMemory,
@@ -53,7 +58,6 @@ from robot_dynamics_ros.simulation.effects.contact import (
 )
 from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, stop_of, take_off
 from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
 from robot_dynamics_ros.simulation.integrators.momentum import (

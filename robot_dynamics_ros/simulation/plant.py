@@ -139,10 +139,6 @@ class Plant(SimulatedRobot):
         for name in ("steps", "alternating", "previous", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0
 
-    def _command_limits(self) -> tuple[Array, Array, Array, Array]:
-        """Lower, upper, velocity and effort limits that the limiter keeps commands within."""
-        return (*self._bounds, self.model.velocity_limit, self.model.effort_limit)
-
     def state(self) -> PlantState:
         memory = self.system.memory
         carried = {name: memory[name].copy() for name in ("held", "resting", *CARRIED)}

@@ -167,6 +167,11 @@ class SimulatedRobot(ABC):
         """Hold external wrenches, in link axes and in world axes."""
         self._wrenches = link, world
 
+    def _command_limits(self) -> dict[str, Array]:
+        """What the limiter keeps commands within, by the names in its memory."""
+        of_drives = {"velocity_limit": self.model.velocity_limit, "effort_limit": self.model.effort_limit}
+        return {"limit_lower": self._bounds[0], "limit_upper": self._bounds[1], **of_drives}
+
     @abstractmethod
     def _limit_command(self) -> None:
         """Write what the motors give for :attr:`command` to :attr:`tau`."""

@@ -16,7 +16,7 @@ from robot_dynamics_ros.control.reference.planning import bearable_start, plan_m
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
-from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment
+from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures
 
 _MOST_STEPS = 1e6
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
@@ -60,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
         text = f"the motion of {motion.duration:g} s has {steps:.3g} control periods"
         remedy = f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times."
         raise ArgumentError(text, where="--duration, --dt", remedy=remedy)
-    experiment = TrackingExperiment(model, motion, options.law, options.frequency, options.dt, options.integrator)
+    how = {name: getattr(options, name) for name in ("law", "frequency", "dt", "integrator")}
+    experiment = partial(tracking_figures, model, motion, how)
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
     print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}")

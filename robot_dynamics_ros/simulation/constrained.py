@@ -64,9 +64,9 @@ class ConstrainedPlant(Plant):
         given = self.constraints
         return given if given.model is self.model else given.of(self.model)
 
-    def _command_limits(self) -> tuple[Array, Array, Array, Array]:
+    def _command_limits(self) -> dict[str, Array]:
         nowhere = np.full(self.model.nv, np.inf)
-        return -nowhere, nowhere, nowhere, self.model.effort_limit
+        return {**super()._command_limits(), "limit_lower": -nowhere, "limit_upper": nowhere, "velocity_limit": nowhere}
 
     # -- state ---------------------------------------------------------------------------------------------------
 

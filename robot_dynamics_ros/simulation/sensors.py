@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default
 
@@ -88,19 +88,15 @@ class Sensors:
     def __init__(self, model: RobotModel, settings: SensorSettings | None = None) -> None:
         self.model = model
         self.settings = settings_or_default(SensorSettings, settings, "settings")
-        vector = model.nq == model.nv
         self._position_resolution = self._per(self.settings.position_resolution, model.nq, "position_resolution")
         self._position_noise = self._per(self.settings.position_noise, model.nq, "position_noise")
         self._velocity_noise = self._per(self.settings.velocity_noise, model.nv, "velocity_noise")
         self._effort_bias = self._per(self.settings.effort_bias, model.nv, "effort_bias")
         self._effort_noise = self._per(self.settings.effort_noise, model.nv, "effort_noise")
-        if not vector and (np.any(self._position_resolution) or np.any(self._position_noise)):
-            # an encoder sits on a joint; a floating base has none, and a quantised quaternion is no rotation
-            for i in np.flatnonzero(model.joint_type == 4):
-                block = slice(int(model.q_index[i]), int(model.q_index[i]) + 7)
-                self._position_resolution[block] = 0.0
-                self._position_noise[block] = 0.0
-        if self.settings.velocity_from_position and not vector:
+        # an encoder sits on a joint; a floating base has none, and a quantised quaternion is no rotation
+        for k in model.q_index[model.joint_type == JointType.FLOATING]:
+            self._position_resolution[k : k + 7] = self._position_noise[k : k + 7] = 0.0
+        if self.settings.velocity_from_position and model.nq != model.nv:
             problem = "a floating joint has no position difference quotient"
             remedy = "Leave it off for robots with a floating base."
             raise ArgumentError(problem, where="sensor setting 'velocity_from_position'", got=True, remedy=remedy)

@@ -27,12 +27,7 @@ PlantState: TypeAlias = dict[str, Any]
 
 
 class SimulatedRobot(ABC):
-    """A robot that an engine moves by one control period at a time.
-
-    Args:
-        model: the robot.
-        dt: control period, s: the time :meth:`step` advances.
-        options: those of every engine.
+    """A robot that an engine moves by one control period ``dt`` in s at a time.
 
     Attributes:
         constraints: closed loops, or ``None``.
@@ -171,6 +166,11 @@ class SimulatedRobot(ABC):
     def _set_wrenches(self, link: dict[str, Array], world: dict[str, Array]) -> None:
         """Hold external wrenches, in link axes and in world axes."""
         self._wrenches = link, world
+
+    def _command_limits(self) -> dict[str, Array]:
+        """What the limiter keeps commands within, by the names in its memory."""
+        of_drives = {"velocity_limit": self.model.velocity_limit, "effort_limit": self.model.effort_limit}
+        return {"limit_lower": self._bounds[0], "limit_upper": self._bounds[1], **of_drives}
 
     @abstractmethod
     def _limit_command(self) -> None:

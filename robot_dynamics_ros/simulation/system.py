@@ -59,7 +59,7 @@ class JointSystem:
         options: what acts on it.
         friction: of its joints.
         bounds: (nv,), (nv,) position limits.
-        drives: lower, upper, velocity and effort limits, (nv,) each, of the command limiter; ``None`` for no limiter.
+        drives: limits of the command limiter, (nv,) each, by their names in the memory; ``None`` for no limiter.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
 
     Attributes:
@@ -69,8 +69,6 @@ class JointSystem:
         command: (nv,) motor effort, or the voltage at joints with a motor, held over the step.
         link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
-        locked: numbers of the joints held at rest.
-        twists: first numbers in ``v`` of the floating joints' twists.
     """
 
     def __init__(
@@ -79,7 +77,7 @@ class JointSystem:
         options: PlantOptions,
         friction: FrictionTable,
         bounds: tuple[Array, Array],
-        drives: tuple[Array, Array, Array, Array] | None,
+        drives: dict[str, Array] | None,
         *,
         midpoint: bool,
     ) -> None:
@@ -108,7 +106,7 @@ class JointSystem:
         self._kernels: dict[str, Kernel] = {}
 
     def _filled_memory(
-        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: tuple[Array, Array, Array, Array] | None
+        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array] | None
     ) -> Memory[PlantMemory]:
         """The memory of time stepping with the parameters of all effects."""
         o, model, floating, motors = self.options, self.model, self.coordinates.floating, self.motors
@@ -127,7 +125,7 @@ class JointSystem:
             values |= {"coth": COTH, "tanh": TANH}
             values |= {"floating_q": [iq for iq, _ in floating], "floating_v": [iv for _, iv in floating]}
         if drives is not None:
-            values |= dict(zip(("limit_lower", "limit_upper", "velocity_limit", "effort_limit"), drives, strict=True))
+            values |= drives
         if o.springs is not None:
             values |= o.springs.parameters(model, self.coordinates)
         if motors is not None:

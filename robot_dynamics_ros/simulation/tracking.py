@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,30 +88,19 @@ def follow(
     return run, controller
 
 
-@dataclass(frozen=True, eq=False)
-class TrackingExperiment:
-    """Follow a motion; call it with a robot and a run's number.
+def tracking_figures(
+    drawn: RobotModel, motion: PlannedMotion, options: Mapping[str, Any], robot: RobotModel, number: int
+) -> Mapping[str, float]:
+    """Rms and largest position error of a run, error at the end, largest effort as a share of the limit.
 
-    Attributes:
-        drawn: the robot that the controller knows.
-        motion, law, frequency, dt, integrator: as for :func:`follow`.
+    With the first three arguments bound it is an experiment of a batch, of ``robot`` and a run's number; ``options``: of
+    :func:`follow`.
     """
-
-    drawn: RobotModel
-    motion: PlannedMotion
-    law: str = "computed_torque"
-    frequency: float | None = None
-    dt: float = DEFAULT_STEP
-    integrator: str = DEFAULT_INTEGRATOR
-
-    def __call__(self, robot: RobotModel, number: int) -> Mapping[str, float]:
-        """Figures of one run: rms and largest position error, error at the end, largest effort as a share of the limit."""
-        options = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        run, _ = follow(options.pop("drawn"), robot, options.pop("motion"), **options)
-        error = self.motion.at(run.t) - run.q
-        return {
-            "rms error [mrad, mm]": 1e3 * float(np.sqrt((error**2).mean())),
-            "largest error [mrad, mm]": 1e3 * float(np.abs(error).max()),
-            "error at the end [mrad, mm]": 1e3 * float(np.abs(error[-1]).max()),
-            "largest effort / limit": float(np.max(np.abs(run.tau) / self.drawn.effort_limit)),
-        }
+    run, _ = follow(drawn, robot, motion, **options)
+    error = motion.at(run.t) - run.q
+    return {
+        "rms error [mrad, mm]": 1e3 * float(np.sqrt((error**2).mean())),
+        "largest error [mrad, mm]": 1e3 * float(np.abs(error).max()),
+        "error at the end [mrad, mm]": 1e3 * float(np.abs(error[-1]).max()),
+        "largest effort / limit": float(np.max(np.abs(run.tau) / drawn.effort_limit)),
+    }

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def find_browser() -> str | None:
     return shutil.which(named) if named else next((p for p in map(shutil.which, BROWSERS) if p), None)
 
 
-class Browser:
+class Browser(AbstractContextManager["Browser"]):
     """One page of so many pixels in a browser without a screen.  Use as a context manager.
 
     Args:
@@ -215,9 +216,6 @@ class Browser:
             self._process.kill()
             self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Browser:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -225,7 +225,7 @@ class Page:
         return changed
 
 
-class Viewer:
+class Viewer(contextlib.AbstractContextManager["Viewer"]):
     """Pages that show one or several robots.  Use as a context manager, or call :meth:`close`.
 
     Args:
@@ -370,9 +370,6 @@ class Viewer:
                     view.player.pause()
             image = settled(painter(page.client, width, height, page.view_point(width / height)), browser)
         return write_whole(path, lambda target: imageio.imwrite(target, image))
-
-    def __enter__(self) -> Viewer:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -82,7 +82,7 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
     return gather
 
 
-class Window:
+class Window(AbstractContextManager["Window"]):
     """A page in a browser: a ``viser.ViserServer`` with a guard.  Use as a context manager, or call :meth:`close`.
 
     Args:
@@ -156,9 +156,6 @@ class Window:
         self.guard.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
-
-    def __enter__(self) -> Window:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

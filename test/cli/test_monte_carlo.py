@@ -13,7 +13,7 @@ from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.laws import registry
 from robot_dynamics_ros.control.reference.planning import motion_through
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.simulation.tracking import LAWS, TrackingExperiment, tracking_law
+from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures, tracking_law
 
 QUICK = ["monte_carlo", "two_link", "--duration", "0.6", "--dt", "0.004"]
 
@@ -55,9 +55,10 @@ def test_what_the_law_knows_and_what_the_default_makes_good():
     motion = motion_through(model, np.array([[0.4, 0.4], [0.9, -0.3], [0.1, 0.5]]))
     errors = {}
     for law, frequency in [(law, 15.0) for law in LAWS] + [("computed_torque", None)]:
-        experiment = TrackingExperiment(model, motion, law, frequency, dt=2e-3)
+        how = {"law": law, "frequency": frequency, "dt": 2e-3}
         for robot in (model, wrong):
-            errors[law, frequency, robot is model] = experiment(robot, 0)["rms error [mrad, mm]"]
+            found = tracking_figures(model, motion, how, robot, 0)
+            errors[law, frequency, robot is model] = found["rms error [mrad, mm]"]
     alone = {name: errors[name, 15.0, True] for name in LAWS}
     assert alone["computed_torque"] < 0.2 * errors["computed_torque", 15.0, False]
     assert alone["computed_torque"] < 0.2 * alone["pd_gravity"]

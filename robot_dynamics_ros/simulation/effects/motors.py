@@ -1,7 +1,4 @@
-"""The electric side of the joints' direct-current motors, see :mod:`~robot_dynamics_ros.model.motors`.
-
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
-"""
+"""The electric side of the joints' direct-current motors, see :mod:`~robot_dynamics_ros.model.motors`.  They are routines."""
 
 from __future__ import annotations
 

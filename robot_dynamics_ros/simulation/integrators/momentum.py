@@ -12,8 +12,6 @@ Floating joints move by twists: with x = ad(h v),
     p(q ⊕ −½ h v) = (x / (eˣ − 1))ᵀ p̂ − ½ h (1 − tanh ¼x)ᵀ ĝ,      p(q ⊕ ½ h v) = (x / (1 − e⁻ˣ))ᵀ p̂ + ½ h (1 + tanh ¼x)ᵀ ĝ
 
 and the transport from the one point to the other is (eˣ)ᵀ  (Bou-Rabee and Marsden, *Found. Comput. Math.* 9, 2009).
-
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations

@@ -39,10 +39,15 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     numbers,
 )
 from robot_dynamics_ros.simulation.effects.complementarity import (
+    LoopMemory,
+    allow,
+    bind,
     factor_mass,
     solve_complementarity,
     solve_mass,
     speed_of,
+    stop_of,
+    take_off,
 )
 from robot_dynamics_ros.simulation.effects.contact import (
     ContactMemory,
@@ -53,7 +58,6 @@ from robot_dynamics_ros.simulation.effects.contact import (
 )
 from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.loops import LoopMemory, allow, bind, stop_of, take_off
 from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
 from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
 from robot_dynamics_ros.simulation.integrators.momentum import (
@@ -118,7 +122,6 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     status: Integers = integers(1, meaning="what became of the control period")
     steps: Integers = integers(1, meaning="control periods done")
     substeps: Integers = integers(1, meaning="steps in a control period")
-    failed: Integers = integers(1, meaning="number of the step that failed")
     trusted: Integers = integers(1, meaning="1 if leaps are not looked for")
     pushed: Integers = integers(1, meaning="1 if external wrenches act")
     mass_matrix: Kernel = kernel("q", "out M")
@@ -188,12 +191,11 @@ def advance(p: PlantMemory) -> int:
     copy_state(p, p.q, p.v, p.z, p.q0, p.v0, p.z0)
     assign(p.nv, p.previous, p.previous0)
     p.alternating[1] = p.alternating[0]
-    for k in range(p.substeps[0]):
+    for _ in range(p.substeps[0]):
         status = UNRESOLVED
         if substep(p, p.h[0]) != 0:
             status = check_progress(p)
         if status != DONE:
-            p.failed[0] = k
             p.status[0] = status
             copy_state(p, p.q0, p.v0, p.z0, p.q, p.v, p.z)
             assign(p.nv, p.previous0, p.previous)

@@ -92,8 +92,8 @@ class MujocoPlant(SimulatedRobot):
         self._limits: LimitMemory | None = None
         if o.limiter:
             limits = Memory(LimitMemory, {"nv": model.nv}, compiled=False)
-            limits["limit_lower"][:], limits["limit_upper"][:] = self._bounds
-            limits["velocity_limit"][:], limits["effort_limit"][:] = model.velocity_limit, model.effort_limit
+            for name, values in self._command_limits().items():
+                limits[name][:] = values
             self._limits = limits.python
         self.substeps = self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
         step = self.dt / self.substeps
@@ -112,8 +112,7 @@ class MujocoPlant(SimulatedRobot):
         self._inverse = kernel(model, "inverse_dynamics_wrenches", external=True)
         self._kind = mujoco.mjtState.mjSTATE_INTEGRATION
         self._saved = np.empty(mujoco.mj_stateSize(self.m, self._kind))
-        self._initial = np.empty_like(self._saved)
-        mujoco.mj_getState(self.m, self.data, self._initial, self._kind)
+        self._initial = self.state()["mujoco"]
         self.reset()
 
     def _enough_substeps(self, integrator: str | None) -> int:
@@ -278,8 +277,7 @@ class MujocoPlant(SimulatedRobot):
         """MuJoCo's forward dynamics in the present state, in memory of its own: asking changes nothing."""
         if not self._fresh:
             mujoco, m, ask = self._mujoco, self.m, self._ask
-            mujoco.mj_getState(m, self.data, self._saved, self._kind)
-            mujoco.mj_setState(m, ask, self._saved, self._kind)
+            mujoco.mj_copyState(m, self.data, ask, self._kind)
             self._apply(ask, self.t)
             mujoco.mj_forward(m, ask)
             mujoco.mj_rnePostConstraint(m, ask)

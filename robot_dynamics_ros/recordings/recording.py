@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 from robot_dynamics_ros.recordings.damage import frozen_positions, held, jumps, spikes
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 from robot_dynamics_ros.simulation.model_error import robot_model_error
@@ -286,8 +287,7 @@ class RowCollector:
             ("times", self.times, REPAIRS),
             ("time unit", self.time_unit, TIME_UNITS),
         ):
-            if value not in choices:
-                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where)
+            expect(value in choices, f"one of {', '.join(choices)}", value, where, "")
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:

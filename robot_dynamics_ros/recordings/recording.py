@@ -263,11 +263,9 @@ def _not_after(t: float, last: float) -> str:
 
 @dataclass
 class RowCollector:
-    """Takes rows one after the other and keeps the good ones.
+    """Takes rows one after the other and keeps the good ones; joint states hold one number a joint.
 
     Args:
-        model: the robot; its joints have one coordinate each, because joint states hold one number a joint.
-        source: for messages.
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
         time_unit: of the times, out of :data:`TIME_UNITS`; see :func:`in_seconds`.
         times: ``"repair"`` times that jitter and rows written twice, see :meth:`Recording.repaired`, or ``"keep"`` them.

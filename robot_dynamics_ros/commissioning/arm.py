@@ -320,18 +320,14 @@ class StepRunner:
             return f"the time of joint states went on by {passed:.3g} s from one to the next"
         return ""
 
-    def _speed(self, state: ArmState) -> Array:
-        """(n,) the larger of the measured speed and that of the positions, which no filter makes late."""
-        v = np.abs(state.v)
+    def _note(self, state: ArmState, bounds: Bounds) -> tuple[Array, Array]:
+        """(n,) distances from the bounds, and the larger of the measured speed and that of the positions, which no filter makes late."""
+        outside = np.maximum(np.maximum(bounds.lower - state.q, state.q - bounds.upper), 0.0)
+        speed = np.abs(state.v)
         for back in (2, 6):
             if len(self._newest) >= back and state.t > (before := self._newest[-back]).t:
                 moved = np.abs(state.q - before.q) / (state.t - before.t)
-                v = np.maximum(v, moved - self._noise * (2.0 / back))
-        return v
-
-    def _note(self, state: ArmState, bounds: Bounds) -> tuple[Array, Array]:
-        outside = np.maximum(np.maximum(bounds.lower - state.q, state.q - bounds.upper), 0.0)
-        speed = self._speed(state)
+                speed = np.maximum(speed, moved - self._noise * (2.0 / back))
         self.record.worst_reach = max(self.record.worst_reach, float((outside / scale_of(self.model)).max()))
         self.record.worst_speed = max(self.record.worst_speed, float((speed / speed_limit(self.model)).max()))
         return outside, speed

@@ -126,13 +126,10 @@ class _Probe:
     """Pushes of several joints, as far as they have come.
 
     Attributes:
-        findings: so far.
-        pushes: number of a joint → what its pushes showed.
         proven: numbers of the joints that have shown that their commands are their own, and in which unit.
         side: (n,) −1 where a joint has gone against its command, otherwise 1.
         damping: (n,) N m s/rad or N s/m; much less of joints that are not proven.
         carried: 1: the weight is commanded while the arm is released, 0: it is not.
-        bounds: of all pushes.
     """
 
     def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:

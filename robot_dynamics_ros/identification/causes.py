@@ -74,12 +74,9 @@ _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the 
 
 @dataclass(frozen=True)
 class Cause:
-    """A likely fault.
+    """A likely fault of some joints, with its remedy.
 
     Attributes:
-        text: a sentence that names it.
-        remedy: what to do.
-        joints: that it concerns.
         gain: logarithm of the likelihood ratio to the recording as it is.
         left: (nv,) share of each joint's efforts that is not explained with it.
     """

@@ -32,7 +32,7 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.least_squares import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import per_joint, settings_or_default
+from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 
 _MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes
@@ -78,8 +78,7 @@ class Excitation:
         lw = 2.0 * math.pi / self.period * np.arange(1, self.sine.shape[-1] + 1.0)
         angle = np.asarray(t, dtype=np.float64)[..., None] * lw
         s, c = np.sin(angle), np.cos(angle)
-        if derivative not in (0, 1, 2):
-            raise ArgumentError(f"expected 0, 1 or 2, got {derivative!r}", where="derivative")
+        expect(derivative in (0, 1, 2), "0, 1 or 2", derivative, "derivative", "")
         a, b = ((s / lw, -c / lw), (c, s), (-s * lw, c * lw))[derivative]
         return np.asarray((self.centre if derivative == 0 else 0.0) + a @ self.sine.T + b @ self.cosine.T)
 
@@ -181,20 +180,16 @@ class DesignSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.period) and self.period > 0.0):
-            text = f"expected a positive number of seconds, got {self.period!r}"
-            raise ArgumentError(text, where="period", remedy="10 to 30 s serve most arms.")
+        lasts = math.isfinite(self.period) and self.period > 0.0
+        expect(lasts, "a positive number of seconds", self.period, "period", "10 to 30 s serve most arms.")
+        remedy = "5 harmonics and 1500 evaluations serve most arms."
         for name, least, most in (("harmonics", 3, _MOST_HARMONICS), ("evaluations", 1, 10**9)):
             value = getattr(self, name)
-            if int(value) != value or not least <= value <= most:
-                text = f"expected a whole number from {least} to {most}, got {value!r}"
-                raise ArgumentError(text, where=name, remedy="5 harmonics and 1500 evaluations serve most arms.")
-        for name in ("scale", "effort_scale"):
-            if not 0.0 < getattr(self, name) <= 1.0:
-                text = f"expected a number above 0, up to 1, got {getattr(self, name)!r}"
-                raise ArgumentError(text, where=name, remedy="It is a share of the limits.")
-        if self.floor is not None and not math.isfinite(self.floor):
-            raise ArgumentError(f"expected a height in m, got {self.floor!r}", where="floor")
+            good = int(value) == value and least <= value <= most
+            expect(good, f"a whole number from {least} to {most}", value, name, remedy)
+        for name, value in (("scale", self.scale), ("effort_scale", self.effort_scale)):
+            expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a share of the limits.")
+        expect(self.floor is None or math.isfinite(self.floor), "a height in m", self.floor, "floor", "")
 
 
 class _Problem:
@@ -315,6 +310,5 @@ def design_excitation(
 
 def _bounds(values: ArrayLike, n: int, name: str) -> Array:
     out = np.asarray(values, dtype=np.float64)
-    if out.shape != (n,) or np.isnan(out).any():
-        raise ArgumentError(f"expected {n} numbers, got {values!r}", where=name, remedy="Infinite: the URDF's limit.")
+    expect(out.shape == (n,) and not np.isnan(out).any(), f"{n} numbers", values, name, "Infinite: the URDF's limit.")
     return out

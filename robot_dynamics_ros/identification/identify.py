@@ -46,7 +46,7 @@ from robot_dynamics_ros.identification.selection import Selection, select_effect
 from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import per_joint, settings_or_default
+from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 
@@ -114,12 +114,10 @@ class IdentificationSettings:
             ("spread", 0.0, 100.0),
         ):
             value = getattr(self, name)
-            if not (value is None and name in ("window", "spread")) and not low < value < high:
-                raise ArgumentError(f"expected a number between {low:g} and {high:g}, got {value!r}", where=name)
-        for name, other in (("unseen", "keep"), ("plausibility", "accept")):
-            value = getattr(self, name)
-            if value not in ("refuse", other):
-                raise ArgumentError(f"expected 'refuse' or {other!r}, got {value!r}", where=name)
+            good = (value is None and name in ("window", "spread")) or low < value < high
+            expect(good, f"a number between {low:g} and {high:g}", value, name, "")
+        for name, value, other in (("unseen", self.unseen, "keep"), ("plausibility", self.plausibility, "accept")):
+            expect(value in ("refuse", other), f"'refuse' or {other!r}", value, name, "")
         for name in self.forms:
             if name not in ("presliding", *EFFECTS):
                 identifiable = ("presliding", *EFFECTS, "auto", "simple")
@@ -127,8 +125,7 @@ class IdentificationSettings:
         if self.known_load is not None and self.currents is None:
             problem = "a known load shows torque constants, and efforts are no currents"
             raise ArgumentError(problem, where="known_load", remedy="Give currents, too: {} or --currents.")
-        if self.delay is not None and not abs(self.delay) < 1.0:
-            raise ArgumentError(f"expected less than a second, got {self.delay!r}", where="delay")
+        expect(self.delay is None or abs(self.delay) < 1.0, "less than a second", self.delay, "delay", "")
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -315,13 +312,14 @@ def identify_each(
     Returns:
         for each recording in order, the result, or the error with which it was refused.
     """
-    tasks = [(model, recording, settings) for recording in recordings]
-    return run_tasks(_one, tasks, workers, progress=progress)
+    return run_tasks(partial(_one, model, settings), recordings, workers, progress=progress)
 
 
-def _one(task: tuple[RobotModel, Recording, IdentificationSettings | None]) -> Identification | RobotDynamicsError:
+def _one(
+    model: RobotModel, settings: IdentificationSettings | None, recording: Recording
+) -> Identification | RobotDynamicsError:
     try:
-        return identify_recordings(*task)
+        return identify_recordings(model, recording, settings)
     except RobotDynamicsError as error:
         return error
 
@@ -424,8 +422,9 @@ class _Fits:
         best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
         chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
         share = share_of(bodies, chosen, fit.data.rms(fit.data.effort))
-        for j, k in enumerate(best):
-            values[j] += share[j] * _correction(fit.identifiable, options[k][0], full)
+        base = fit.identifiable.base
+        for j, k in enumerate(best):  # possible parameters that have a share of the base parameters of least squares
+            values[j, base.independent] += share[j] * (options[k][0].values - base.values(full.values))
         return values, share, residual + share * (chosen - residual)
 
 
@@ -440,7 +439,12 @@ def _identify(
     slow = STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
-    motion, first_delay, remarks = _diagnosed(model, motion, slow, s, part(tell, 0.0, 0.4))
+    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, part(tell, 0.0, 0.4))
+    motion, first_delay, remarks, cause = diagnosis.motion, diagnosis.delay, diagnosis.notes, diagnosis.cause
+    if cause is not None and s.plausibility == "refuse":
+        raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
+    if cause is not None:
+        remarks = (f"{cause.text}, as it seems. {cause.remedy}", *remarks)
     tell(0.4, "delay of the efforts")
     fits = _Fits(model, motion, slow, s)
     fit, selection = _formed(fits, identifiable_parameters(parameters), first_delay, part(tell, 0.45, 0.8))
@@ -531,20 +535,6 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     return fit, full, residual
 
 
-def _diagnosed(
-    model: RobotModel, motion: MotionSamples, slow: Array, s: IdentificationSettings, tell: Tell
-) -> tuple[MotionSamples, float, tuple[str, ...]]:
-    """The motion without stretches that cannot be used, the delay of its efforts, and sentences about both; Implausible if another cause
-    explains the recording, and such recordings are refused."""
-    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, tell)
-    cause = diagnosis.cause
-    if cause is None:
-        return diagnosis.motion, diagnosis.delay, diagnosis.notes
-    if s.plausibility == "refuse":
-        raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
-    return diagnosis.motion, diagnosis.delay, (f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes)
-
-
 def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) -> tuple[str, ...]:
     """Sentences about joints whose result has a limit."""
     model = parameters.model
@@ -557,13 +547,6 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
             notes.append(f"joint {name}: {text} from them, the URDF and the friction file have the bodies alone")
         notes += [f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects]
     return tuple(notes)
-
-
-def _correction(identifiable: Identifiable, base: BaseEstimate, full: ConsistentEstimate) -> Array:
-    """(p,) what to add to possible parameters so that they have the base parameters of least squares."""
-    out = np.zeros(len(full.values))
-    out[identifiable.base.independent] = base.values - identifiable.base.values(full.values)
-    return out
 
 
 def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) -> Array:

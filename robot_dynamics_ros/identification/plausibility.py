@@ -28,10 +28,7 @@ class Implausible(ArgumentError):
 
 
 def check_positions(model: RobotModel, t: Array, q: Array) -> None:
-    """Compare the positions of a recording with the limits of the robot as it is known.
-
-    Args:
-        t: (n,) s.  q: (n, nv).
+    """Compare the positions (n, nv) of a recording with the limits of the robot as it is known.
 
     Raises:
         Implausible: positions far outside the limits (degrees?), or much too fast.

@@ -53,11 +53,7 @@ _BEFORE, _AFTER = SERIES[1], SERIES[0]
 
 
 def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
-    """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first.
-
-    Args:
-        checks: comparisons with recordings that it was not identified from.
-    """
+    """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first."""
     out: list[tuple[str, str]] = []
     names = result.prior.joint_names
     share = result.rms / np.maximum(result.effort_rms, 1e-300)
@@ -110,7 +106,6 @@ def report_text(
 
     Args:
         recordings: those it was identified from, to report the changes made to them.
-        checks: comparisons with recordings that it was not identified from.
         estimates: other estimators, side by side.
     """
     base = result.base

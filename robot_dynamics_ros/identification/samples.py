@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,8 +160,8 @@ class MotionSamples:
                 raise ArgumentError(problem, where=recording.source, remedy=remedy)
         if not recordings:
             raise ArgumentError("expected at least one", where="recordings")
-        tasks = [(model, recording, window, check) for recording in recordings]
-        motions = run_tasks(_motion_of, tasks, workers if len(tasks) > 1 else None)
+        motion_of = partial(_motion_of, model, window, check)
+        motions = run_tasks(motion_of, recordings, workers if len(recordings) > 1 else None)
         if len(motions) == 1:
             return motions[0]
         notes = tuple(f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes)
@@ -244,9 +245,8 @@ class MotionSamples:
 
 
 def _motion_of(
-    task: tuple[RobotModel, Recording, float | None, Callable[[Array, Array], None] | None],
+    model: RobotModel, window: float | None, check: Callable[[Array, Array], None] | None, recording: Recording
 ) -> MotionSamples:
-    model, recording, window, check = task
     assert recording.effort is not None
     return MotionSamples.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 

@@ -10,6 +10,7 @@ trial costs one small linear solution per stretch.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -117,15 +118,13 @@ class _Trials:
         """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything: errors of sensors
         resemble what bodies do, and with few data would take their place."""
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
-        return self._rest(new, joint) - self._rest(chosen, joint) <= _PRICE * self.weight[joint] * won
+        rest = [j for j in range(len(chosen)) if j != joint]
+        after, before = ((self.weight[rest] * self.each(columns, rest)).tolist() for columns in (new, chosen))
+        return sum(after) - sum(before) <= _PRICE * self.weight[joint] * won
 
-    def _rest(self, chosen: list[list[int]], joint: int) -> float:
-        """Squared errors of prediction of all joints but one, divided by their variance of noise."""
-        return sum(
-            float(self.weight[j] * self.errors(j, columns, self.others(chosen, j))[0].sum())
-            for j, columns in enumerate(chosen)
-            if j != joint
-        )
+    def each(self, chosen: list[list[int]], joints: Sequence[int]) -> Array:
+        """Squared errors of prediction of each of these joints."""
+        return np.array([self.errors(j, chosen[j], self.others(chosen, j))[0].sum() for j in joints])
 
 
 def select_effects(
@@ -159,7 +158,7 @@ def select_effects(
     trials = _Trials(identifiable, data, both, noise, prior)
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
-    simple = np.array([trials.errors(j, chosen[j], trials.others(chosen, j))[0].sum() for j in range(nv)])
+    simple = trials.each(chosen, range(nv))
     least = data.use.sum(axis=0) * (LEAST * trials.scale) ** 2
     if coulomb and allowed:
         _choose_directions(trials, candidates, chosen, forms, first, "presliding" in allowed, tell)
@@ -189,9 +188,8 @@ def select_effects(
         forms[j] = _add_effects(
             again, chosen, j, before[j], [tried[j][k] for k in kept], [numbers[j][k] for k in kept], least[j]
         )
-    error = np.array([again.errors(j, chosen[j], again.others(chosen, j))[0].sum() for j in range(nv)])
     used = np.maximum(data.use.sum(axis=0), 1)
-    return Selection(tuple(forms), np.sqrt(error / used), np.sqrt(simple / used))
+    return Selection(tuple(forms), np.sqrt(again.each(chosen, range(nv)) / used), np.sqrt(simple / used))
 
 
 class _Directions:

@@ -128,16 +128,8 @@ def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
 def unusable_efforts(
     t: Array, q: Array, effort: Array, names: Sequence[str]
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
-    """Efforts that a sensor or logger did not measure.
-
-    Args:
-        t: (n,) s.  q, effort: (n, nv).
-        names: (nv,) of the joints.
-
-    Returns:
-        (n, nv) those frozen or clipped, sentences about them, and the names of joints whose effort is constant although
-        they move.
-    """
+    """Efforts (n, nv) that a sensor or logger did not measure: (n, nv) those frozen or clipped, sentences about them, and the names of
+    joints whose effort is constant although they move."""
     out, notes, constant = np.zeros(effort.shape, dtype=bool), [], []
     for j, name in enumerate(names):
         x, p = effort[:, j], q[:, j]
@@ -169,9 +161,7 @@ def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str]
     """Efforts that are no efforts, but another quantity up to its unit: ``joint_2 holds the position of joint_3``.
 
     Args:
-        effort: (n, nv).
         others: word for a quantity, e.g. position, and its values (n, nv).
-        names: (nv,) of the joints.
         apart: share of the efforts' root mean square by which they may differ.
     """
     usual = np.sqrt(np.mean(effort**2, axis=0))
@@ -194,13 +184,8 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class ReadingMistake:
-    """Columns exchanged or with the opposite sign.
-
-    Attributes:
-        columns: ``"efforts"``, ``"positions"`` (and their derivatives) or ``"positions and efforts"``.
-        joints: numbers of the two that are exchanged, or of those with the opposite sign.
-        exchanged: which of both it is.
-    """
+    """Columns of ``"efforts"``, ``"positions"`` (and their derivatives) or ``"positions and efforts"`` that are exchanged, of two joints,
+    or have the opposite sign, of some."""
 
     columns: str
     joints: tuple[int, ...]

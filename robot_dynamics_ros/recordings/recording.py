@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.checks import LARGEST
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 from robot_dynamics_ros.recordings.damage import frozen_positions, held, jumps, spikes
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 from robot_dynamics_ros.simulation.model_error import robot_model_error
@@ -262,11 +263,9 @@ def _not_after(t: float, last: float) -> str:
 
 @dataclass
 class RowCollector:
-    """Takes rows one after the other and keeps the good ones.
+    """Takes rows one after the other and keeps the good ones; joint states hold one number a joint.
 
     Args:
-        model: the robot; its joints have one coordinate each, because joint states hold one number a joint.
-        source: for messages.
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
         time_unit: of the times, out of :data:`TIME_UNITS`; see :func:`in_seconds`.
         times: ``"repair"`` times that jitter and rows written twice, see :meth:`Recording.repaired`, or ``"keep"`` them.
@@ -286,8 +285,7 @@ class RowCollector:
             ("times", self.times, REPAIRS),
             ("time unit", self.time_unit, TIME_UNITS),
         ):
-            if value not in choices:
-                raise ArgumentError(f"expected one of {', '.join(choices)}, got {value!r}", where=where)
+            expect(value in choices, f"one of {', '.join(choices)}", value, where, "")
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:

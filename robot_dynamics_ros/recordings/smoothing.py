@@ -16,6 +16,7 @@ from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 VELOCITIES = ("auto", "recorded", "positions")
 ORDER = 4
@@ -182,7 +183,7 @@ class SmoothMotion:
         good: (n,) bool: rows that are far enough from the edges of a stretch for their acceleration.
         parts: stretches without gaps that are too long to be bridged.
         bridged: number of gaps of more than five usual steps within the stretches.
-        window: s, of the polynomials; ``samples`` of them.
+        window: s, of the polynomials.
         velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
         v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
             noise taken for granted.
@@ -196,7 +197,6 @@ class SmoothMotion:
     parts: tuple[slice, ...]
     bridged: int
     window: float
-    samples: int
     velocity: str
     v_error: Array
     a_error: Array
@@ -230,12 +230,9 @@ def smooth_motion(
     n = len(t)
     if window is None:
         window = choose_window(model, t, q, effort, order=order)
-    if not (window > 0.0 and np.isfinite(window)):
-        raise ArgumentError(f"expected a positive number of seconds, got {window!r}", where="window")
-    if not 2 <= order <= _HIGHEST_ORDER:
-        problem = f"expected a whole number from 2 to {_HIGHEST_ORDER}, got {order!r}"
-        remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
-        raise ArgumentError(problem, where="order", remedy=remedy)
+    expect(window > 0.0 and math.isfinite(window), "a positive number of seconds", window, "window", "")
+    remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
+    expect(2 <= order <= _HIGHEST_ORDER, f"a whole number from 2 to {_HIGHEST_ORDER}", order, "order", remedy)
     step = float(np.median(np.diff(t))) if n > 1 else 1.0
     samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
     samples = max(3, min(samples, (n - 1) | 1))
@@ -269,9 +266,8 @@ def smooth_motion(
     free = max(samples - order - 1, 1) / samples
     noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free) if good.any() else np.full(q.shape[1], np.nan)
     bridged, length = len(segments(t)) - len(parts), samples * step
-    return SmoothMotion(
-        out[0], out[1], out[2], good, parts, bridged, length, samples, source, gains[0] * noise, gains[1] * noise, tuple(notes)
-    )  # fmt: skip
+    errors = gains[0] * noise, gains[1] * noise
+    return SmoothMotion(out[0], out[1], out[2], good, parts, bridged, length, source, *errors, tuple(notes))
 
 
 def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:

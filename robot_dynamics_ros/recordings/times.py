@@ -55,15 +55,8 @@ class RepairedTimes:
 
 
 def repair_times(t: Array, q: Array) -> RepairedTimes:
-    """Times at which a robot was sampled, from the stamps that a logger gave.
-
-    Args:
-        t: (n,) stamps, s, that do not decrease; several rows may have the same.
-        q: (n, m) positions.
-
-    Returns:
-        steady times where positions are smoother on them, or where stamps repeat; otherwise the times as given.
-    """
+    """Times at which a robot was sampled, from the stamps that a logger gave: steady ones where positions (n, m) are smoother on them, or
+    where stamps (n,), which do not decrease, repeat; otherwise the times as given."""
     t = np.asarray(t, dtype=np.float64)
     as_given = RepairedTimes(t, False, 0.0, float(np.median(np.diff(t))) if len(t) > 1 else 0.0, 0)
     step = _step(t)
@@ -226,9 +219,6 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
 
     A logger that asks faster than the robot answers writes states several times.  A robot that stands repeats its
     positions as well; those that count as repeated are made up for by the first row after them.
-
-    Args:
-        t: (n,) s.  q: (n, m) positions.
     """
     n = len(t)
     out = np.zeros(n, dtype=bool)

@@ -1,15 +1,8 @@
 """Which mass properties a rigid body can have, which robots are refused for theirs, and the nearest possible ones.
 
-The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies:
-
-``"warn"`` (default)
-    Everything that can be computed with is taken as it is, and every link with a physically impossible inertia is a finding.
-    An error is what could make the mass matrix indefinite: a negative mass, or a moving body with a negative moment of
-    inertia, whatever armature hides it.
-``"error"``
-    A body that breaks the triangle inequality is an error too.
-``"repair"``
-    Each impossible link gets the nearest mass properties that some rigid body has (:func:`nearest_possible`).
+The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies are those of
+:func:`~robot_dynamics_ros.model.urdf.load_urdf`.  Unless repaired, what could make the mass matrix indefinite is always an error:
+a negative mass, or a moving body with a negative moment of inertia, whatever armature hides it.
 
 Tolerances, and why they are what they are:
 

@@ -82,9 +82,8 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             return self._made[request]
 
     def _call(self, name: str, /, *arguments: object, **keywords: object) -> Any:
-        framework = self._framework
         words = [word for word, _ in TABLE[name].inputs]
-        where = f"{framework}: {name}"
+        where = f"{self._framework}: {name}"
         if len(arguments) > len(words):
             raise ArgumentError(
                 f"takes at most {len(words)} inputs ({', '.join(words)}), got {len(arguments)}",
@@ -101,7 +100,7 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
                 values_by_name[word] = keywords.pop(word)
         values_by_name = {word: value for word, value in values_by_name.items() if value is not None}
         present = [word for word in values_by_name if word in OPTIONAL]
-        request = make_request(self.model, name, keywords, present, where=framework)
+        request = make_request(self.model, name, keywords, present, where=self._framework)
         if unknown := [word for word in values_by_name if word not in dict(request.inputs)]:
             raise ArgumentError(
                 f"the input {unknown[0]!r} is not used with these options",
@@ -110,17 +109,17 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             )
         values = []
         for word, shape in request.inputs:
-            if word not in values_by_name and word not in DEFAULTS:
+            value = values_by_name.get(word, DEFAULTS.get(word))
+            if value is None:
                 raise ArgumentError(
                     f"the input {word!r} is missing", where=where, remedy=f"Inputs: {', '.join(words)}."
                 )
-            value = values_by_name.get(word, DEFAULTS.get(word))
-            got = getattr(value, "shape", None)
-            if got is not None and tuple(got[len(got) - len(shape) :]) != shape:
+            got = tuple(getattr(value, "shape", shape))
+            if got[len(got) - len(shape) :] != shape:
                 raise ArgumentError(
-                    f"expected shape (..., {', '.join(map(str, shape))}), got {tuple(got)}",
+                    f"expected shape (..., {', '.join(map(str, shape))}), got {got}",
                     where=f"{where}: {word}",
-                    got=tuple(got),
+                    got=got,
                     remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
                 )
             values.append(value)

@@ -120,7 +120,9 @@ def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
         if body is not link.inertia:
             fault = inertia_fault(link.inertia)
             assert fault is not None
-            findings.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {_described(body)}")
+            moments = ", ".join(f"{x:.6g}" for x in _principal_moments(body.rotational))
+            new_body = f"mass {body.mass:g} kg, principal moments {moments} kg m²"
+            findings.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {new_body}")
             link = Link(link.name, body)
         new.append(link)
     return tuple(new), findings
@@ -202,11 +204,6 @@ def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> N
         problem = f"the mass {inertia.mass:g} kg is negative"
         remedy = f"Give a positive mass. {_REPAIR}"
         raise error(problem, where=where, got=inertia.mass, remedy=remedy, setting=("inertia_check", "repair"))
-
-
-def _described(body: Inertia) -> str:
-    moments = ", ".join(f"{x:.6g}" for x in _principal_moments(body.rotational))
-    return f"mass {body.mass:g} kg, principal moments {moments} kg m²"
 
 
 def _principal_moments(rotational: Array) -> Array:

@@ -20,7 +20,7 @@ from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_latex
 from robot_dynamics_ros.equations.render_text import render_text
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 
 if TYPE_CHECKING:
     import sympy
@@ -60,8 +60,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
     def __getitem__(self, name: str) -> sympy.Matrix:
         """A matrix by name; raises :class:`UnknownNameError` if there is none of that name."""
-        if name not in self.matrices:
-            raise UnknownNameError("matrix", name, tuple(self.matrices), where=self.title)
+        check_name("matrix", name, self.matrices, where=self.title)
         return self.matrices[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from robot_dynamics_ros.dynamics.engine.codegen.graph import evaluate
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
 from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name, optional_package
 from robot_dynamics_ros.frameworks import array_forms
 from robot_dynamics_ros.frameworks.traced import Request, make_request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -57,8 +57,7 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
 
     def __getitem__(self, name: str) -> FrameworkFunction:
         if name not in self._bound:
-            if name not in TABLE:
-                raise UnknownNameError("function", name, TABLE, where=self._framework)
+            check_name("function", name, TABLE, where=self._framework)
             function = self._bound[name] = functools.partial(self._call, name)
             functools.update_wrapper(function, TABLE[name].algorithm, ("__name__", "__doc__"), ())
         return self._bound[name]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model import edit
 from robot_dynamics_ros.model.assemble import assemble
 from robot_dynamics_ros.model.description import (
@@ -162,8 +162,8 @@ class RobotModel:
         [0.0, 0.0, 0.0]
         """
         own = {name: getattr(self, name) for name in ("description", "gravity", "base")}
-        for name in changes.keys() - own.keys():
-            raise UnknownNameError("model field", name, own)
+        for name in changes:
+            check_name("model field", name, own)
         return _rebuilt(**{**own, **changes}, backend=self.backend)
 
     def with_backend(self, backend: str) -> RobotModel:
@@ -177,8 +177,7 @@ class RobotModel:
         Raises:
             UnknownNameError: there is no such backend.
         """
-        if backend not in (*BACKENDS, "auto"):
-            raise UnknownNameError("backend", backend, (*BACKENDS, "auto"), where="backend")
+        check_name("backend", backend, (*BACKENDS, "auto"), where="backend")
         return dataclasses.replace(self, backend=backend)
 
     # -- other robots made from this one -------------------------------------------------------------------------

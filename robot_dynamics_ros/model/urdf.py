@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
+from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UrdfError, check_name
 from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
     Array,
@@ -357,8 +357,7 @@ def _checked_armatures(
 ) -> dict[str, float]:
     result = dict(described)
     for name, value in (armature or {}).items():
-        if name not in moving:
-            raise UnknownNameError("moving joint", name, sorted(moving), where="armature")
+        check_name("moving joint", name, sorted(moving), where="armature")
         try:
             number = float(value)
         except (TypeError, ValueError):

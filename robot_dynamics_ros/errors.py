@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -137,3 +137,9 @@ class UnknownNameError(RobotDynamicsError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])
+
+
+def check_name(kind: str, name: object, valid: Collection[str], *, where: str = "") -> None:
+    """Raise :class:`UnknownNameError` unless ``name`` is one of ``valid``."""
+    if name not in valid:
+        raise UnknownNameError(kind, name, valid, where=where)

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
-from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step, frozen
+from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
@@ -89,14 +90,14 @@ class Derivation:
         lifted = run(exact_leaves)
         names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
         words = [sympy.Symbol(d.symbol, real=True) for d in self.letters]
-        q, v, a = (tuple(words[k * n : (k + 1) * n]) for k in range(3))
+        letters = {word: tuple(words[k * n : (k + 1) * n]) for k, word in enumerate(("q", "v", "a"))}
         steps: list[Step] = []
         if self.expand:
             ring = TrigRing(geometry, self.max_terms)
-            write = Writer(ring, names, q, v, a, self.simplify)
+            write = Writer(ring, names, letters, self.simplify)
             done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
         else:
-            steps, values = write_steps([x for part in lifted for x in part], {"q": q, "v": v, "a": a}, names)
+            steps, values = write_steps([x for part in lifted for x in part], letters, names)
             remaining = iter(values)
             done = [list(islice(remaining, len(part))) for part in lifted]
         matrices = {name: sympy.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
@@ -121,7 +122,7 @@ class Derivation:
         return Formulas(
             title,
             about,
-            frozen(matrices),
+            MappingProxyType(dict(matrices)),
             (*self.letters[: 3 * n], *(d for d in self.geometry.definitions if d.symbol in used), *definitions),
             steps,
             rows or {},

@@ -185,11 +185,12 @@ def symbolic(
     geometry = Geometry(model, symbols, taken)
     q, v, a, tau = (tuple(sympy.Symbol(d.symbol, real=True) for d in letters[k * n : (k + 1) * n]) for k in range(4))
     names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
+    symbols_of = {"q": q, "v": v, "a": a}
     recursive = trace_recursions(geometry)
     if expand:
-        terms = _expanded(geometry, recursive, lambda ring: Writer(ring, names, q, v, a, simplify), max_terms)
+        terms = _expanded(geometry, recursive, lambda ring: Writer(ring, names, symbols_of, simplify), max_terms)
     else:
-        terms = unexpanded_terms(geometry, recursive, names, q, v, a)
+        terms = unexpanded_terms(geometry, recursive, names, symbols_of)
     equations = Equations(
         model,
         q,

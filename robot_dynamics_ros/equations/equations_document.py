@@ -11,7 +11,7 @@ from robot_dynamics_ros.equations.formulas import Formulas, Step, section_of
 from robot_dynamics_ros.equations.motors import MotorEquations
 from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.proof import Proof
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ def document_of(
     """The equations of motion as a document, then ``formulas``; ``parts`` and ``digits`` as of :meth:`Equations.text`."""
     chosen = list(PARTS if parts is None else parts)
     for part in chosen:
-        if part not in PARTS:
-            raise UnknownNameError("part", part, PARTS, where="parts")
+        check_name("part", part, PARTS, where="parts")
     formulas = list(formulas)
     sections = []
     for part, title, about, lines in (*_matrices(equations), *_motors(equations)):

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from numpy.typing import ArrayLike
-
-from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
@@ -24,7 +20,7 @@ from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_latex
 from robot_dynamics_ros.equations.render_text import render_text
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 
 if TYPE_CHECKING:
     import sympy
@@ -64,8 +60,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
     def __getitem__(self, name: str) -> sympy.Matrix:
         """A matrix by name; raises :class:`UnknownNameError` if there is none of that name."""
-        if name not in self.matrices:
-            raise UnknownNameError("matrix", name, tuple(self.matrices), where=self.title)
+        check_name("matrix", name, self.matrices, where=self.title)
         return self.matrices[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -223,11 +218,8 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         body += [f"(void){w};" for w, k in (("q", "q"), ("v", "v"), ("a", "a"), ("p", "parameter")) if k not in used]
         outputs = ", ".join(f"double {w}[{len(e)}]" for w, e in zip(words, self.traced, strict=True))
         nq, nv = self.sizes
-        comment = [
-            self.title,
-            self.about,
-            f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)",
-        ]
+        sizes = f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)"
+        comment = [self.title, self.about, sizes]
         comment += [
             f"p[{k}]: {d.symbol}, {d.meaning}, {d.unit}{'' if d.value is None else f' (here {d.value!r})'}"
             for k, d in enumerate(self.parameters)
@@ -249,23 +241,10 @@ def _plain(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', "'")
 
 
-def frozen(matrices: Mapping[str, sympy.Matrix]) -> Mapping[str, sympy.Matrix]:
-    """A read-only copy."""
-    return MappingProxyType(dict(matrices))
-
-
 def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
     """Print indices of a [moment; force] column."""
     of = (part,) if part else ()
     return "", tuple((letter, *of, axis) for letter in "nf" for axis in "xyz")
-
-
-def check_offset(values: ArrayLike, where: str) -> list[float]:
-    """Three finite numbers; raises :class:`ArgumentError` if they are not."""
-    done = as_input(values, (3,), where)
-    if done.shape != (3,):
-        raise ArgumentError(f"expected three numbers, got shape {done.shape}", where=where, got=values)
-    return [float(x) for x in done]
 
 
 def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, ...]], ...]:

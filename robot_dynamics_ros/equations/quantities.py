@@ -10,11 +10,12 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
+from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, axes_of, frame_of
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, balanced_link, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.equations_document import EquationTerms
-from robot_dynamics_ros.equations.formulas import External, Formulas, check_offset, names_of_wrench, wrench_rows
+from robot_dynamics_ros.equations.formulas import External, Formulas, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.motors import friction_terms
 from robot_dynamics_ros.equations.numbers import Entry, fraction_of
 from robot_dynamics_ros.equations.parameters import AXES, Definition, body_links
@@ -24,6 +25,7 @@ Inputs: TypeAlias = dict[str, Given]
 Choices: TypeAlias = dict[str, Any]
 """Options of a function of the table."""
 Observer = FrameLike | tuple[str, str]
+_SQUARE = tuple((i, j) for i in AXES for j in AXES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,7 @@ class SymbolicQuantities(EquationTerms):
         return self.derivation.formulas(
             "jacobian_and_rate",
             options,
-            {"point": numbers(check_offset(offset, "offset"), "offset")},
+            _point_input(offset),
             {"J": (6, n), "Jdot": (6, n)},
             title=f"Jacobian of {link}",
             about=f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in {expressed_in} axes, and dJ/dt.",
@@ -156,7 +158,7 @@ class SymbolicQuantities(EquationTerms):
         return self.derivation.formulas(
             "tip_efforts",
             {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)},
-            {"point": numbers(check_offset(offset, "offset"), "offset"), **wrench},
+            {**_point_input(offset), **wrench},
             {"efforts": (n, 1)},
             title=f"Efforts of a wrench on {link}",
             about=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, in {expressed_in} axes; "
@@ -179,7 +181,7 @@ class SymbolicQuantities(EquationTerms):
             ``"position"``, ``"velocity"``, ``"acceleration"``, ``"angular_velocity"``, ``"angular_acceleration"``, all
             (3, 1), and ``"rotation"`` (3, 3) from the link's axes to those of ``relative_to``.
         """
-        inputs: Inputs = {"point": numbers(check_offset(offset, "offset"), "offset")}
+        inputs = _point_input(offset)
         options: Choices = {"link": self.model.link_index(point_on), "axes": "observer"}
         if expressed_in is not None:
             chosen, own = axes_of(self.model, expressed_in, "expressed_in")
@@ -189,7 +191,6 @@ class SymbolicQuantities(EquationTerms):
         options |= self._observer(relative_to, inputs)
         words = ("position", "rotation", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
         letters = ("p", "R", "v", "a", "omega", "alpha")
-        square = tuple((f"{i}", f"{j}") for i in AXES for j in AXES)
         seen = relative_to if isinstance(relative_to, str) else "the frame given"
         return self.derivation.formulas(
             "point_motion",
@@ -200,7 +201,7 @@ class SymbolicQuantities(EquationTerms):
             about=f"Of the point {_point(offset)} of {point_on}, as an observer sees it who rides on {seen}.",
             pick=lambda flat: flat[:6],
             rows={
-                word: (letter, square if word == "rotation" else tuple((axis,) for axis in AXES))
+                word: (letter, _SQUARE if word == "rotation" else tuple((axis,) for axis in AXES))
                 for word, letter in zip(words, letters, strict=True)
             },
         )
@@ -214,7 +215,6 @@ class SymbolicQuantities(EquationTerms):
         """
         options, inputs, _ = self._axes_and_point(link if frame is None else frame, point, (), own="com")
         options["link"] = self.model.link_index(link)
-        index = tuple((i, j) for i in AXES for j in AXES)
         return self.derivation.formulas(
             "link_inertia",
             options,
@@ -222,7 +222,7 @@ class SymbolicQuantities(EquationTerms):
             {"I": (3, 3)},
             title=f"Inertia of {link}",
             about=f"About {point if isinstance(point, str) else 'the point given'}.",
-            rows={"I": ("I", index)},
+            rows={"I": ("I", _SQUARE)},
         )
 
     def friction(self) -> Formulas:
@@ -346,6 +346,14 @@ def _axes_word(frame: object) -> str:
     if frame not in ("world", "link"):
         raise ArgumentError("expected 'world' or 'link'", where="expressed_in", got=frame)
     return str(frame)
+
+
+def _point_input(offset: Sequence[float]) -> Inputs:
+    """The input ``point`` of a function; ArgumentError if it is not three finite numbers."""
+    done = as_input(offset, (3,), "offset")
+    if done.shape != (3,):
+        raise ArgumentError(f"expected three numbers, got shape {done.shape}", where="offset", got=offset)
+    return {"point": numbers(done, "offset")}
 
 
 def _point(offset: Sequence[float]) -> str:

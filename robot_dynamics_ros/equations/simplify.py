@@ -24,24 +24,19 @@ FACTOR_TERMS, FACTOR_DIGITS = 12, 1_000_000
 
 
 class Writer:
-    """Writes elements of a ring in SymPy's symbols of parameters (by name), of coordinates and of their rates.
+    """Writes elements of a ring in SymPy's symbols of parameters (by name), and of coordinates and their rates.
 
     ``simplify``: look for the shortest form; else the plain polynomial.
     """
 
     def __init__(
-        self,
-        ring: TrigRing,
-        symbols: Mapping[str, sympy.Symbol],
-        q: Symbols,
-        v: Symbols,
-        a: Symbols,
-        simplify: bool = True,
+        self, ring: TrigRing, symbols: Mapping[str, sympy.Symbol], letters: Mapping[str, Symbols], simplify: bool
     ) -> None:
         import sympy
 
         self.ring, self.simplify, self.S = ring, simplify, sympy
         roots = [sympy.sqrt(2), sympy.sqrt(3)]
+        q, v, a = (letters[word] for word in ("q", "v", "a"))
         self._letters = [*(symbols[name] for name in ring.parameter_names), *roots, *q, *v, *a]
         assert len(self._letters) == ring.first_angle
         self._masses = [

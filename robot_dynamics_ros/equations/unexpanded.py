@@ -24,7 +24,7 @@ Names: TypeAlias = "Mapping[str, sympy.Symbol]"
 
 
 def unexpanded_terms(
-    geometry: Geometry, traced: Recursions, names: Names, q: Symbols, v: Symbols, a: Symbols
+    geometry: Geometry, traced: Recursions, names: Names, letters: Mapping[str, Symbols]
 ) -> dict[str, Any]:
     """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice become steps."""
     import sympy
@@ -45,7 +45,7 @@ def unexpanded_terms(
     }
     shapes = {"M": (n, n), "D": (n, 1), "G": (n, 1), "coriolis": (n, n), "B": (n, len(pairs)), "C": (n, n)}
     outputs = [x for values in flat.values() for x in values]
-    steps, done = write_steps(outputs, {"q": q, "v": v, "a": a}, names)
+    steps, done = write_steps(outputs, letters, names)
     remaining = iter(done)
     terms: dict[str, Any] = {"steps": tuple(steps)}
     for name, values in flat.items():

@@ -1,18 +1,24 @@
-"""A robot's functions by name, in JAX, PyTorch and libraries of the array-API standard."""
+"""A robot's functions by name, in JAX, CasADi, PyTorch and libraries of the array-API standard."""
 
 from __future__ import annotations
 
 import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from math import prod
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from robot_dynamics_ros.dynamics.engine.codegen.graph import evaluate
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
 from robot_dynamics_ros.dynamics.engine.trace import OPTIONAL
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name, optional_package
 from robot_dynamics_ros.frameworks import array_forms
-from robot_dynamics_ros.frameworks.traced import Request, make_request
+from robot_dynamics_ros.frameworks.traced import Request, make_request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    import casadi
 
 DEFAULTS = {"point": (0.0, 0.0, 0.0)}
 
@@ -51,8 +57,7 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
 
     def __getitem__(self, name: str) -> FrameworkFunction:
         if name not in self._bound:
-            if name not in TABLE:
-                raise UnknownNameError("function", name, TABLE, where=self._framework)
+            check_name("function", name, TABLE, where=self._framework)
             function = self._bound[name] = functools.partial(self._call, name)
             functools.update_wrapper(function, TABLE[name].algorithm, ("__name__", "__doc__"), ())
         return self._bound[name]
@@ -76,9 +81,8 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             return self._made[request]
 
     def _call(self, name: str, /, *arguments: object, **keywords: object) -> Any:
-        framework = self._framework
         words = [word for word, _ in TABLE[name].inputs]
-        where = f"{framework}: {name}"
+        where = f"{self._framework}: {name}"
         if len(arguments) > len(words):
             raise ArgumentError(
                 f"takes at most {len(words)} inputs ({', '.join(words)}), got {len(arguments)}",
@@ -95,7 +99,7 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
                 values_by_name[word] = keywords.pop(word)
         values_by_name = {word: value for word, value in values_by_name.items() if value is not None}
         present = [word for word in values_by_name if word in OPTIONAL]
-        request = make_request(self.model, name, keywords, present, where=framework)
+        request = make_request(self.model, name, keywords, present, where=self._framework)
         if unknown := [word for word in values_by_name if word not in dict(request.inputs)]:
             raise ArgumentError(
                 f"the input {unknown[0]!r} is not used with these options",
@@ -104,17 +108,17 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             )
         values = []
         for word, shape in request.inputs:
-            if word not in values_by_name and word not in DEFAULTS:
+            value = values_by_name.get(word, DEFAULTS.get(word))
+            if value is None:
                 raise ArgumentError(
                     f"the input {word!r} is missing", where=where, remedy=f"Inputs: {', '.join(words)}."
                 )
-            value = values_by_name.get(word, DEFAULTS.get(word))
-            got = getattr(value, "shape", None)
-            if got is not None and tuple(got[len(got) - len(shape) :]) != shape:
+            got = tuple(getattr(value, "shape", shape))
+            if got[len(got) - len(shape) :] != shape:
                 raise ArgumentError(
-                    f"expected shape (..., {', '.join(map(str, shape))}), got {tuple(got)}",
+                    f"expected shape (..., {', '.join(map(str, shape))}), got {got}",
                     where=f"{where}: {word}",
-                    got=tuple(got),
+                    got=got,
                     remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
                 )
             values.append(value)
@@ -148,3 +152,42 @@ def array_functions(model: RobotModel) -> FrameworkFunctions:
     batches should be large.  See :class:`FrameworkFunctions`.
     """
     return FrameworkFunctions(model, "array", array_forms.make_function)
+
+
+def casadi_function(
+    model: RobotModel, name: str, *, external: bool = False, base: bool = False, **options: object
+) -> casadi.Function:
+    """A function of the registry as a ``casadi.Function`` of SX, with inputs and outputs named as there.
+
+    Vectors are columns; ``external`` is (nb, 6), ``base`` (2, 6).  CasADi differentiates it, generates C of it, and takes
+    it into SX and MX graphs.
+
+    Args:
+        name: of the function.
+        external: with an input for wrenches on the moving bodies, where the function takes them.
+        base: with an input for the motion of the root.
+        options: of the function, e.g. ``link="tool0"``.
+
+    Raises:
+        BackendError: CasADi is not installed.
+        UnknownNameError: no such function, link or frame.
+        ArgumentError: an option is missing, or not one of this function; the robot is too large for it.
+    """
+    ca = optional_package("casadi", "functions in CasADi need", "casadi", "'robot_dynamics_ros[casadi]'")
+    present = [word for word, is_input in (("external", external), ("base", base)) if is_input]
+    request = make_request(model, name, options, present, where="casadi")
+    trace = traced(model, request, where="casadi")
+    symbols = [ca.SX.sym(word, *shape) for word, shape in request.inputs]  # of matrices: a wrench a row
+    xp = SimpleNamespace(sin=ca.sin, cos=ca.cos, sqrt=ca.sqrt, minimum=ca.fmin, maximum=ca.fmax)
+    elements = [
+        ca.horzsplit(ca.vec(x.T).T) if prod(s) else [] for x, (_, s) in zip(symbols, request.inputs, strict=True)
+    ]
+    values = evaluate(trace.all_outputs(), lambda key: elements[key[0]][key[1]], xp, float)
+    results = []
+    for (_, shape), flat in zip(request.outputs, trace.by_output(values), strict=True):
+        column = ca.vertcat(*(ca.SX(x) for x in flat))
+        rows, columns = (*shape, 1, 1)[:2] if len(shape) < 3 else (shape[0], len(flat) // shape[0])
+        results.append(ca.reshape(column, columns, rows).T)  # CasADi keeps columns together
+    return ca.Function(
+        request.name, symbols, results, [word for word, _ in request.inputs], [word for word, _ in request.outputs]
+    )

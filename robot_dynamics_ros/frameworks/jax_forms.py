@@ -32,7 +32,9 @@ def form_of(model: RobotModel, request: Request) -> str:
     """How a function is handed to XLA: ``"straight"``, written out; ``"levels"``, scans over the levels of the tree; or
     ``"derived"``, from another function, by differentiation or a factorization."""
     size = estimated_operations(model, request.name)
-    if request.name in _DERIVED and _can_derive(model, request) and size > DERIVED_FROM.get(request.name, STRAIGHT):
+    # some derived forms are for coordinates whose rates are the velocities
+    can_derive = model.nq == model.nv or request.name not in ("coriolis_matrix", "linearization")
+    if request.name in _DERIVED and can_derive and size > DERIVED_FROM.get(request.name, STRAIGHT):
         return "derived"
     pairs = TABLE[request.name].per_pair > 0  # of joints and their ancestors
     if size > STRAIGHT and not pairs and supported(model, request.name, request.options):
@@ -100,30 +102,20 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
     Differentiating the articulated-body algorithm itself takes XLA ten times as long to compile.
     """
     names = [word for word, _ in request.inputs]
-    shapes = [shape for _, shape in request.inputs]
-
-    def both(*rows: Array) -> Array:
-        return flat(*rows)[0]
-
-    run = jax.custom_jvp(both)
+    q, v, tau = (names.index(word) for word in ("q", "v", "tau"))
+    rest = [k for k in range(len(names)) if k not in (q, v, tau)]
+    run = jax.custom_jvp(lambda *rows: flat(*rows)[0])
 
     def derivative(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
         inverse = _plain(model, request, "inverse_dynamics")
         solve = _plain(model, request, "mass_matrix_solve")
-        a = run(*rows)
-        q, v, tau = (names.index(word) for word in ("q", "v", "tau"))
-        rest = [k for k in range(len(names)) if k not in (q, v, tau)]
-        fixed = a  # its own tangent is what is looked for
+        a = run(*rows)  # fixed in what follows: its own tangent is what is looked for
 
         def efforts(q_: Array, v_: Array, *more: Array) -> Array:
-            shaped = [x.reshape(*x.shape[:-1], *shapes[k]) for x, k in zip(more, rest, strict=True)]
-            return inverse(q_, v_, fixed, *shaped)
+            shaped = [x.reshape(*x.shape[:-1], *request.inputs[k][1]) for x, k in zip(more, rest, strict=True)]
+            return inverse(q_, v_, a, *shaped)
 
-        _, moved = jax.jvp(
-            efforts,
-            (rows[q], rows[v], *(rows[k] for k in rest)),
-            (tangents[q], tangents[v], *(tangents[k] for k in rest)),
-        )
+        _, moved = jax.jvp(efforts, *(tuple(x[k] for k in (q, v, *rest)) for x in (rows, tangents)))
         return a, solve(rows[q], tangents[tau] - moved)
 
     run.defjvp(derivative)
@@ -161,14 +153,11 @@ def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
     """q ⊕ δ to first order in δ, for one configuration: what derivatives by q are taken along."""
     bodies = layout_of(model).bodies
     free = [(b.q_index, b.v_index) for b in bodies if b.kind is Kind.FREE]
-    q_of_v = np.zeros(model.nv, dtype=int)
-    for b in bodies:
-        if b.kind is not Kind.FREE:
-            q_of_v[b.v_index] = b.q_index
-    plain = np.array(sorted(set(range(model.nv)) - {v + c for _, v in free for c in range(6)}), dtype=int)
+    single = {b.v_index: b.q_index for b in bodies if b.kind is not Kind.FREE}
+    v_of, q_of = (np.array(list(x), dtype=int) for x in (single.keys(), single.values()))
 
     def moved(q: Array, delta: Array) -> Array:
-        new = q.at[q_of_v[plain]].add(delta[plain]) if len(plain) else q
+        new = q.at[q_of].add(delta[v_of])
         for first, v in free:
             p, u, w = q[first : first + 3], q[first + 3 : first + 6], q[first + 6]
             turn, shift = delta[v : v + 3], delta[v + 3 : v + 6]
@@ -183,10 +172,9 @@ def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
 def _mass_matrix(model: RobotModel, request: Request) -> Flat:
     """M = ∂τ/∂a of inverse dynamics."""
     inverse = _plain(model, request, "inverse_dynamics")
-    zero = np.zeros(model.nv)
 
     def one(q: Array) -> tuple[Array, ...]:
-        still = jnp.asarray(zero, q.dtype)
+        still = jnp.zeros(model.nv, q.dtype)
         M = jax.jacfwd(lambda a: inverse(q, still, a))(still)
         return ((0.5 * (M + M.T)).reshape(-1),)
 
@@ -274,8 +262,3 @@ _DERIVED: dict[str, Callable[[RobotModel, Request], Flat]] = {
 }
 DERIVED_FROM = dict.fromkeys(("coriolis_matrix", "inverse_dynamics_derivatives", "linearization"), 1_500)
 """Estimated operations from which the derived form compiles faster, where that is earlier than for other functions."""
-
-
-def _can_derive(model: RobotModel, request: Request) -> bool:
-    """Whether the derived form holds for this robot: some are for coordinates whose rates are the velocities."""
-    return model.nq == model.nv or request.name not in ("coriolis_matrix", "linearization")

@@ -199,9 +199,9 @@ class _Loop:
         """(classes of bodies, levels) of each stretch, from the root outward."""
         run = self.run
         classes = run.program.ints[run.levels.body, CLASS]
-        has_free: list[bool] = np.isin(classes, run.program.free_classes).any(axis=1).tolist()
+        is_free = np.isin(classes, run.program.free_classes)
         stretches = []
-        for _, group in groupby(range(len(classes)), key=lambda d: has_free[d]):
+        for _, group in groupby(range(len(classes)), key=lambda d: bool(is_free[d].any())):
             numbers = np.array(list(group))
             stretches.append((tuple(np.unique(classes[numbers]).tolist()), numbers))
         return stretches

@@ -9,7 +9,7 @@ from typing import Any
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 LARGEST = 400_000
@@ -34,8 +34,7 @@ def make_request(
     model: RobotModel, name: str, options: Mapping[str, object], present: Sequence[str] = (), *, where: str
 ) -> Request:
     """Check a function's name and options, links by name or number; ``present``: optional inputs that are given."""
-    if name not in TABLE:
-        raise UnknownNameError("function", name, TABLE, where=where)
+    check_name("function", name, TABLE, where=where)
     entry = TABLE[name]
     chosen: dict[str, Any] = dict(options)
     if name == "joint_wrenches" and "joints_of" not in chosen:  # as the public function takes them
@@ -58,8 +57,8 @@ def make_request(
             got=extra[0],
             remedy=f"Its options: {', '.join(sorted(valid)) or 'none'}.",
         )
-    if "frame" in entry.options and chosen.setdefault("frame", "world") not in FRAMES:
-        raise UnknownNameError("frame", chosen["frame"], FRAMES, where=where)
+    if "frame" in entry.options:
+        check_name("frame", chosen.setdefault("frame", "world"), FRAMES, where=where)
     if "viscous" in entry.options:
         chosen.setdefault("viscous", False)
     if missing := [word for word in entry.options if word not in chosen]:

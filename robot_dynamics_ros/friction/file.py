@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, check_name
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, JointMotion
@@ -69,13 +69,11 @@ class FrictionFile:
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
         for name, row in rows.items():
             where = f"{path}, joint {name!r}"
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where=str(path))
+            check_name("joint", name, model.joint_names, where=str(path))
             effects = row.get("effects", {})
             for kind, keys, known in (("entry", row, entries), ("effect", effects, parameters)):
                 for key in keys:
-                    if key not in known:
-                        raise UnknownNameError(kind, key, known, where=where)
+                    check_name(kind, key, known, where=where)
             for key, value in [*row.items(), *effects.items()]:
                 if key != "effects" and not (
                     isinstance(value, int | float)

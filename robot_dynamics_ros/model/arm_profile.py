@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, check_name, optional_package
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
@@ -249,9 +249,7 @@ def load_arm_profile(arm: str) -> ArmProfile:
     """
     path = Path(arm)
     if path.suffix not in (".yaml", ".yml"):
-        names = arm_names()
-        if arm not in names:
-            raise UnknownNameError("arm", arm, names)
+        check_name("arm", arm, arm_names())
         path = share_directory() / "config" / "arms" / f"{arm}.yaml"
     profile: ArmProfile = _record(ArmProfile, _read(path), str(path), name=path.stem)
     _check(profile, str(path))
@@ -277,8 +275,7 @@ def _check(profile: ArmProfile, where: str) -> None:
     """Rules that concern more than one entry."""
     driver, efforts, constants = profile.driver, profile.efforts, profile.known("measured_factor")
     for fact in profile.sources:
-        if fact not in FACTS:
-            raise UnknownNameError("fact", fact, FACTS, where=f"{where}, sources")
+        check_name("fact", fact, FACTS, where=f"{where}, sources")
     rules = [
         *((fact not in profile.sources, f"sources has no entry {fact!r}", "Say where it was read, or that it is not published.")
           for fact in FACTS),
@@ -315,8 +312,7 @@ def _record(kind: type, values: object, where: str, **preset: str) -> Any:
             raise ArgumentError(f"{entry.name} is missing", where=where, remedy=f"Add `{entry.name}:`.")
     valid = [entry.name for entry in entries]
     for key in table:
-        if key not in valid:
-            raise UnknownNameError("entry", key, valid, where=where)
+        check_name("entry", key, valid, where=where)
     return kind(**found)
 
 
@@ -343,8 +339,8 @@ def _value(key: str, annotation: str, value: Any, where: str) -> Any:
             raise ArgumentError(f"{key} is {value!r}", where=where, remedy="Give a finite number that is not negative.")
         return value
     value = _typed(key, value, bool if annotation == "bool" else str, where)
-    if key in _CHOICES and value not in _CHOICES[key]:
-        raise UnknownNameError(key, value, _CHOICES[key], where=where)
+    if key in _CHOICES:
+        check_name(key, value, _CHOICES[key], where=where)
     return value
 
 

@@ -27,7 +27,7 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     g = _checked_gravity(gravity)
     check_numbers(Pose.of(base).position, "base", "position", ArgumentError)
     description = _checked_description(description)
-    order, fixed, link_order, placement = walk(description)
+    order, fixed, placement = walk(description)
     nb = len(order)
     number = {joint.name: i for i, joint in enumerate(order)}
     body_of = {name: -1 if joint is None else number[joint] for name, (joint, _) in placement.items()}
@@ -62,7 +62,7 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         joint_names=tuple(j.name for j in own),
         moving_joint_names=tuple(j.name for j in order),
         fixed_joint_names=tuple(j.name for j in fixed),
-        link_names=tuple(link_order),
+        link_names=tuple(placement),
         nq=nq,
         nv=nv,
         parent=_ints(parent),
@@ -85,12 +85,12 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         effort_limit=_floats([j.limits.effort for j in own for _ in range(j.type.nv)]),
         **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
         coupling=coupling,
-        link_body=_ints([body_of[n] for n in link_order]),
-        link_rotation=frozen_array([pose_of[n].rotation for n in link_order], (len(link_order), 3, 3)),
-        link_position=frozen_array([pose_of[n].position for n in link_order], (len(link_order), 3)),
+        link_body=_ints(list(body_of.values())),
+        link_rotation=frozen_array([pose.rotation for pose in pose_of.values()], (len(pose_of), 3, 3)),
+        link_position=frozen_array([pose.position for pose in pose_of.values()], (len(pose_of), 3)),
         _joints=MappingProxyType({j.name: j for j in description.joints}),
         _links=MappingProxyType({link.name: link for link in description.links}),
-        _link_index=MappingProxyType({n: i for i, n in enumerate(link_order)}),
+        _link_index=MappingProxyType({n: i for i, n in enumerate(placement)}),
         _body_index=MappingProxyType(number),
     )
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
@@ -131,9 +130,11 @@ def from_denavit_hartenberg(
     n = len(table)
     if not n:
         raise ArgumentError("the table has no rows", where="rows", remedy="Give one row for each joint.")
-    placeholder = Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
-    bodies = _one_each(inertias, n, "inertias") or [placeholder] * n
-    bounds = _one_each(limits, n, "limits") or [JointLimits()] * n
+    for where, given in (("inertias", inertias), ("limits", limits)):
+        if given is not None and len(given) != n:
+            raise ArgumentError(f"expected {n}, one for each row, got {len(given)}", where=where)
+    bodies = [Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))] * n if inertias is None else inertias
+    bounds = [JointLimits()] * n if limits is None else limits
     links, joints = [Link("base")], []
     before = (base or Pose()).matrix()
     for k, row in enumerate(table):
@@ -263,17 +264,6 @@ def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     if not np.isfinite(numbers).all():
         raise ArgumentError("expected theta, d, a, alpha: four finite numbers", where=f"row {k + 1}", got=row)
     return done
-
-
-_Item = TypeVar("_Item")
-
-
-def _one_each(values: Sequence[_Item] | None, n: int, where: str) -> list[_Item]:
-    if values is None:
-        return []
-    if len(values) != n:
-        raise ArgumentError(f"expected {n}, one for each row, got {len(values)}", where=where)
-    return list(values)
 
 
 def _screw(axis: str, angle: float, shift: float) -> Array:

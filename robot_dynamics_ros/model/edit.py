@@ -163,10 +163,10 @@ def with_floating_base(description: RobotDescription) -> RobotDescription:
     Where the robot uses one of these names already, the new one is ``floating_base_joint`` or ``floating_base_world``
     (then with underscores in front until it is free).
     """
-    _, _, link_order, _ = walk(description)
+    *_, placement = walk(description)
     world = _free_name("world", "floating_base_world", {link.name for link in description.links})
     name = _free_name("root_joint", "floating_base_joint", {joint.name for joint in description.joints})
-    joint = Joint(name, JointType.FLOATING, parent=world, child=link_order[0])
+    joint = Joint(name, JointType.FLOATING, parent=world, child=next(iter(placement)))
     return dataclasses.replace(
         description, links=(Link(world), *description.links), joints=(joint, *description.joints)
     )

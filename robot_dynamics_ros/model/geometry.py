@@ -112,16 +112,11 @@ class _Reader:
 
     def read(self, robot: Node) -> Looks:
         self.version = urdf_version(robot)
-        links = [node for node in robot.children if node.tag == "link"]
-        for node in robot.children:
-            if node.tag == "material":
-                self.material(node)
+        links = robot.all("link")
+        inside = [node for link in links for piece in link.children for node in piece.all("material")]
+        for node in [*robot.all("material"), *inside]:  # one link may name what another defines, wherever that stands
+            self.material(node)
         pieces: dict[str, list[Shape]] = {"visual": [], "collision": []}
-        for link in links:  # a material defined inside one link may be named by another, wherever that stands
-            for piece in link.children:
-                for node in piece.children:
-                    if node.tag == "material":
-                        self.material(node)
         for link in links:
             name = link.attributes.get("name", "")
             for piece in link.children if name in self.links else ():
@@ -156,12 +151,11 @@ class _Reader:
                     pose = pose_of_origin(node, self.version)
                 elif node.tag == "material":
                     colour = self.material(node)
-            for node in piece.children:
-                if node.tag == "geometry":
-                    lost = len(self.lost_meshes)
-                    found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
-                    if piece.tag == "collision":
-                        self.lost_collisions += self.lost_meshes[lost:]
+            for node in piece.all("geometry"):
+                lost = len(self.lost_meshes)
+                found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                if piece.tag == "collision":
+                    self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
             self.findings.append(
                 f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
@@ -243,12 +237,10 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     directory, version = _folder_of(description.path), urdf_version(robot)
     inertias: dict[str, Inertia] = {}
     findings = []
-    for link in (node for node in robot.children if node.tag == "link"):
+    for link in robot.all("link"):
         name = link.attributes.get("name", "")
-        if any(node.tag == "inertial" for node in link.children):
-            continue
-        pieces = [n for n in link.children if n.tag == "collision"] or [n for n in link.children if n.tag == "visual"]
-        if not pieces:
+        pieces = link.all("collision") or link.all("visual")
+        if link.all("inertial") or not pieces:
             continue
         try:
             inertias[name] = shapes.combined_inertia([_body(piece, density, directory, version) for piece in pieces])
@@ -267,15 +259,11 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
 
 
 def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
-    pose, bodies = Pose(), list[Inertia]()
-    for node in piece.children:
-        if node.tag == "origin":
-            pose = pose_of_origin(node, version)
-        elif node.tag == "geometry":
-            bodies += [_solid(shape, density, directory) for shape in node.children]
+    poses = [pose_of_origin(node, version) for node in piece.all("origin")]
+    bodies = [_solid(shape, density, directory) for node in piece.all("geometry") for shape in node.children]
     if not bodies:
         raise ValueError(f"line {piece.line}: no shape that is known")
-    return bodies[-1], pose
+    return bodies[-1], poses[-1] if poses else Pose()
 
 
 def _solid(node: Node, density: float, directory: Path | None) -> Inertia:

@@ -1,15 +1,8 @@
 """Which mass properties a rigid body can have, which robots are refused for theirs, and the nearest possible ones.
 
-The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies:
-
-``"warn"`` (default)
-    Everything that can be computed with is taken as it is, and every link with a physically impossible inertia is a finding.
-    An error is what could make the mass matrix indefinite: a negative mass, or a moving body with a negative moment of
-    inertia, whatever armature hides it.
-``"error"``
-    A body that breaks the triangle inequality is an error too.
-``"repair"``
-    Each impossible link gets the nearest mass properties that some rigid body has (:func:`nearest_possible`).
+The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies are those of
+:func:`~robot_dynamics_ros.model.urdf.load_urdf`.  Unless repaired, what could make the mass matrix indefinite is always an error:
+a negative mass, or a moving body with a negative moment of inertia, whatever armature hides it.
 
 Tolerances, and why they are what they are:
 
@@ -127,7 +120,9 @@ def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
         if body is not link.inertia:
             fault = inertia_fault(link.inertia)
             assert fault is not None
-            findings.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {_described(body)}")
+            moments = ", ".join(f"{x:.6g}" for x in _principal_moments(body.rotational))
+            new_body = f"mass {body.mass:g} kg, principal moments {moments} kg m²"
+            findings.append(f"{inertial_place(link.name)}: {fault.problem}; repaired: {new_body}")
             link = Link(link.name, body)
         new.append(link)
     return tuple(new), findings
@@ -209,11 +204,6 @@ def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> N
         problem = f"the mass {inertia.mass:g} kg is negative"
         remedy = f"Give a positive mass. {_REPAIR}"
         raise error(problem, where=where, got=inertia.mass, remedy=remedy, setting=("inertia_check", "repair"))
-
-
-def _described(body: Inertia) -> str:
-    moments = ", ".join(f"{x:.6g}" for x in _principal_moments(body.rotational))
-    return f"mass {body.mass:g} kg, principal moments {moments} kg m²"
 
 
 def _principal_moments(rotational: Array) -> Array:

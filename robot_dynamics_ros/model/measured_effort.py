@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array
 
 MEANINGS = ("torque", "link_torque", "torque_without_gravity", "current", "commanded", "none")
@@ -44,8 +44,7 @@ class MeasuredEffort:
     factors: Array | None = None
 
     def __post_init__(self) -> None:
-        if self.meaning not in MEANINGS:
-            raise UnknownNameError("meaning of measured efforts", self.meaning, MEANINGS)
+        check_name("meaning of measured efforts", self.meaning, MEANINGS)
         if self.factors is None:
             if self.meaning == "current":
                 problem = "measured efforts are currents, and there are no torque constants"

@@ -49,13 +49,10 @@ def triangles(shape: Shape) -> list[Trimesh]:
     elif shape.kind == "sphere":
         parts = [trimesh.creation.icosphere(subdivisions=3, radius=size[0])]
     elif shape.kind == "ellipsoid":
-        ball = trimesh.creation.icosphere(subdivisions=2, radius=1.0)
-        ball.apply_scale(size)
-        parts = [ball]
+        parts = [trimesh.creation.icosphere(subdivisions=2, radius=1.0).apply_scale(size)]
     elif shape.kind == "capsule":
-        capsule = trimesh.creation.capsule(radius=size[0], height=size[1], count=[16, 16])
-        capsule.apply_translation([0.0, 0.0, -float(capsule.bounds[:, 2].mean())])
-        parts = [capsule]
+        parts = [trimesh.creation.capsule(radius=size[0], height=size[1], count=[16, 16])]
+        parts[0].apply_translation([0.0, 0.0, -float(parts[0].bounds[:, 2].mean())])
     else:
         parts = [trimesh.creation.cylinder(radius=size[0], height=size[1], sections=32)]
     for part in parts:

@@ -98,9 +98,8 @@ class _Translator:
             self.findings.append("springs of joints are no part of the model; the simulation takes them as an option")
         if not np.allclose(m.opt.gravity, (0.0, 0.0, -9.81)):
             self.findings.append(f"the file's gravity {m.opt.gravity.tolist()} is not used; give it as an option")
-        names = getattr(m, "names", b"")
         description = RobotDescription(
-            bytes(names).split(b"\0", 1)[0].decode("utf-8", "replace") or "mjcf",
+            bytes(m.names).split(b"\0", 1)[0].decode("utf-8", "replace") or "mjcf",
             tuple(self.links),
             tuple(self.joints),
             findings=tuple(self.findings),

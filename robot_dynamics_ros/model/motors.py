@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 
@@ -135,8 +135,7 @@ def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
             problem = "a mimic joint follows its master and has no motor of its own"
             remedy = "Give the motor to the joint that it mimics."
             raise ArgumentError(problem, where=f"motor of joint {name!r}", got=name, remedy=remedy)
-        if name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where="motors")
+        check_name("joint", name, model.joint_names, where="motors")
         if model.joint(name).type.nv != 1:
             problem = "a motor drives a joint of one degree of freedom"
             remedy = "Name a revolute, continuous or prismatic joint."

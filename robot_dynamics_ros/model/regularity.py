@@ -106,11 +106,8 @@ def singular_motion(
 ) -> list[str]:
     """Joints, by name, that can move together without moving any inertia; empty if M is regular.
 
-    Args:
-        order: moving joints, parents first; ``parent``: the body before each, −1 for the root.
-        placements: joint frame in the parent body's frame.
-        mimics: master (−1 for joints with coordinates of their own), multiplier and offset of each.
-        v_index: first coordinate of each.
+    Arguments are in the order of the moving joints, ``order``, ``parent`` and ``mimics`` (masters, multipliers, offsets) with −1
+    where there is none.
     """
     if all(map(_moves_inertia, order, bodies)) and not _digits_may_be_lost(bodies, placements):
         return []

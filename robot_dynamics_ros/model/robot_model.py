@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model import edit
 from robot_dynamics_ros.model.assemble import assemble
 from robot_dynamics_ros.model.description import (
@@ -162,8 +162,8 @@ class RobotModel:
         [0.0, 0.0, 0.0]
         """
         own = {name: getattr(self, name) for name in ("description", "gravity", "base")}
-        for name in changes.keys() - own.keys():
-            raise UnknownNameError("model field", name, own)
+        for name in changes:
+            check_name("model field", name, own)
         return _rebuilt(**{**own, **changes}, backend=self.backend)
 
     def with_backend(self, backend: str) -> RobotModel:
@@ -177,8 +177,7 @@ class RobotModel:
         Raises:
             UnknownNameError: there is no such backend.
         """
-        if backend not in (*BACKENDS, "auto"):
-            raise UnknownNameError("backend", backend, (*BACKENDS, "auto"), where="backend")
+        check_name("backend", backend, (*BACKENDS, "auto"), where="backend")
         return dataclasses.replace(self, backend=backend)
 
     # -- other robots made from this one -------------------------------------------------------------------------
@@ -201,7 +200,7 @@ class RobotModel:
         >>> rd.limb(3).lock("joint2", at={"joint2": 0.5}).joint_names
         ('joint1', 'joint3')
         """
-        positions = locked_positions(self, [names] if isinstance(names, str) else list(names), at)
+        positions = _locked_positions(self, [names] if isinstance(names, str) else list(names), at)
         return self.replace(description=edit.lock(self.description, positions))
 
     def subtree(self, link: str, base: Pose | ArrayLike | None = None) -> RobotModel:
@@ -435,13 +434,11 @@ def _configuration(model: RobotModel, value: str | Mapping[str, ArrayLike] | Arr
 
 
 def _configurations(model: RobotModel, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> Configurations:
-    if isinstance(source, Mapping):
-        values = {name: model.configuration(x, where=f"configuration {name!r}") for name, x in source.items()}
-        return {
-            name: {joint: tuple(q[model.q_slice(joint)].tolist()) for joint in model.joint_names}
-            for name, q in values.items()
-        }
-    return read_srdf(model.description, source)
+    if not isinstance(source, Mapping):
+        return read_srdf(model.description, source)
+    given = {name: model.configuration(x, where=f"configuration {name!r}") for name, x in source.items()}
+    joints = model.joint_names
+    return {name: {j: tuple(q[model.q_slice(j)].tolist()) for j in joints} for name, q in given.items()}
 
 
 def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str) -> RobotModel:
@@ -449,32 +446,15 @@ def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose
     return model if backend == "auto" else model.with_backend(backend)
 
 
-def locked_positions(
+def _locked_positions(
     model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
 ) -> dict[str, Array]:
     """Joint → position, for joints that are locked and for those that mimic them; see :meth:`RobotModel.lock`."""
-    locked = set()
     for name in names:
-        i = model.body_index(name)
-        if model.mimic_master[i] >= 0:
-            master = model.moving_joint_names[model.mimic_master[i]]
+        if (i := model.mimic_master[model.body_index(name)]) >= 0:
+            master = model.moving_joint_names[i]
             remedy = f"Lock {master!r}; what follows it is locked with it."
             raise ArgumentError(f"joint {name!r} mimics {master!r}", where="lock", remedy=remedy)
-        locked.add(i)
-    q = _locked_configuration(model, names, at)
-    positions = {}
-    for i, name in enumerate(model.moving_joint_names):
-        master = int(model.mimic_master[i])
-        if (i if master < 0 else master) in locked:
-            position = q[model.q_slice(name)]
-            positions[name] = position if master < 0 else model.mimic_multiplier[i] * position + model.mimic_offset[i]
-    return positions
-
-
-def _locked_configuration(
-    model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
-) -> Array:
-    """(nq,) configuration whose entries for ``names`` are checked."""
     if isinstance(at, Mapping):
         for name in (*at, *names):
             model.body_index(name)
@@ -489,4 +469,11 @@ def _locked_configuration(
             problem = "the quaternion is not of unit length"
             remedy = "The position of a floating joint is [x, y, z, qx, qy, qz, qw]."
             raise ArgumentError(problem, where=f"lock, joint {name!r}", got=values.tolist(), remedy=remedy)
-    return q
+    positions = {}
+    for name, i, k, d in zip(
+        model.moving_joint_names, model.mimic_master, model.mimic_multiplier, model.mimic_offset, strict=True
+    ):
+        if (name if i < 0 else model.moving_joint_names[i]) in names:
+            position = q[model.q_slice(name)]
+            positions[name] = position if i < 0 else k * position + d
+    return positions

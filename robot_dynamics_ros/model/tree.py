@@ -8,10 +8,8 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDescription
 
 
-def walk(
-    description: RobotDescription,
-) -> tuple[list[Joint], list[Joint], list[str], dict[str, tuple[str | None, Pose]]]:
-    """Depth-first order of moving joints, fixed joints, links, and each link's (moving joint, placement in its body)."""
+def walk(description: RobotDescription) -> tuple[list[Joint], list[Joint], dict[str, tuple[str | None, Pose]]]:
+    """Moving joints, fixed joints, and each link's (moving joint, placement in its body), all depth first."""
     names: set[str] = set()
     for link in description.links:
         if link.name in names:
@@ -45,12 +43,10 @@ def walk(
 
     order: list[Joint] = []
     fixed: list[Joint] = []
-    link_order: list[str] = []
     placement: dict[str, tuple[str | None, Pose]] = {root: (None, Pose())}
     stack = [root]
     while stack:  # a stack, not recursion: chains of a thousand links are ordinary here
         link_name = stack.pop()
-        link_order.append(link_name)
         joint_in = parent_joint.get(link_name)
         if joint_in is not None:
             if joint_in.type is JointType.FIXED:
@@ -61,11 +57,10 @@ def walk(
                 order.append(joint_in)
                 placement[link_name] = (joint_in.name, Pose())
         stack.extend(joint.child for joint in reversed(children[link_name]))
-    if len(link_order) < len(names):
-        lost = sorted(names - set(link_order))
+    if lost := sorted(names - placement.keys()):
         problem = f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle"
         raise ModelError(problem, where=f"robot {description.name!r}", remedy="Remove the joint that closes the cycle.")
-    return order, fixed, link_order, placement
+    return order, fixed, placement
 
 
 def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> str:

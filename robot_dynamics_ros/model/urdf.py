@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
+from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UrdfError, check_name
 from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
 from robot_dynamics_ros.model.description import (
     Array,
@@ -40,7 +40,7 @@ from robot_dynamics_ros.model.inertia_check import (
 )
 from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
-from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf, clean_urdf
+from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, root_element
 
@@ -149,7 +149,7 @@ def _read(
     if is_mjcf(data):
         path = label if label != "URDF text" else ""
         return _with_armature(parse_mjcf(data, path, inertia_check), armature), {}
-    clean = clean_urdf(data, source=label, max_bytes=max_bytes)
+    clean = CleanUrdf(data, source=label, max_bytes=max_bytes)
     robot = _urdf_parser(clean, label)
     findings = clean.findings
     links = [
@@ -357,8 +357,7 @@ def _checked_armatures(
 ) -> dict[str, float]:
     result = dict(described)
     for name, value in (armature or {}).items():
-        if name not in moving:
-            raise UnknownNameError("moving joint", name, sorted(moving), where="armature")
+        check_name("moving joint", name, sorted(moving), where="armature")
         try:
             number = float(value)
         except (TypeError, ValueError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
@@ -63,33 +62,6 @@ _HARMLESS = {
 _NO_LIMIT = 1e300
 
 
-@dataclass(slots=True)
-class CleanUrdf:
-    """A URDF reduced to mechanics.
-
-    Attributes:
-        text: URDF text that holds only links, inertias and joints, checked.
-        link_lines, joint_lines: line of each, in order.
-        armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
-        couplings: joint name → motor that turns with a neighbour, from ``<coupling>``.
-        initial_positions: joint name → position, from ``<ros2_control>``.
-        findings: what was odd, one sentence each.
-    """
-
-    text: str = ""
-    link_lines: list[int] = field(default_factory=list)
-    joint_lines: list[int] = field(default_factory=list)
-    armature: dict[str, float] = field(default_factory=dict)
-    couplings: dict[str, Coupling] = field(default_factory=dict)
-    initial_positions: dict[str, float] = field(default_factory=dict)
-    findings: list[str] = field(default_factory=list)
-
-
-def clean_urdf(data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES) -> CleanUrdf:
-    """Parse ``data`` under guard and keep what dynamics needs."""
-    return _Cleaner(source).run(data, max_bytes)
-
-
 def _without_blanks(data: bytes | str) -> tuple[bytes | str, bool]:
     """The document from its first ``<`` on, and whether something that XML does not allow there stood before it."""
     if isinstance(data, str):
@@ -102,24 +74,37 @@ def _without_blanks(data: bytes | str) -> tuple[bytes | str, bool]:
     return short, short.startswith(b"<?xml") and len(short) < len(bare)
 
 
-class _Cleaner:
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.out = CleanUrdf()
-        self.version = (1, 0)
+class CleanUrdf:
+    """A URDF reduced to mechanics, from ``data`` parsed under guard.
 
-    def run(self, data: bytes | str, max_bytes: int) -> CleanUrdf:
+    Attributes:
+        text: URDF text that holds only links, inertias and joints, checked.
+        link_lines, joint_lines: line of each, in order.
+        armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
+        couplings: joint name → motor that turns with a neighbour, from ``<coupling>``.
+        initial_positions: joint name → position, from ``<ros2_control>``.
+        findings: what was odd, one sentence each.
+    """
+
+    def __init__(self, data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES) -> None:
+        self.source = source
+        self.link_lines: list[int] = []
+        self.joint_lines: list[int] = []
+        self.armature: dict[str, float] = {}
+        self.couplings: dict[str, Coupling] = {}
+        self.initial_positions: dict[str, float] = {}
+        self.findings: list[str] = []
         data, blanks = _without_blanks(data)
         if blanks:
-            self.out.findings.append("blanks before the XML declaration are ignored")
+            self.findings.append("blanks before the XML declaration are ignored")
         root = parse_xml(data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped)
         name = root.attributes.get("name", "")
         if not name.strip():
-            self.out.findings.append("the robot has no name; it is called 'unnamed'")
+            self.findings.append("the robot has no name; it is called 'unnamed'")
             name = "unnamed"
         self.version = urdf_version(root)
         if self.version > NEWEST_VERSION:
-            self.out.findings.append(
+            self.findings.append(
                 f"the description says URDF {root.attributes['version'].strip()}; "
                 f"{'.'.join(map(str, NEWEST_VERSION))} is the newest known here"
             )
@@ -127,15 +112,14 @@ class _Cleaner:
         for node in root.children:
             if node.tag in ("link", "joint"):
                 self.copy(node, robot, f"{node.tag} {node.attributes.get('name', '')!r}")
-                (self.out.link_lines if node.tag == "link" else self.out.joint_lines).append(node.line)
+                (self.link_lines if node.tag == "link" else self.joint_lines).append(node.line)
             elif node.tag == "frame":
                 self.add_frame(node, robot)
             elif node.tag == "ros2_control":
                 self.read_initial_positions(node)
             else:
                 self.read_armature(node)
-        self.out.text = ElementTree.tostring(robot, encoding="unicode")
-        return self.out
+        self.text = ElementTree.tostring(robot, encoding="unicode")
 
     # -- copying what is kept ------------------------------------------------------------------------------------
 
@@ -154,11 +138,11 @@ class _Cleaner:
         for name in node.attributes.keys() - kinds.keys():
             near = difflib.get_close_matches(name, kinds, n=1, cutoff=0.8)
             if near:
-                self.out.findings.append(f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?")
+                self.findings.append(f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?")
         line_of: dict[str, int] = {}
         for child in node.children:
             if child.tag in line_of:  # urdfdom, and all that is built on it, asks for the first child of a name
-                self.out.findings.append(
+                self.findings.append(
                     f"{self.where(child, owner)}: a second <{child.tag}> is ignored; the first, on line "
                     f"{line_of[child.tag]}, counts"
                 )
@@ -169,14 +153,14 @@ class _Cleaner:
                 if child.tag == "coupling":  # which no other parser knows
                     values = element[-1].attrib
                     numbers = {name: float(value) for name, value in values.items() if name != "joint"}
-                    self.out.couplings[node.attributes["name"]] = Coupling(values["joint"], **numbers)
+                    self.couplings[node.attributes["name"]] = Coupling(values["joint"], **numbers)
                     element.remove(element[-1])
         for tag in _REQUIRED.get(node.tag, ()):
             if tag in line_of:
                 continue
             if tag != "inertia":
                 raise UrdfError(f"<{tag}> is missing", where=where, remedy=self.example(tag))
-            self.out.findings.append(f"{where}: <inertia> is missing; the mass counts as a point")
+            self.findings.append(f"{where}: <inertia> is missing; the mass counts as a point")
             ElementTree.SubElement(element, "inertia", dict.fromkeys(_INERTIA, "0"))
 
     def quaternion(self, node: Node, element: ElementTree.Element, where: str) -> None:
@@ -188,7 +172,7 @@ class _Cleaner:
                 str(error), where=where, got=node.attributes["quat_xyzw"], remedy='No rotation is quat_xyzw="0 0 0 1".'
             ) from None
         if pose is None:
-            self.out.findings.append(
+            self.findings.append(
                 f'{where}: quat_xyzw is ignored, as other parsers do: it needs <robot version="1.1"> or later'
             )
         else:
@@ -198,10 +182,10 @@ class _Cleaner:
         """Default of a missing attribute, reported; an error if there is none."""
         if node.tag == "limit":  # an effort or a velocity
             if parent.get("type") in ("revolute", "prismatic"):
-                self.out.findings.append(f"{where}: attribute {name!r} is missing; no {name} limit is assumed")
+                self.findings.append(f"{where}: attribute {name!r} is missing; no {name} limit is assumed")
             return "inf"
         if node.tag == "inertia" and name in ("ixy", "ixz", "iyz"):
-            self.out.findings.append(f"{where}: attribute {name!r} is missing; it counts as zero")
+            self.findings.append(f"{where}: attribute {name!r} is missing; it counts as zero")
             return "0"
         raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
 
@@ -262,7 +246,7 @@ class _Cleaner:
                     position = self.number(param.text.strip(), where)
                     if not math.isfinite(position):
                         raise UrdfError("it is not finite", where=where, got=position, remedy="Give a finite number.")
-                    self.out.initial_positions[name] = position
+                    self.initial_positions[name] = position
 
     def add_frame(self, node: Node, robot: ElementTree.Element) -> None:
         """A named frame is a link without mass, fixed to another."""
@@ -274,8 +258,8 @@ class _Cleaner:
         ElementTree.SubElement(joint, "origin", {key: frame[key] for key in ("xyz", "rpy") if key in frame})
         ElementTree.SubElement(joint, "parent", {"link": frame["link"]})
         ElementTree.SubElement(joint, "child", {"link": frame["name"]})
-        self.out.link_lines.append(node.line)
-        self.out.joint_lines.append(node.line)
+        self.link_lines.append(node.line)
+        self.joint_lines.append(node.line)
 
     def read_armature(self, transmission: Node) -> None:
         joints = transmission.all("joint")
@@ -299,9 +283,9 @@ class _Cleaner:
             )
         if total > 0.0 and len(joints) == 1:
             name = joints[0].attributes.get("name", "")
-            self.out.armature[name] = self.out.armature.get(name, 0.0) + total
+            self.armature[name] = self.armature.get(name, 0.0) + total
         elif total > 0.0:
-            self.out.findings.append(
+            self.findings.append(
                 f"{self.where(transmission, 'robot')}: rotor inertia is ignored, since not one joint alone is driven"
             )
 
@@ -323,7 +307,7 @@ class _Cleaner:
         near = difflib.get_close_matches(tag, schema, n=1, cutoff=0.7)
         hint = f"; is <{near[0]}> meant?" if near else ""
         inside = "" if parent is owner else f" <{parent.tag}>"
-        self.out.findings.append(
+        self.findings.append(
             f"{owner.tag} {owner.attributes.get('name', '')!r}{inside} (line {line}): "
             f"element <{tag}> is unknown and ignored{hint}"
         )

@@ -211,8 +211,7 @@ def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array
     symmetric = (W + W.T) / 2.0
     least = np.linalg.eigvalsh(symmetric)[0]
     remedy = "Give a positive weight to every input." if definite else "Give weights of which none is negative."
-    if definite and least <= 0.0:
-        raise ArgumentError("must be positive definite", where=name, got=W, remedy=remedy)
-    if least < -1e-12 * max(1.0, np.abs(W).max()):
-        raise ArgumentError("must be positive semi-definite", where=name, got=W, remedy=remedy)
+    if least <= 0.0 if definite else least < -1e-12 * max(1.0, np.abs(W).max()):
+        kind = "definite" if definite else "semi-definite"
+        raise ArgumentError(f"must be positive {kind}", where=name, got=W, remedy=remedy)
     return symmetric

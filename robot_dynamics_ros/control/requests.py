@@ -235,14 +235,14 @@ class Requests(CycleRunner):
         """Compile the functions of wrenches and external efforts in another process; ``failed`` is called between two
         cycles with an error that this ended with."""
 
+        def take_over() -> None:
+            load_robot(self.memory, self.work.kernels)
+            self.estimates_ready = True
+
         def job() -> Callable[[], None]:
             compile_elsewhere(self.model, ESTIMATES)
             self.base.prepare_estimates()
             return take_over
-
-        def take_over() -> None:
-            load_robot(self.memory, self.work.kernels)
-            self.estimates_ready = True
 
         if not self.estimates_ready:
             self.changes.prepare("estimates", job, failed)

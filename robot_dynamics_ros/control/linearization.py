@@ -158,16 +158,13 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
 
 
 def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: bool = False) -> Array:
-    """K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
+    """(nu, nx) K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
 
     Args:
         A, B: (nx, nx), (nx, nu), as :func:`linearize` or :func:`discretize` give them.
         Q: (nx, nx) or its diagonal, positive semi-definite.
         R: (nu, nu) or its diagonal, positive definite.
         discrete: A and B are of a sampled system.
-
-    Returns:
-        (nu, nx).
 
     Raises:
         ArgumentError: shapes that do not fit, weights that are not (semi-)definite, or a system that no feedback

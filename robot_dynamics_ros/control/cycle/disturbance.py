@@ -71,11 +71,8 @@ def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) 
 
 
 def reject_disturbances(p: CycleMemory) -> int:
-    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback.
-
-    UNMOVED: ``bad_joint`` shows no motion under an effort that must move it.  It is let go until a digit of its position
-    changes.  FROZEN: the same, and its velocity says that it moves.
-    """
+    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's.  UNMOVED: ``bad_joint`` shows no
+    motion under an effort that must move it; it is let go until it does.  FROZEN: the same, and its velocity says that it moves."""
     dt = p.dt[0]
     if p.own_law[0] == 1:
         p.inverse_dynamics(p.q, p.v, p.a, p.motion)

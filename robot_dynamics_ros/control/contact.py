@@ -71,7 +71,6 @@ def contact_wrench(
     link cannot move) are returned as zero; near such a pose they are damped.
 
     Args:
-        q: (n,) configuration.
         link: the link in contact; the contact is assumed at its origin.
         effort: (n,) external joint efforts, e.g. ``MomentumObserver.effort``.
         force_only: a pure force, without moment; three unknowns instead of six.

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.engine.registry import Options, common_functions
+from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
@@ -118,19 +118,13 @@ class Kernels:
         estimates_ready: whether :data:`ESTIMATES` are there, which no command needs; made at once with ``estimates``.
     """
 
-    inverse_dynamics: Callable[..., Any]
-    inverse_dynamics_wrenches: Callable[..., Any]
-    bias_forces: Callable[..., Any]
-    gravity_forces: Callable[..., Any]
-    mass_matrix: Callable[..., Any]
-    forward_dynamics: Callable[..., Any]
-    generalized_momentum: Callable[..., Any]
-
     def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
         self.model = model
-        for name in common_functions():
-            if (name, ()) not in ESTIMATES:
-                setattr(self, name, kernel(model, name))
+        self.inverse_dynamics = kernel(model, "inverse_dynamics")
+        self.inverse_dynamics_wrenches = kernel(model, "inverse_dynamics_wrenches")
+        self.bias_forces = kernel(model, "bias_forces")
+        self.gravity_forces = kernel(model, "gravity_forces")
+        self.mass_matrix = kernel(model, "mass_matrix")
         self.external_efforts = kernel(model, "external_efforts", external=True)
         self.estimates_ready = False
         if estimates:

@@ -158,16 +158,13 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
 
 
 def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: bool = False) -> Array:
-    """K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
+    """(nu, nx) K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
 
     Args:
         A, B: (nx, nx), (nx, nu), as :func:`linearize` or :func:`discretize` give them.
         Q: (nx, nx) or its diagonal, positive semi-definite.
         R: (nu, nu) or its diagonal, positive definite.
         discrete: A and B are of a sampled system.
-
-    Returns:
-        (nu, nx).
 
     Raises:
         ArgumentError: shapes that do not fit, weights that are not (semi-)definite, or a system that no feedback
@@ -211,8 +208,7 @@ def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array
     symmetric = (W + W.T) / 2.0
     least = np.linalg.eigvalsh(symmetric)[0]
     remedy = "Give a positive weight to every input." if definite else "Give weights of which none is negative."
-    if definite and least <= 0.0:
-        raise ArgumentError("must be positive definite", where=name, got=W, remedy=remedy)
-    if least < -1e-12 * max(1.0, np.abs(W).max()):
-        raise ArgumentError("must be positive semi-definite", where=name, got=W, remedy=remedy)
+    if least <= 0.0 if definite else least < -1e-12 * max(1.0, np.abs(W).max()):
+        kind = "definite" if definite else "semi-definite"
+        raise ArgumentError(f"must be positive {kind}", where=name, got=W, remedy=remedy)
     return symmetric

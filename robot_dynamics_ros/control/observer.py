@@ -15,15 +15,8 @@ from robot_dynamics_ros.control.cycle.loading import load_friction
 from robot_dynamics_ros.control.cycle.memory import FrictionMemory, bound
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
-from robot_dynamics_ros.dynamics.engine.routines import (
-    Declared,
-    Integers,
-    Memory,
-    Vector,
-    integers,
-    make_routines,
-    numbers,
-)
+from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, Integers, Vector, integers, numbers
+from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel

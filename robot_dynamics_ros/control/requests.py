@@ -80,13 +80,8 @@ class Requests(CycleRunner):
         """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
 
         A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.  If the arm is stopped
-        meanwhile, by whomever, the trajectory is refused.
-
-        Args:
-            make: makes the trajectory, in that thread.
-            done: called between two cycles with the goal, or with the exception it was refused with (from ``make``
-                too), and the trajectory.
-            tolerances: instead of the default ones.
+        meanwhile, by whomever, the trajectory is refused.  ``make`` makes it, in that thread; ``done`` is called between two cycles
+        with the goal, or with the exception it was refused with (from ``make`` too), and the trajectory.
         """
         chosen, stopped = tolerances or self.tolerances, self.motion.memory["stops"]
         stops = int(stopped[0])
@@ -235,14 +230,14 @@ class Requests(CycleRunner):
         """Compile the functions of wrenches and external efforts in another process; ``failed`` is called between two
         cycles with an error that this ended with."""
 
+        def take_over() -> None:
+            load_robot(self.memory, self.work.kernels)
+            self.estimates_ready = True
+
         def job() -> Callable[[], None]:
             compile_elsewhere(self.model, ESTIMATES)
             self.base.prepare_estimates()
             return take_over
-
-        def take_over() -> None:
-            load_robot(self.memory, self.work.kernels)
-            self.estimates_ready = True
 
         if not self.estimates_ready:
             self.changes.prepare("estimates", job, failed)

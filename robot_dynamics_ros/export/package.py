@@ -79,9 +79,6 @@ def export_code(
         rename: joint or link → identifier, where the one made of its name clashes.
         max_operations: refuse functions that take more; 100,000 if not given.
 
-    Returns:
-        the files.
-
     Raises:
         UnknownNameError: a function, link, joint, parameter, integrator, … that does not exist.
         ArgumentError: names that are keywords or clash.

@@ -118,7 +118,13 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
         model.link_index(link)
     requests = requests_for(model, names, chosen, loaded, words)
     _check_names(prefix, joint_words, requests, step)
-    _check_size(model, [r.kind for r in requests], options.get("max_operations", MAX_OPERATIONS))
+    limit = options.get("max_operations", MAX_OPERATIONS)
+    for kind in (r.kind for r in requests):
+        size = estimated_operations(model, FUNCTIONS[kind][0].name)
+        if size > limit:
+            problem = f"{kind} would take about {size} operations written out, more than {limit}"
+            remedy = "Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations)."
+            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
     graph = Graph()
     tree = tree_of(geometry, graph)
     zero = [0.0] * model.nv
@@ -213,16 +219,6 @@ def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Itera
             problem = f"no C identifier can be made of the link name {r.link!r}"
             raise ArgumentError(problem, where="links", got=r.link, remedy=remedy)
     check_identifiers(functions)
-
-
-def _check_size(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
-    """Refuse functions that take more operations."""
-    for kind in kinds:
-        size = estimated_operations(model, FUNCTIONS[kind][0].name)
-        if size > limit:
-            problem = f"{kind} would take about {size} operations written out, more than {limit}"
-            remedy = "Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations)."
-            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
 
 
 # -- reference values -------------------------------------------------------------------------------------------------

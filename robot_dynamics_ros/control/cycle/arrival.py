@@ -27,11 +27,8 @@ ROOM = 2.0  # How much faster than it says a joint is believed to have moved: ve
 
 
 def arrive(p: CycleMemory) -> int:
-    """Judge the state in ``arrived``, ``time``.
-
-    NOT_FINITE, JUMP, STILL and LATE drop it.  ELSEWHERE, CONTRADICTED, TOO_FAST, RUNAWAY, FROZEN, LOST and CLOCKS are faults.  FIRST,
-    BACKWARDS, RECOVERED and RESUMED take it as a new start.
-    """
+    """Judge the state in ``arrived``, ``time``: NOT_FINITE, JUMP, STILL and LATE drop it; FIRST, BACKWARDS, RECOVERED and RESUMED
+    take it as a new start; others are faults."""
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
         if size - size != 0.0:

@@ -71,11 +71,8 @@ def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) 
 
 
 def reject_disturbances(p: CycleMemory) -> int:
-    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's feedback.
-
-    UNMOVED: ``bad_joint`` shows no motion under an effort that must move it.  It is let go until a digit of its position
-    changes.  FROZEN: the same, and its velocity says that it moves.
-    """
+    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's.  UNMOVED: ``bad_joint`` shows no
+    motion under an effort that must move it; it is let go until it does.  FROZEN: the same, and its velocity says that it moves."""
     dt = p.dt[0]
     if p.own_law[0] == 1:
         p.inverse_dynamics(p.q, p.v, p.a, p.motion)
@@ -137,9 +134,7 @@ def reject_disturbances(p: CycleMemory) -> int:
 def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     """Whether the effort since the position of joint ``i`` last changed in any digit must have moved it.
 
-    One that says it stands is let go first, and is unmoved if it still shows no motion after PATIENCE.
-
-    Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
+    One that says it stands is let go first, and is unmoved if it still shows no motion after PATIENCE.  Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
     The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
     """
     cut = p.asked[i] - p.previous[i] if p.let_go[i] == 0.0 else 0.0  # let go: judged by the effort that it would have
@@ -330,9 +325,8 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """h: pulses move a joint that is stuck at rest beyond the band.
 
     What breaks a joint free is more than what its friction then takes.  The loop is late, so the joint would slip far;
-    a pulse is over before.  Between pulses the loop sees what the last one did.  The friction of the description that motion
-    has confirmed is added to it.  A joint that turns back slowly looks stuck
-    too: if friction F is all that stops it, a step goes on by SLIP step / (2 F) after its pulse, and may not pass the band.
+    a pulse is over before, and the loop then sees what it did.  A joint that turns back slowly looks stuck too: if friction F is
+    all that stops it, a step goes on by SLIP step / (2 F) after its pulse, and may not pass the band.
     """
     scale, beyond = p.scale[i], p.held_back[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * scale:

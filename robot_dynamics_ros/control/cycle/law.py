@@ -1,8 +1,4 @@
-"""Fourth and fifth step: the integral of the error, the control law, what is added to its effort, and blending; joint wrenches.
-
-A law that is a straight line is compiled (:mod:`~robot_dynamics_ros.control.cycle.loading`).  It may ask the robot for
-g(q), M(q) and inverse dynamics; the robot's functions are called between the law's two halves.
-"""
+"""Fourth and fifth step: the integral of the error, the control law, what is added to its effort, and blending; joint wrenches."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,12 +102,8 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
 # -- laws as machine code ---------------------------------------------------------------------------------------------
 
 
-class _NotStraightError(Exception):
-    """The law does what has no code here."""
-
-
 class _Symbols:
-    """Stands for the :class:`~robot_dynamics_ros.control.laws.base.Workspace` while a law is run on symbols."""
+    """Stands for the :class:`~robot_dynamics_ros.control.laws.base.Workspace` while a law is run on symbols; it has no links."""
 
     def __init__(self, n: int, graph: Graph) -> None:
         self.n = n
@@ -124,7 +120,7 @@ class _Symbols:
 
     def inverse_dynamics(self, a: ArrayLike) -> np.ndarray:
         if self.asked is not None:
-            raise _NotStraightError
+            raise TypeError("a law with code asks once")
         self.asked = a
         return self._use("motion")
 
@@ -136,9 +132,6 @@ class _Symbols:
 
     def mass_matrix(self) -> np.ndarray:
         return self._use("inertia")
-
-    def link(self, _name: str) -> NoReturn:
-        raise _NotStraightError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,7 +187,7 @@ def trace_law(law: Law, n: int) -> TracedLaw | None:
     try:
         efforts = _entries(graph, law.effort(x), n)  # type: ignore[arg-type]
         asked = None if x.asked is None else _entries(graph, x.asked, n)
-    except (_NotStraightError, TypeError, AttributeError):
+    except (TypeError, AttributeError):
         return None
     results = [list(law_input_shapes(n)).index(name) for name in ("motion", "motion_of_reference")]
     if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):

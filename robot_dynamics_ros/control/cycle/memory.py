@@ -1,7 +1,5 @@
-"""The memory of a control cycle: every number declared once, with its shape, unit and meaning.
-
-Sizes: ``nv`` joints, ``nb`` moving bodies, ``nl`` links on which known wrenches may act.  Times are in ns of the clock of the joint states' stamps.
-"""
+"""The memory of a control cycle: every number declared once, with its shape, unit and meaning.  Times are in ns of the clock of the
+joint states' stamps; sizes: ``nv`` joints, ``nb`` moving bodies, ``nl`` links on which known wrenches may act."""
 
 from __future__ import annotations
 

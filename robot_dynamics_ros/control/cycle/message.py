@@ -1,7 +1,7 @@
-"""First and last step: the joint state out of the message, the command into the answer.
+"""First and last step: the joint state out of the message, the command into the answer, both in Common Data Representation.
 
-Messages are serialized (Common Data Representation): numbers stand at multiples of four bytes, *words*.  Words 1 and 2 are
-the stamp, s and ns.  Where a message has what is a table, made anew when another layout arrives.
+Numbers stand at multiples of four bytes, *words*.  Words 1 and 2 are the stamp, s and ns.  Where a message has what is a table,
+made anew when another layout arrives.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Verdicts that a cycle may return, and the steps at which it goes on.
-
-What follows from them is in :mod:`~robot_dynamics_ros.control.cycle.cycle`.
-"""
+"""Verdicts that a cycle may return, and the steps at which it goes on; what follows is in the file ``cycle``."""
 
 # steps, in their order
 DROPPED = -1  # it does not go on: the state is dropped, or the safe command is out

@@ -88,8 +88,7 @@ class Workspace:
         return self.kernels.link(name)
 
 
-#: What a gain may be given as (a number or a sequence); kept as a read-only array.
-Gain = Any
+Gain = Any  # a number or a sequence; kept as a read-only array
 FRICTION_AT = ("measured", "reference")
 
 
@@ -106,8 +105,7 @@ def gain(
 class Law:
     """A control law: constant settings, and a pure function from state and reference to efforts, :meth:`effort`.
 
-    A law of your own is a subclass with that one method; see :class:`Workspace` for
-    what it is given.
+    A law of your own is a subclass with that one method; see :class:`Workspace` for what it is given.
 
     Attributes:
         name: set in a class that :data:`~robot_dynamics_ros.control.laws.registry.LAWS` lists: its name in parameters.
@@ -139,9 +137,8 @@ class Law:
                     array = per_joint(value, size, where, infinite=infinite, remedy=remedy)
                 object.__setattr__(self, f.name, array)
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
-        friction_at = getattr(self, "friction_at", "reference")
-        remedy = "Choose where the speed comes from."
-        expect(friction_at in FRICTION_AT, f"one of {FRICTION_AT}", friction_at, "friction_at", remedy)
+        at, remedy = getattr(self, "friction_at", "reference"), "Choose where the speed comes from."
+        expect(at in FRICTION_AT, f"one of {FRICTION_AT}", at, "friction_at", remedy)
 
     def effort(self, x: Workspace) -> Array:
         """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""

@@ -138,19 +138,17 @@ class Tolerances:
         ``joints``: the n joint names, in the order of the arrays.  ArgumentError: an unknown joint or another negative value; as
         with joint_trajectory_controller, the caller then keeps the defaults.
         """
-        columns = {
-            f"{x}_{y}": getattr(self, f"{x}_{y}").copy() for x in ("path", "goal") for y in ("position", "velocity")
-        }
+        columns: dict[str, Array] = {}
         for stage, requests in (("path", path or {}), ("goal", goal or {})):
+            columns |= {f"{stage}_{x}": getattr(self, f"{stage}_{x}").copy() for x in ("position", "velocity")}
             for joint, request in requests.items():
-                remedy = f"The joints are {', '.join(joints)}."
-                expect(joint in joints, "one of the joints", joint, f"{stage}_tolerance", remedy)
+                where, remedy = f"{stage}_tolerance", f"The joints are {', '.join(joints)}."
+                expect(joint in joints, "one of the joints", joint, where, remedy)
                 i = list(joints).index(joint)
-                for quantity in ("position", "velocity"):
-                    value = getattr(request, quantity)
-                    column = columns[f"{stage}_{quantity}"]
-                    column[i] = _resolved(value, float(column[i]), f"{stage}_tolerance[{joint}].{quantity}")
-                _resolved(request.acceleration, 0.0, f"{stage}_tolerance[{joint}].acceleration")
+                for x in ("position", "velocity"):
+                    column = columns[f"{stage}_{x}"]
+                    column[i] = _resolved(getattr(request, x), float(column[i]), f"{where}[{joint}].{x}")
+                _resolved(request.acceleration, 0.0, f"{where}[{joint}].acceleration")
         for column in columns.values():
             column.setflags(write=False)
         return replace(self, goal_time=_resolved(goal_time, self.goal_time, "goal_time_tolerance"), **columns)

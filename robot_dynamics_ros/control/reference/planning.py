@@ -272,7 +272,7 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
         return start, ""
     rng = np.random.default_rng(0)
-    lower, upper = _bounds(model, start, np.inf)
+    lower, upper, _ = _bounds(model, start, np.inf)
     drawn = start + rng.uniform(0.0, 1.0, (_BEST_OF, 1)) * (rng.uniform(lower, upper, (_BEST_OF, model.nq)) - start)
     best = drawn[int(np.argmin(_burden(model, drawn)))]
     path = start + np.linspace(0.0, 1.0, 101)[:, None] * (best - start)
@@ -284,8 +284,7 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
 
 def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads away from it."""
-    lower, upper = _bounds(model, start)
-    end = np.clip(start, *_inner(model))
+    lower, upper, end = _bounds(model, start)
     base = np.linspace(start, end, waypoints + 2)
     away = np.zeros_like(base)
     still = _cannot_move(model)
@@ -367,21 +366,17 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
     return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g}"
 
 
-def _inner(model: RobotModel) -> tuple[Array, Array]:
-    """Position limits drawn in by the margin, which is a share of the range, or of two turns (m: 4 π) if that is less."""
-    width = np.where(np.isfinite(model.upper - model.lower), model.upper - model.lower, 0.0)
-    margin = _MARGIN * np.minimum(width, 4.0 * math.pi)
-    return model.lower + margin, model.upper - margin
-
-
-def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array]:
-    """Where waypoints may lie: inside the limits, and at most ``reach`` times the usual spread from the start."""
-    inner = _inner(model)
-    end = np.clip(start, *inner)
-    bounded = np.isfinite(model.upper - model.lower)
+def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array, Array]:
+    """Where waypoints may lie: inside the limits, drawn in by a share of the range, or of two turns (m: 4 π) if that is less, and
+    at most ``reach`` times the usual spread from the start; and what is there next to the start."""
+    width = model.upper - model.lower
+    bounded = np.isfinite(width)
+    margin = _MARGIN * np.minimum(np.where(bounded, width, 0.0), 4.0 * math.pi)
+    lower, upper = model.lower + margin, model.upper - margin
+    end = np.clip(start, lower, upper)
     prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
     spread = np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD) * np.where(bounded, reach, min(reach, 2.0))
-    return np.maximum(inner[0], end - spread), np.minimum(inner[1], end + spread)
+    return np.maximum(lower, end - spread), np.minimum(upper, end + spread), end
 
 
 def _spline(knots: Array, visits: Array) -> BSpline:

@@ -190,10 +190,9 @@ class ReferenceGenerator:
         self._take_events(text)
 
     def prepare(self, trajectory: Trajectory, t: int) -> PreparedMotion:
-        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so
-        that any thread may call it.  TrajectoryRejected: joints do not match; its last point moves although it may
-        not; numbers that cannot be meant, a point outside the position limits, a way that no joint covers in the
-        time given for it."""
+        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so that any thread
+        may call it.  TrajectoryRejected: joints do not match; its last point moves although it may not; numbers that cannot be
+        meant, a point outside the position limits, a way that no joint covers in the time given for it."""
         memory = self._new_memory()
         motion = self._checked(trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end)
         motion.segments = np.zeros(2 * len(motion.fields))

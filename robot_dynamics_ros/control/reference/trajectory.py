@@ -50,9 +50,7 @@ class TrajectoryPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
-    """A checked trajectory of k joints through n points.
-
-    Make one with :meth:`from_points` or :meth:`from_waypoints`.
+    """A checked trajectory of k joints through n points, made by :meth:`from_points` or :meth:`from_waypoints`.
 
     Attributes:
         joint_names: the k joints.

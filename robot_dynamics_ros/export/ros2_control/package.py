@@ -60,9 +60,6 @@ def export_controller(
         max_operations: refuse functions that take more.
         inverse_dynamics_solver: add a plugin of the package of that name, with the robot's dynamics.
 
-    Returns:
-        the files.
-
     Raises:
         ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that clash.
         UnknownNameError: a link that does not exist.

@@ -225,8 +225,7 @@ private:
   }
 
   /// Follow the reference that another controller gave for this cycle. Positions that are no numbers mean hold; velocities
-  /// and accelerations that are not finite are zero. A jump of more than max_step, or a value beyond the limits, is
-  /// refused: the arm stops and waits for a reference that is near.
+  /// and accelerations that are not finite are zero. What is far, or beyond the limits, is refused: the arm stops and waits.
   void load_chained(Time t)
   {
     auto & fields = point_.fields;

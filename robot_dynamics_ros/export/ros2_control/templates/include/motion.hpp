@@ -233,8 +233,7 @@ public:
     return @prefix@_tracks_stream(&memory, now, motion.times[0], motion.degree[0], motion.fields.data());
   }
 
-  /// The polynomials that the joints follow at t, in powers of the time since t: (8, N) in `tracks.now`, the last two of the
-  /// effort. @returns when one of them is over, or a motion begins.
+  /// Fill `tracks.now` with the polynomials of the joints at t. @returns when one of them is over, or a motion begins.
   Time load(Tracks & tracks, Time t)
   {
     Time due = std::numeric_limits<Time>::max();

@@ -319,9 +319,6 @@ class Body:
         ]
         self.joint = (Mat3.of(own.rotation.tolist()), Vec3.of(own.position.tolist()))
 
-    def __repr__(self) -> str:
-        return f"Body({self.number})"
-
     def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
         """The joint's own position coordinates: one, or seven of a free joint."""
         first = self.constants.q_index

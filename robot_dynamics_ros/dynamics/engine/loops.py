@@ -160,13 +160,6 @@ class LoopField(Generic[T]):
     def _location(self, k: int, who: str) -> ir.Location:
         return ("record", self.offset + k, who)
 
-    def _build(self, parts: list[Expr]) -> T:
-        if self.by_column:
-            value: Any = [self.kind[0].of(parts[6 * k : 6 * k + 6]) for k in range(len(parts) // 6)]
-        else:
-            value = list(parts) if self.kind is list else self.kind.of(parts)
-        return cast("T", value)
-
     def __getitem__(self, body: Any) -> T:
         tree, who = self.tree, body.who
         if self.by_column:
@@ -183,7 +176,11 @@ class LoopField(Generic[T]):
                 parts.append(cheaper)
             else:
                 parts.append(tree.load(self._location(k, who)))
-        return self._build(parts)
+        if self.by_column:
+            value: Any = [self.kind[0].of(parts[6 * k : 6 * k + 6]) for k in range(len(parts) // 6)]
+        else:
+            value = parts if self.kind is list else self.kind.of(parts)
+        return cast("T", value)
 
     def _rematerialized(self, loaded: list[Expr], k: int) -> Expr | None:
         """A stored entry that need not be loaded: a constant, a parameter, or another entry of the same value."""

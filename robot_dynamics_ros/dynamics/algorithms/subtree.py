@@ -63,19 +63,12 @@ def _about_center(
 ) -> tuple[Vec3, Vec3, Vec3, Mat3, Vec3, Vec3]:
     m = inertia.m
     c = inertia.h * (1.0 / m)
-    shifted = Transform(Mat3.identity(), c * -1.0).rigid_back(
-        RigidInertia(m, inertia.h, inertia.I)
-    )  # about the centre of mass: its frame's origin is at c
+    about_center = Transform(Mat3.identity(), c * -1.0).rigid_back(inertia).I  # in a frame whose origin is at c
     angular = momentum.ang - c.cross(momentum.lin)
     R = pose.E.T
-    return (
-        pose.r + R.mul(c),
-        R.mul(momentum.lin) * (1.0 / m),
-        R.mul(rate.lin) * (1.0 / m),
-        R.T.congruence(shifted.I),
-        R.mul(momentum.lin),
-        R.mul(angular),
-    )
+    linear = R.mul(momentum.lin)
+    velocity, acceleration = linear * (1.0 / m), R.mul(rate.lin) * (1.0 / m)
+    return pose.r + R.mul(c), velocity, acceleration, R.T.congruence(about_center), linear, R.mul(angular)
 
 
 @function("link_inertia", "q axes about", {"inertia": (3, 3)})

@@ -77,14 +77,9 @@ class Square(Protocol):
     def add(self, i: int, j: int, value: Scalar) -> None: ...
 
 
-class Matrix(Protocol):
-    """A symmetric matrix over the coordinates, in the making; ``rows``: its lower triangle, where it is written out."""
+class Matrix(Square, Protocol):
+    """A symmetric one; ``rows``: its lower triangle; ``add``: to the entries (i, j) and (j, i), to (i, i) once."""
 
-    @property
-    def rows(self) -> list[list[Scalar]]: ...
-
-    # to the entries (i, j) and (j, i), to (i, i) once
-    def add(self, i: int, j: int, value: Scalar) -> None: ...
     # the same for two joints, whose coordinate may be the same where one mimics the other
     def add_pair(self, i: int, j: int, value: Scalar) -> None: ...
 

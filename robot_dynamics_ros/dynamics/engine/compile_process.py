@@ -67,21 +67,16 @@ def compile_elsewhere(model: RobotModel, functions: Iterable[tuple[str, Options]
         return True
     with _lock:
         try:
-            return _ask(pickle.dumps((model, missing)))
+            process = _started()
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(pickle.dumps((model, missing)))
+            process.stdin.flush()
+            answer = process.stdout.read(1)
         except (OSError, ValueError, pickle.PicklingError):
+            answer = b""
+        if not answer:
             stop()
-            return False
-
-
-def _ask(request: bytes) -> bool:
-    process = _started()
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(request)
-    process.stdin.flush()
-    answer = process.stdout.read(1)
-    if not answer:
-        stop()
-    return answer == b"+"
+        return answer == b"+"
 
 
 def stop() -> None:

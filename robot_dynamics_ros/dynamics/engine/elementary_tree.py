@@ -13,6 +13,7 @@ on whatever scalars it is given: floats, arrays, or symbols.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -261,26 +262,18 @@ class Layout:
 
 def _body_constants(model: RobotModel) -> Iterator[BodyConstants]:
     successor = _main_successors(model)
-    for i in range(model.nb):
-        kind = JointType(int(model.joint_type[i]))
+    kinds, normals = [JointType(kind) for kind in model.joint_type.tolist()], []
+    for i, kind in enumerate(kinds):
         N = np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
         if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
             ahead = model.joint_rotation[successor[i]] @ model.joint_axis[successor[i]]
             N = _spin_towards(N @ ahead) @ N
-        yield BodyConstants(
-            int(model.parent[i]),
-            kind,
-            model.joint_rotation[i],
-            model.joint_position[i],
-            N,
-            float(model.body_mass[i]),
-            model.body_com[i],
-            model.body_inertia[i],
-            int(model.q_index[i]),
-            int(model.v_index[i]),
-            float(model.mimic_multiplier[i]),
-            float(model.mimic_offset[i]),
-        )
+        normals.append(N)
+    joints = model.parent.tolist(), kinds, model.joint_rotation, model.joint_position, normals
+    bodies = model.body_mass.tolist(), model.body_com, model.body_inertia
+    indices = model.q_index.tolist(), model.v_index.tolist()
+    mimics = model.mimic_multiplier.tolist(), model.mimic_offset.tolist()
+    return itertools.starmap(BodyConstants, zip(*joints, *bodies, *indices, *mimics, strict=True))
 
 
 @once_per_model
@@ -325,9 +318,6 @@ class Body:
             (own.v_index + c, Motion.of([k * s for s in column])) for c, column in enumerate(SUBSPACE[self.kind])
         ]
         self.joint = (Mat3.of(own.rotation.tolist()), Vec3.of(own.position.tolist()))
-
-    def __repr__(self) -> str:
-        return f"Body({self.number})"
 
     def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
         """The joint's own position coordinates: one, or seven of a free joint."""

@@ -97,12 +97,8 @@ class Evaluator:
         return cast("ArrayLike", value)
 
     def __call__(self, *arguments: Argument, finite: bool = False) -> Any:
-        """The output, a float for a scalar of a single state; of several outputs a tuple, or ``None`` where they were given.
-
-        Args:
-            arguments: the inputs, then nothing or all the outputs.
-            finite: refuse inputs that are not finite; else they pass through.
-        """
+        """Of inputs, then nothing or all the outputs: the output, a float for a scalar of a single state; of several a tuple, or ``None``
+        where they were given.  ``finite``: refuse inputs that are not finite; else they pass through."""
         n, m = len(self._sizes_in), len(self._sizes_out)
         if len(arguments) == n + m == n + 1 and arguments[n] is None:
             arguments = arguments[:n]

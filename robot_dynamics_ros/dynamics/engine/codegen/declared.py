@@ -29,8 +29,11 @@ Size: TypeAlias = int | str
 """A length: a number, or an expression of constants such as ``"3 * nv"``."""
 _C = TypeVar("_C", int, float, bool)
 _CONSTANTS = ("int", "float", "bool")
-_ARRAYS = {"Vector": ("numbers", 1), "Matrix": ("numbers", 2), "Integers": ("integers", 1)}
-_KERNELS = {"Kernel": "kernel", "Kernels": "kernels"}
+_DECLARED = {  # annotation → kind and number of dimensions
+    **dict.fromkeys(_CONSTANTS, ("constant", 0)),
+    **{"Vector": ("numbers", 1), "Matrix": ("numbers", 2), "Integers": ("integers", 1)},
+    **{"Kernel": ("kernel", 0), "Kernels": ("kernels", 0)},
+}
 
 
 class Vector(Protocol):
@@ -123,11 +126,11 @@ def fields(declared: type[Declared]) -> dict[str, Field]:
     declarations: dict[str, Field] = {}
     for part in reversed(declared.__mro__):
         for name, annotation in inspect.get_annotations(part).items():
-            field = _field(getattr(declared, name, None), annotation_name(annotation))
-            if field is None:
-                raise TypeError(
-                    f"{part.__name__}.{name}: {annotation_name(annotation)} does not fit what it is declared as"
-                )
+            field, word = getattr(declared, name, None), annotation_name(annotation)
+            if field is None and word in _CONSTANTS:
+                field = Field("constant")
+            if not isinstance(field, Field) or _DECLARED.get(word) != (field.kind, len(field.shape)):
+                raise TypeError(f"{part.__name__}.{name}: {word} does not fit what it is declared as")
             declarations[name] = field
     return declarations
 
@@ -135,17 +138,6 @@ def fields(declared: type[Declared]) -> dict[str, Field]:
 def annotation_name(annotation: object) -> str:
     """The last name of an annotation, which is a type or, where annotations are postponed, its text."""
     return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
-
-
-def _field(value: object, annotation: str) -> Field | None:
-    if annotation in _CONSTANTS:
-        field = Field("constant") if value is None else value
-        return field if isinstance(field, Field) and field.kind == "constant" else None
-    if not isinstance(value, Field):
-        return None
-    if annotation in _KERNELS:
-        return value if value.kind == _KERNELS[annotation] else None
-    return value if _ARRAYS.get(annotation) == (value.kind, len(value.shape)) else None
 
 
 def shape_of(field: Field, constants: Mapping[str, Constant]) -> tuple[int, ...]:

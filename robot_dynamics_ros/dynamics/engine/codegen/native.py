@@ -130,12 +130,8 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
 
 @contextlib.contextmanager
 def _in_written_order() -> Iterator[None]:
-    """Let LLVM keep straight lines in the order in which they are written.
-
-    Its scheduler knows latencies, but in a block of thousands of operations it lengthens lives and so spills more: without
-    it the inverse dynamics of twenty joints compile in half the time and run faster.  Only on x86-64, whose processors
-    reorder by themselves.
-    """
+    """Let LLVM keep straight lines in the order in which they are written, on x86-64, whose processors reorder by themselves: in a
+    block of thousands of operations its scheduler spills more, and takes as long again as all the rest."""
     llvm = _llvm()
     if llvm.llvm_version_info[0] not in UNSCHEDULED or not llvm.get_default_triple().startswith("x86_64"):
         yield
@@ -189,12 +185,8 @@ def wrappers_supported() -> bool:
     flags = word(layout.ARRAY_FLAGS, ctypes.c_int32)
     probe.setflags(write=False)
     closed = word(layout.ARRAY_FLAGS, ctypes.c_int32)
-    if (
-        tuple(dims) != (2, 3)
-        or not flags & layout.C_CONTIGUOUS
-        or not flags & layout.WRITEABLE
-        or closed & layout.WRITEABLE
-    ):
+    expected = layout.C_CONTIGUOUS | layout.WRITEABLE
+    if tuple(dims) != (2, 3) or flags & expected != expected or closed & layout.WRITEABLE:
         return False
     array = _new_array(dims)
     return type(array) is np.ndarray and array.dtype is np.dtype(np.float64) and array.shape == (2, 3)

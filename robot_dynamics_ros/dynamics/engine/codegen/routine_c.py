@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
@@ -170,7 +171,7 @@ class _Usage:
     """Names of variables that some statements read and write, and of the arrays that they may write to."""
 
     read: set[str] = field(default_factory=set)
-    written: set[str] = field(default_factory=set)
+    written: Counter[str] = field(default_factory=Counter)
     arrays: set[str] = field(default_factory=set)
 
 
@@ -183,7 +184,7 @@ def _usage(part: object, usage: _Usage | None = None) -> _Usage:
         usage.read.add("" if part.own else part.name)
     elif isinstance(part, (list, tuple)):
         if isinstance(part, (source.Assign, source.For)):
-            usage.written.add(part.name)
+            usage.written[part.name] += 1
         elif isinstance(part, source.Store):
             usage.arrays.add(part.target.array.name)
         elif isinstance(part, (source.Call, source.KernelCall)):
@@ -242,7 +243,7 @@ def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assig
     return None if None in parts or not parts else [x for part in parts if part for x in part]
 
 
-def _fixed(x: source.Expression, written: set[str]) -> bool:
+def _fixed(x: source.Expression, written: Container[str]) -> bool:
     """Whether an expression keeps its value while these variables, and the memory, change."""
     if isinstance(x, source.Operation):
         return all(_fixed(y, written) for y in x.operands)
@@ -283,13 +284,13 @@ class _RoutineWriter:
     def _declare(self) -> None:
         """Decide where variables are declared: where they get their first value, or else at the beginning."""
         for name, kind in self.routine.variables.items():
-            if name in self._loops or name not in self._usage.read | self._usage.written:
+            if name in self._loops or not (name in self._usage.read or name in self._usage.written):
                 continue
             first = _declaring(self.routine.body, name)
             if first is None:
                 self.put(f"{_C[kind]} {_name(name)} = {_ZERO[kind]};")
             else:
-                once = len(first) == sum(1 for _ in _assignments(self.routine.body, name))
+                once = len(first) == self._usage.written[name]
                 self._declaring |= {id(s): f"{'const ' if once else ''}{_C[kind]} " for s in first}
         for name in self.routine.parameters:
             if not self._reads(name):
@@ -459,11 +460,3 @@ class _RoutineWriter:
 def _mixed(x: source.Operation, side: source.Expression) -> bool:
     """Whether "and" and "or" meet."""
     return isinstance(side, source.Operation) and side.name in ("and", "or") and side.name != x.name
-
-
-def _assignments(body: Sequence[source.Statement], name: str) -> Iterator[source.Assign]:
-    for s in body:
-        if isinstance(s, source.Assign) and s.name == name:
-            yield s
-        for block in _blocks(s):
-            yield from _assignments(block, name)

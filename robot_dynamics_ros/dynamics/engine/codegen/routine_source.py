@@ -321,11 +321,8 @@ class _FunctionReader:
 
     def on_AnnAssign(self, node: ast.AnnAssign) -> list[Statement]:
         assert node.value is not None
-        return [
-            self.assigned(
-                node.target, self.converted(self.value(node.value), _KINDS[_annotation(node.annotation)], node)
-            )
-        ]
+        value = self.converted(self.value(node.value), _KINDS[_annotation(node.annotation)], node)
+        return [self.assigned(node.target, value)]
 
     def on_AugAssign(self, node: ast.AugAssign) -> list[Statement]:
         value = self.arithmetic(node, node.op, self.value(node.target), self.value(node.value))
@@ -354,18 +351,15 @@ class _FunctionReader:
             self.refuse(node, "loop over a range")
         bounds = [self.converted(self.value(a), "i", a) for a in node.iter.args]
         start, stop = (Number("i", 0), bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2].value if len(bounds) == 3 and isinstance(bounds[2], Number) else 1
-        if len(bounds) == 3 and not isinstance(bounds[2], Number):
+        step = bounds[2] if len(bounds) == 3 else Number("i", 1)
+        if not isinstance(step, Number):
             self.refuse(node, "the step of a range is a constant")
-        if (
-            isinstance(start, Number)
-            and isinstance(stop, Number)
-            and not range(int(start.value), int(stop.value), int(step))
-        ):
+        known = [int(x.value) for x in (start, stop, step) if isinstance(x, Number)]
+        if len(known) == 3 and not range(*known):
             return []
         if self.variables.setdefault(node.target.id, "i") != "i":
             self.refuse(node.target, "it is no integer")
-        return [For(node.target.id, start, stop, int(step), self.block(node.body))]
+        return [For(node.target.id, start, stop, int(step.value), self.block(node.body))]
 
     def on_Break(self, _: ast.Break) -> list[Statement]:
         return [Jump("break")]
@@ -374,9 +368,9 @@ class _FunctionReader:
         return [Jump("continue")]
 
     def on_Return(self, node: ast.Return) -> list[Statement]:
-        return [
-            Return(None if node.value is None else self.converted(self.value(node.value), self.routine.returns, node))
-        ]
+        if node.value is None:
+            return [Return(None)]
+        return [Return(self.converted(self.value(node.value), self.routine.returns, node))]
 
     # -- what is known beforehand ------------------------------------------------------------------------------------
 

@@ -95,9 +95,7 @@ Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]
 """Reads a message of so many bytes; returns a verdict."""
 
 
-def reading(
-    memory: Memory[ArrivedState] | Memory[CycleMemory], routines: Routines | InterpretedRoutines | None = None
-) -> Read:
+def reading(memory: Memory[ArrivedState], routines: Routines | InterpretedRoutines | None = None) -> Read:
     """:func:`read_state` into one memory, compiled if the routines for it are."""
     if isinstance(routines, Routines):
         return bound(memory, routines, read_state)

@@ -11,8 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 Use: TypeAlias = Callable[[], None]
-Preparation: TypeAlias = Callable[[], Use]
-"""Makes something ready and returns what takes it over."""
+Preparation: TypeAlias = Callable[[], Use]  # makes something ready and returns what takes it over
 _Job: TypeAlias = "tuple[str, int, Preparation, Callable[[Exception], None]]"
 
 

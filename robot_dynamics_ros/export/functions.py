@@ -62,8 +62,7 @@ FUNCTIONS: dict[str, tuple[Function, Export]] = {
 }
 """Everything that is traced, by name: entry of the table, and how it is exported; ``step`` and the motors' functions are written around ``forward_dynamics``."""
 
-DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default), "step")
-"""What is exported if nothing is named."""
+DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default), "step")  # if nothing is named
 
 
 @dataclass(frozen=True, eq=False)

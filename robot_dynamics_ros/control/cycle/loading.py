@@ -135,18 +135,15 @@ class _Symbols:
 
 @dataclasses.dataclass(frozen=True)
 class TracedLaw:
-    """Operations of one law: the acceleration for which the robot's inverse dynamics are asked, if they are, and
-    efforts, (n,); which of "gravity", "inertia", "motion", "motion_of_reference" it asks for.  A leaf is the number
-    of an input, and of its entry."""
+    """Operations of one law.  A leaf is the number of an input, and of its entry."""
 
-    asked: list[Expr] | None
-    efforts: list[Expr]
-    used: frozenset[str]
+    asked: list[Expr] | None  # (n,) acceleration for which the robot's inverse dynamics are asked, if they are
+    efforts: list[Expr]  # (n,)
+    used: frozenset[str]  # which of "gravity", "inertia", "motion", "motion_of_reference" it asks for
 
 
 class LawCode:
-    """Machine code of a law's two halves: ``before``, the acceleration as ``asked`` (or ``None``), ``after``, the
-    efforts; and ``used``."""
+    """Machine code of a law's two halves: ``before``, for ``asked`` (or ``None``), ``after``, for the efforts; and ``used``."""
 
     def __init__(self, law: TracedLaw, n: int) -> None:
         inputs = law_input_shapes(n)
@@ -155,8 +152,7 @@ class LawCode:
 
     @classmethod
     def of(cls, law: Law, n: int) -> LawCode | None:
-        """That of a law for n joints, made once for all values of the gains; ``None`` if the law does not say that it is
-        ``straight_line``, or is not."""
+        """That of a law for n joints, made once for all values of the gains; ``None`` if it is no ``straight_line``."""
         gains = {name: getattr(law, name) for name in law.gain_names}
         sized = all(value is None or value.shape in ((), (n,)) for value in gains.values())
         if not type(law).__dict__.get("straight_line", False) or len(gains) > GAINS or not sized:

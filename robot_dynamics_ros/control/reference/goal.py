@@ -1,8 +1,5 @@
-"""Goals of trajectories: their tolerances, and how they end.
-
-The rules of tolerances are those of joint_trajectory_controller: zero means that the quantity is not watched.  Outcomes
-are numbered as control_msgs/action/FollowJointTrajectory numbers them.
-"""
+"""Goals of trajectories: their tolerances, by the rules of joint_trajectory_controller, and how they end, numbered as
+control_msgs/action/FollowJointTrajectory numbers it."""
 
 from __future__ import annotations
 

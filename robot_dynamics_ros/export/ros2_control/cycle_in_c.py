@@ -37,8 +37,7 @@ LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
     law: (name, *(gain_fields(law).get(x, "") for x in "pid")) for name, law in LAWS.items() if law.straight_line
 }
 """Law → its name, and its fields for the gains p, i, d."""
-FRICTION = ("none", "reference", "measured")
-"""Ways to compensate friction."""
+FRICTION = ("none", "reference", "measured")  # ways to compensate it
 
 
 #: kernel of the cycle → how the exported functions give it

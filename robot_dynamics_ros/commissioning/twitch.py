@@ -180,7 +180,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     delay = float(np.median(delays)) if delays else 0.0
     robot_delay = max(delay - 0.5 * period, 0.0)
     findings += late_commands(robot_delay, period)
-    largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "assumed_rotor"))
+    largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "unknown_rotor"))
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
     for i, loop in enumerate(loops):
         if loop is None:

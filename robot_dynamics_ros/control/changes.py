@@ -11,8 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 Use: TypeAlias = Callable[[], None]
-Preparation: TypeAlias = Callable[[], Use]
-"""Makes something ready and returns what takes it over."""
+Preparation: TypeAlias = Callable[[], Use]  # makes something ready and returns what takes it over
 _Job: TypeAlias = "tuple[str, int, Preparation, Callable[[Exception], None]]"
 
 
@@ -23,8 +22,7 @@ class Changes:
     replaces an older one that has not been taken over.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self.ready: deque[tuple[str, int, Use]] = deque()
         self._newest: Counter[str] = Counter()
@@ -52,7 +50,7 @@ class Changes:
             return
         if self._thread is None:
             arguments = self._jobs, weakref.ref(self)
-            self._thread = threading.Thread(target=_work, args=arguments, name=self._name, daemon=True)
+            self._thread = threading.Thread(target=_work, args=arguments, name="controller changes", daemon=True)
             self._thread.start()
             weakref.finalize(self, self._jobs.put, None).atexit = False
         self._asked += 1

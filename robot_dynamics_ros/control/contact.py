@@ -45,8 +45,7 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
 def explain(
     J: Array, effort: Array, *, force_only: bool = False, length: float = LENGTH, threshold: float = THRESHOLD
 ) -> Array:
-    """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,) by damped least squares; the rest as for
-    :func:`contact_wrench`."""
+    """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,); the rest as for :func:`contact_wrench`."""
     scale = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
     rows = slice(3, 6) if force_only else slice(0, 6)
     A = J[rows] * scale[rows, None]

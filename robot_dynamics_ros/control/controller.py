@@ -49,10 +49,8 @@ class JointController(Requests):
         payload: in force, or ``None``; tolerances: for trajectories that bring none.
         estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
         changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
-        observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
-        collision: collision flag on top of it, or ``None``.
-        contact: the wrench on a link that explains them, or ``None``; see :class:`ContactEstimate`.
-        flange: load that the tool exerts on the arm, or ``None``; see :class:`FlangeLoad`.
+        observer, collision: estimate of external efforts, and a flag on top of it, or ``None``; see :class:`MomentumObserver`.
+        contact, flange: the wrench on a link that explains them, and the load that the tool exerts on the arm, or ``None``.
     """
 
     def __init__(

@@ -57,8 +57,7 @@ class GateSettings:
             remedy = "Give one for each joint" + (", also where the description has none." if bounded else ".")
             array = per_joint(value, n, f"effort gate, {name}", infinite=not bounded, remedy=remedy)
             object.__setattr__(self, name, array)
-        for name in ("command_timeout", "state_timeout"):
-            value = getattr(self, name)
+        for name, value in (("command_timeout", self.command_timeout), ("state_timeout", self.state_timeout)):
             expect(0.0 < value < math.inf, "a positive and finite time in s", value, f"effort gate, {name}")
 
 

@@ -107,12 +107,9 @@ class Kernels:
     Functions of a link or of some joints are compiled at their first use: call them once before the cycle starts.
 
     Attributes:
-        inverse_dynamics: (q, v, a, out_tau).
-        inverse_dynamics_wrenches: (q, v, a, out_tau, out_wrenches).
+        inverse_dynamics: (q, v, a, out_tau); inverse_dynamics_wrenches: (q, v, a, out_tau, out_wrenches).
         bias_forces: (q, v, out); C q̇ + g.
-        gravity_forces: (q, out).
-        mass_matrix: (q, out).
-        forward_dynamics: (q, v, tau, out).
+        gravity_forces, mass_matrix: (q, out); forward_dynamics: (q, v, tau, out).
         generalized_momentum: (q, v, out_p, out_rate); M q̇ and Cᵀ q̇ − g.
         external_efforts: (q, external, out); Σ Jᵀ f.
         estimates_ready: whether :data:`ESTIMATES` are there, which no command needs; made at once with ``estimates``.

@@ -1,8 +1,6 @@
-"""Linear models of a robot about a state, and the linear-quadratic regulator.
+"""Linear models of a robot about a state, by analytic derivatives, and the linear-quadratic regulator.
 
-    d/dt [δq; δv] = A [δq; δv] + B δτ
-
-The derivatives are analytic: no step size, no differences.
+d/dt [δq; δv] = A [δq; δv] + B δτ
 """
 
 from __future__ import annotations

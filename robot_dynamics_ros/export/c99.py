@@ -8,9 +8,8 @@ from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
-from robot_dynamics_ros.export.functions import Argument, Request, Traced
+from robot_dynamics_ros.export.functions import Advance, Argument, Call, Composed, Request, Traced
 from robot_dynamics_ros.export.plan import Plan, argument_lines, cases_of, head_lines
-from robot_dynamics_ros.export.step import Advance, Call, Composed
 
 
 def _comment(lines: list[str]) -> list[str]:

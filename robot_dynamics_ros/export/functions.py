@@ -1,21 +1,29 @@
-"""Functions that can be exported: those of the table and a few more, traced for one robot."""
+"""Functions that can be exported: those of the table, traced for one robot; and the step that is made of them.
+
+The step is stated once, as calls of functions on whole arrays and sums of arrays, which each language writes in its own words.
+What it needs beside the dynamics (rates of positions, friction, motors) is traced for the ordinary emitters.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, TypeAlias
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
+from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.engine.registry import SHAPES, TABLE, Function, sizes
 from robot_dynamics_ros.equations.names import identifier_of
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.friction.law import secant_slope
+from robot_dynamics_ros.model.motors import DCMotor, current_rate
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import Force, Scalar
+from robot_dynamics_ros.simulation.integrators.methods import ExplicitRungeKutta
+from robot_dynamics_ros.spatial import Force, S, Scalar, maximum, minimum, sqrt
 
 Shape = tuple[int, ...]
 Run: TypeAlias = Callable[[Mapping[str, Sequence[Any]]], Sequence[Sequence[Any]]]
@@ -38,7 +46,7 @@ class Argument:
     @property
     def size(self) -> int:
         """Number of entries."""
-        return prod(self.shape)
+        return math.prod(self.shape)
 
 
 MEANINGS = {
@@ -54,8 +62,7 @@ FUNCTIONS: dict[str, tuple[Function, Export]] = {
 }
 """Everything that is traced, by name: entry of the table, and how it is exported; ``step`` and the motors' functions are written around ``forward_dynamics``."""
 
-DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default), "step")
-"""What is exported if nothing is named."""
+DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default), "step")  # if nothing is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +162,169 @@ def trace_request(request: Request, run: Run, graph: Graph) -> Traced:
         problem, remedy = "the mass matrix of this robot is singular everywhere", "Give every moving link inertia."
         raise ArgumentError(problem, where=f"function {request.name}", remedy=remedy) from None
     return Traced(request, tuple(tuple(graph.lift(x) for x in flat) for flat in results))
+
+
+# -- the step ---------------------------------------------------------------------------------------------------------
+
+Numbers: TypeAlias = Sequence[Scalar]
+
+
+@dataclass(frozen=True)
+class Call:
+    """``outputs`` = function(``inputs``), arrays by name."""
+
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Advance:
+    """``target`` = ``start`` + h Σ weight · rate, entry by entry."""
+
+    target: str
+    start: str
+    rates: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """A function made of others: what it is called with, arrays of its own, and its statements in order."""
+
+    request: Request
+    own: tuple[Argument, ...]
+    statements: tuple[Call | Advance, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """Friction and motors at the joints, and which of them float."""
+
+    viscous: Sequence[float]  # (nv) N m s/rad or N s/m
+    dry: Sequence[float]  # (nv) N m or N
+    width: float  # rad/s or m/s, over which dry friction is smoothed
+    motors: tuple[
+        tuple[str, int, DCMotor], ...
+    ]  # joint, its entry in v, motor, in joint order; the command is then a voltage
+    floating: tuple[int, ...]  # first numbers in q of floating joints
+
+    def normalized(self, q: Numbers) -> list[Scalar]:
+        """q with unit quaternions."""
+        unit = list(q)
+        for k in (start + 3 for start in self.floating):
+            length = sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
+            unit[k : k + 4] = [x / length for x in q[k : k + 4]]
+        return unit
+
+    @property
+    def words(self) -> str:
+        """The friction."""
+        dry = f" and dry friction (smoothed over {self.width:g})" if any(self.dry) else ""
+        return ("viscous friction" if any(self.viscous) else "no friction") + dry
+
+    def efforts(self, v: Sequence[S], i: Sequence[S], command: Sequence[S]) -> tuple[list[S], list[S]]:
+        """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and efforts or voltages."""
+        tau: list[Any] = list(command)
+        rates: list[Any] = []
+        for current, (_, k, motor) in zip(i, self.motors, strict=True):
+            voltage, ke = _clamped(command[k], motor.max_voltage), motor.emf * motor.gear_ratio
+            if motor.inductance:
+                rates.append(
+                    current_rate(voltage, current, v[k], motor.resistance, motor.inductance, ke, motor.max_current)
+                )
+            else:
+                current = (voltage - ke * v[k]) / motor.resistance
+                rates.append(0.0)
+            tau[k] = motor.torque_constant * motor.gear_ratio * _clamped(current, motor.max_current)
+        for k, x in enumerate(v):
+            if self.viscous[k] or self.dry[k]:
+                tau[k] = tau[k] - x * secant_slope(x, self.viscous[k], self.dry[k], self.width)
+        return tau, rates
+
+
+def _clamped(x: Scalar, limit: float) -> Scalar:
+    return x if math.isinf(limit) else minimum(maximum(x, -limit), limit)
+
+
+def parts_of_step(tree: NumericTree, joints: Joints) -> list[tuple[Request, Run]]:
+    """Functions for the step alone: ``normalized`` (where joints float), ``position_rates``, ``applied_efforts``."""
+    nq, nv, nm = tree.model.nq, tree.model.nv, len(joints.motors)
+    sizes = {"q": nq, "unit": nq, "dq": nq, "v": nv, "command": nv, "tau": nv, "i": nm, "di": nm}
+
+    def request(name: str, said: str, inputs: str, outputs: str) -> Request:
+        given, found = (tuple(Argument(x, (sizes[x],), "") for x in y.split() if sizes[x]) for y in (inputs, outputs))
+        return Request(name, name, said, given, found, ())
+
+    def efforts(x: Mapping[str, Numbers]) -> Sequence[Numbers]:
+        return joints.efforts(x["v"], x.get("i", ()), x["command"])[: 1 + bool(nm)]
+
+    unit = request("normalized", "q with quaternions of unit length.", "q", "unit")
+    rates = request("position_rates", "Rates of q.", "q v", "dq")
+    applied = request("applied_efforts", "Efforts at the joints, and rates of currents.", "v i command", "tau di")
+    return [
+        *([(unit, lambda x: [joints.normalized(x["q"])])] if joints.floating else []),
+        (rates, lambda x: [configuration_rate(tree, x["q"], x["v"])]),
+        (applied, efforts),
+    ]
+
+
+def composed_step(
+    model: RobotModel, joints: Joints, external: tuple[str, ...], integrator: str
+) -> tuple[Composed, Composed]:
+    """``state_rates`` and ``step``; ``external``: links that carry known wrenches; ``integrator``: an explicit method, or
+    ``"semi_implicit_euler"``: v first, then q with the new v."""
+    motors, floating = joints.motors, bool(joints.floating)
+    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A")
+    q, v = Argument("q", (model.nq,), MEANINGS["q"]), Argument("v", (model.nv,), MEANINGS["v"])
+    voltages = ", ".join(f"command[{k}] of {joint}" for joint, k, _ in motors)
+    said = "efforts, N m or N" + (f"; voltages, V, at joints with a motor: {voltages}" if motors else "")
+    wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
+    state = (q, v, *([i] if motors else []))
+    held = (Argument("command", v.shape, said), *([wrenches] if external else []))
+
+    def rates(k: str = "") -> tuple[Argument, ...]:
+        return tuple(Argument(f"d{a.name}{k}", a.shape, f"rate of {a.name}") for a in state)
+
+    def names(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
+        return tuple(a.name for a in arguments)
+
+    def advanced(target: str, weights: Sequence[float]) -> list[Advance]:
+        used = [(w, k) for k, w in enumerate(weights) if w]
+        return [Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used)) for x in names(state)]
+
+    unit, tau = Argument("unit", q.shape, ""), Argument("tau", v.shape, "")
+    position_rates = Call("position_rates", ("q", "v"), ("dq",))
+    said = f"Rates of the state, with {joints.words} at the joints."
+    if motors:
+        said += "  The rate of a current is zero where the motor has no inductance: its current follows at once."
+    state_rates = Composed(
+        Request("state_rates", "state_rates", said, (*state, *held), rates(), ()),
+        (*([unit] if floating else []), tau),
+        (
+            *([Call("normalized", ("q",), ("unit",))] if floating else []),
+            position_rates,
+            Call("applied_efforts", (*names(state[1:]), "command"), ("tau", *names(rates()[2:]))),
+            Call("forward_dynamics", ("unit" if floating else "q", "v", "tau", *names(held[1:])), ("dv",)),
+        ),
+    )
+    own: list[Argument] = []
+    statements: list[Call | Advance] = []
+    if integrator == "semi_implicit_euler":
+        own += rates()
+        statements.append(Call("state_rates", names((*state, *held)), names(rates())))
+        statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in names(state[1:])]
+        statements += [position_rates, Advance("q", "q", ((1.0, "dq"),))]
+    else:
+        tableau = ExplicitRungeKutta(integrator)
+        moved = tuple(Argument(f"{a.name}_moved", a.shape, "") for a in state)
+        own += moved
+        for k, row in enumerate(tableau.A.tolist()):
+            own += rates(str(k))
+            statements += advanced("_moved", row)
+            statements.append(Call("state_rates", names((*moved, *held)), names(rates(str(k)))))
+        statements += advanced("", tableau.b.tolist())
+    if floating:
+        statements.append(Call("normalized", ("q",), ("q",)))
+    said = f"The state h seconds later under a constant command: {integrator}.  No joint limits, no contacts."
+    step = Request("step", "step", said, (*state, *held, Argument("h", (), "s")), state, ())
+    return state_rates, Composed(step, tuple(own), tuple(statements))

@@ -6,9 +6,8 @@ from pprint import pformat
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.export.c99 import TOLERANCE
-from robot_dynamics_ros.export.functions import Argument, Request, Traced
+from robot_dynamics_ros.export.functions import Argument, Call, Composed, Request, Traced
 from robot_dynamics_ros.export.plan import Plan, argument_lines, cases_of, head_lines
-from robot_dynamics_ros.export.step import Call, Composed
 
 _HELPERS = '''
 def _inputs(*given):

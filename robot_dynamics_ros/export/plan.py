@@ -23,14 +23,18 @@ from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameErro
 from robot_dynamics_ros.export.functions import (
     FUNCTIONS,
     Argument,
+    Call,
+    Composed,
+    Joints,
     Request,
     Run,
     Traced,
+    composed_step,
+    parts_of_step,
     requests_for,
     run_on,
     trace_request,
 )
-from robot_dynamics_ros.export.step import Call, Composed, Joints, composed_step, parts_of_step
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.motors import DCMotor, add_rotors, check_motors
 from robot_dynamics_ros.model.robot_model import RobotModel

@@ -25,7 +25,7 @@ from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.export.ros2_control.cycles import CycleLog
-from robot_dynamics_ros.export.ros2_control.robot_header import leaf_bodies, links_on
+from robot_dynamics_ros.export.ros2_control.package import leaf_bodies, links_on
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import JointType
 

@@ -33,8 +33,7 @@ from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
-AT_ONCE = -(2**62)
-"""ns; a piece of the path that was due then is read anew in the next cycle."""
+AT_ONCE = -(2**62)  # ns; a piece of the path that was due then is read anew in the next cycle
 FAST = 0.3  # Share of its velocity limit up to which a joint may get faster after a fault
 FASTER = 0.1  # Share of it by which a joint that was as fast already may get faster
 

@@ -8,8 +8,7 @@ from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, CycleMemory, Fr
 from robot_dynamics_ros.dynamics.engine.routines import Vector, row
 from robot_dynamics_ros.friction.law import coupled_friction, joint_friction
 
-COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(4)
-"""Where it comes from: ``ControllerOptions.wrench_acceleration``."""
+COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(4)  # in the order of ``ControllerOptions.wrench_acceleration``
 
 
 def integrate(p: CycleMemory) -> None:

@@ -72,19 +72,19 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, m
     if robustness is None:
         return
     for name, size in joint_sizes(model).items():
-        memory[name][:] = size
+        memory[name.replace("unknown", "assumed")][:] = size
     scale_rejection(memory.python, robustness.rotor_share, robustness.rejected_effort)
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:
-    """Properties of the joints that rejection needs, (n,) each; ``assumed_rotor``: the largest where none is described."""
+    """Properties of the joints that rejection needs, (n,) each; ``unknown_rotor``: the largest where none is described."""
     turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
     size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
     rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
     unknown = np.where(model.armature > 0.0, 0.0, rotor)
     scale = np.where(turns, 1.0, 0.3)
-    return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "assumed_rotor": unknown}
+    return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "unknown_rotor": unknown}
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
@@ -136,18 +136,15 @@ class _Symbols:
 
 @dataclasses.dataclass(frozen=True)
 class TracedLaw:
-    """Operations of one law: the acceleration for which the robot's inverse dynamics are asked, if they are, and
-    efforts, (n,); which of "gravity", "inertia", "motion", "motion_of_reference" it asks for.  A leaf is the number
-    of an input, and of its entry."""
+    """Operations of one law.  A leaf is the number of an input, and of its entry."""
 
-    asked: list[Expr] | None
-    efforts: list[Expr]
-    used: frozenset[str]
+    asked: list[Expr] | None  # (n,) acceleration for which the robot's inverse dynamics are asked, if they are
+    efforts: list[Expr]  # (n,)
+    used: frozenset[str]  # which of "gravity", "inertia", "motion", "motion_of_reference" it asks for
 
 
 class LawCode:
-    """Machine code of a law's two halves: ``before``, the acceleration as ``asked`` (or ``None``), ``after``, the
-    efforts; and ``used``."""
+    """Machine code of a law's two halves: ``before``, for ``asked`` (or ``None``), ``after``, for the efforts; and ``used``."""
 
     def __init__(self, law: TracedLaw, n: int) -> None:
         inputs = law_input_shapes(n)
@@ -156,8 +153,7 @@ class LawCode:
 
     @classmethod
     def of(cls, law: Law, n: int) -> LawCode | None:
-        """That of a law for n joints, made once for all values of the gains; ``None`` if the law does not say that it is
-        ``straight_line``, or is not."""
+        """That of a law for n joints, made once for all values of the gains; ``None`` if it is no ``straight_line``."""
         gains = {name: getattr(law, name) for name in law.gain_names}
         sized = all(value is None or value.shape in ((), (n,)) for value in gains.values())
         if not type(law).__dict__.get("straight_line", False) or len(gains) > GAINS or not sized:

@@ -49,8 +49,7 @@ class Mode(enum.Enum):
 
 
 MODES = tuple(Mode)
-INACTIVE, HOLD, TRAJECTORY, STREAM, FREE, SAFE = range(len(MODES))
-"""Their numbers, in the memory of a cycle."""
+INACTIVE, HOLD, TRAJECTORY, STREAM, FREE, SAFE = range(len(MODES))  # in the memory of a cycle
 
 
 class ArrivedState(Declared):
@@ -281,8 +280,7 @@ def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[C
     """The memory for a robot, and whether compiled code can work on it; without ``estimates``, functions that no
     command needs are given later, by ``load_robot``."""
     functions = robot_functions(model, estimates=estimates)
-    later = dict.fromkeys(_FUNCTIONS, functions["inverse_dynamics"])  # which needs as much room
-    functions = later | functions
+    functions = dict.fromkeys(_FUNCTIONS, functions["inverse_dynamics"]) | functions  # which needs as much room
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
     functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())

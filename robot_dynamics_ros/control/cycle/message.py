@@ -91,13 +91,10 @@ class StateLayout:
         self._as_parameter_ = self.table.ctypes.data  # compiled code is handed the table's address
 
 
-Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]
-"""Reads a message of so many bytes; returns a verdict."""
+Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]  # a message of so many bytes → a verdict
 
 
-def reading(
-    memory: Memory[ArrivedState] | Memory[CycleMemory], routines: Routines | InterpretedRoutines | None = None
-) -> Read:
+def reading(memory: Memory[ArrivedState], routines: Routines | InterpretedRoutines | None = None) -> Read:
     """:func:`read_state` into one memory, compiled if the routines for it are."""
     if isinstance(routines, Routines):
         return bound(memory, routines, read_state)

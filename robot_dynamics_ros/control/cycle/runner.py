@@ -29,7 +29,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import vector
 
-_QUANTITIES = ("position", "velocity")
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
 LIGHT = 10.0  # Times its inertia: with so large an assumed rotor a joint that has none may run away at first
 
@@ -60,7 +59,7 @@ class CycleRunner:
         self.base = self._coming = self.work.kernels
         self.payload: Payload | None = None
         self.counts: Counter[str] = Counter()
-        self.changes = Changes("controller changes")
+        self.changes = Changes()
         self.memory = memory = self.work.memory
         self.p, self.compiled = memory.python, self.work.compiled
         self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
@@ -229,8 +228,8 @@ class CycleRunner:
             case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
                 error, tolerance, late = self.memory["bad_value"].tolist()
                 after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
-                words = REASONS[p.ended[1]].words
-                return f"{words}: {_QUANTITIES[field]} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
+                words, what = REASONS[p.ended[1]].words, ("position", "velocity")[field]
+                return f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
             case verdict_of.EFFORT_NOT_FINITE:
                 return self._law_failed
             case verdict_of.CONTRADICTED:

@@ -40,13 +40,10 @@ class Workspace:
         self.kernels = Kernels(model, estimates=estimates)
         self.memory, self.compiled = memory, _ = cycle_memory(model, estimates=estimates)
         self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
-        self.reference = memory["reference"]
+        self.reference, self.error, self.wrenches = (memory[name] for name in ("reference", "error", "wrenches"))
         self.q_d, self.v_d, self.a_d = self.reference
-        self.error = memory["error"]
         self.e, self.ed = self.error
-        self.wrenches = memory["wrenches"]
-        self._tau = np.zeros(self.n)
-        self.want_wrenches = False
+        self._tau, self.want_wrenches = np.zeros(self.n), False
 
     @property
     def model(self) -> RobotModel:

@@ -53,8 +53,7 @@ def gain_fields(law: type[Law]) -> dict[str, str]:
     return {f.metadata["parameter"]: f.name for f in dataclasses.fields(law) if f.metadata.get("parameter")}
 
 
-Row: TypeAlias = ArrayLike
-"""(n,) a number a joint, or one for all."""
+Row: TypeAlias = ArrayLike  # (n,) a number a joint, or one for all
 
 
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:

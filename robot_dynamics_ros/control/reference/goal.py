@@ -1,8 +1,5 @@
-"""Goals of trajectories: their tolerances, and how they end.
-
-The rules of tolerances are those of joint_trajectory_controller: zero means that the quantity is not watched.  Outcomes
-are numbered as control_msgs/action/FollowJointTrajectory numbers them.
-"""
+"""Goals of trajectories: their tolerances, by the rules of joint_trajectory_controller, and how they end, numbered as
+control_msgs/action/FollowJointTrajectory numbers it."""
 
 from __future__ import annotations
 
@@ -155,10 +152,8 @@ class Tolerances:
 
 
 def _resolved(requested: float, default: float, where: str) -> float:
-    if requested == 0.0:
-        return default
-    if requested == -1.0:
-        return 0.0
+    if requested in (0.0, -1.0):
+        return default if requested == 0.0 else 0.0
     kind = "a positive number, 0 (default) or −1 (none)"
     expect(0.0 < requested < math.inf, kind, requested, where, "Correct the tolerance.")
     return float(requested)

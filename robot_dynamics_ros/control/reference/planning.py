@@ -23,8 +23,7 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-#: Largest speed and acceleration of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1.
-PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)
+PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)  # of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end

@@ -414,8 +414,7 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
     start, first = p.start[slot], p.first[slot]
     if not near_enough(p, slot, first, p.origin[slot] + times[first] - start, fields):
         return Reason.STEP
-    if p.efforts_given[slot] == 1:
-        p.with_effort[0] = 1
+    p.with_effort[0] = max(p.with_effort[0], p.efforts_given[slot])
     for k in range(p.waiting[0] - 1, -1, -1):
         if p.start[p.queue[k]] >= start:
             replace_waiting(p, p.queue[k], PREEMPTED, Reason.REPLACED)
@@ -499,8 +498,7 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
             begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS
         brake(p, i, halt, q + x * (v + 0.5 * x * a), v + x * a, effort)
-    if p.efforts_given[SET_POINT] == 1:
-        p.with_effort[0] = 1
+    p.with_effort[0] = max(p.with_effort[0], p.efforts_given[SET_POINT])
     p.streaming[0] = 1
     return 0
 

@@ -1,7 +1,6 @@
 """A joint trajectory: named joints, points, times; checked once, then constant.
 
 The meaning follows trajectory_msgs/JointTrajectory as joint_trajectory_controller of ros2_controllers documents it.
-How a controller follows it is stated in :mod:`~robot_dynamics_ros.control.reference.tracks`.
 """
 
 from __future__ import annotations

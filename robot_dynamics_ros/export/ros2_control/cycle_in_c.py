@@ -23,7 +23,7 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
-from robot_dynamics_ros.dynamics.engine.codegen.declared import fields
+from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, fields
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
@@ -37,8 +37,7 @@ LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
     law: (name, *(gain_fields(law).get(x, "") for x in "pid")) for name, law in LAWS.items() if law.straight_line
 }
 """Law → its name, and its fields for the gains p, i, d."""
-FRICTION = ("none", "reference", "measured")
-"""Ways to compensate friction."""
+FRICTION = ("none", "reference", "measured")  # ways to compensate it
 
 
 #: kernel of the cycle → how the exported functions give it
@@ -78,25 +77,19 @@ def _kernels(plan: Plan) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
+    steps = (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES)
+    sizes = {"nv": nv, "nb": loaded, "nl": loaded}  # known wrenches: a row for each loaded link
+    kernels = {name: f"{prefix}_cycle_{name}" for name in KERNELS}
+    others = (
+        ("observer", observer.ObserverMemory, (observer.observe, without_friction, observer.forget)),
+        ("collision", observer.CollisionMemory, (observer.watch, observer.lower)),
+        ("tracks", TracksMemory, ROUTINES),
+    )
     return (
         routines_in_c(
-            read_routines(
-                CycleMemory,
-                {"nv": nv, "nb": loaded, "nl": loaded},  # known wrenches: a row for each loaded link
-                (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES),
-            ),
-            f"{prefix}_cycle",
-            {name: f"{prefix}_cycle_{name}" for name in KERNELS},
-            context=f"const {prefix}_robot",
+            read_routines(CycleMemory, sizes, steps), f"{prefix}_cycle", kernels, context=f"const {prefix}_robot"
         ),
-        routines_in_c(
-            read_routines(observer.ObserverMemory, {"nv": nv}, (observer.observe, without_friction, observer.forget)),
-            f"{prefix}_observer",
-        ),
-        routines_in_c(
-            read_routines(observer.CollisionMemory, {"nv": nv}, (observer.watch, observer.lower)), f"{prefix}_collision"
-        ),
-        routines_in_c(read_routines(TracksMemory, {"nv": nv}, ROUTINES), f"{prefix}_tracks"),
+        *(routines_in_c(read_routines(x, {"nv": nv}, steps), f"{prefix}_{name}") for name, x, steps in others),
     )
 
 
@@ -113,9 +106,7 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
     ]
 
 
-def _initial(
-    prefix: str, memory: Memory[CycleMemory] | Memory[observer.ObserverMemory] | Memory[TracksMemory]
-) -> list[str]:
+def _initial(prefix: str, memory: Memory[Declared]) -> list[str]:
     """Whatever is not zero, and does not depend on how Python runs the cycle."""
 
     def constant(x: float) -> str:

@@ -112,8 +112,8 @@ class CycleLog:
             **dict(zip(("limits.*.effort", "limits.*.effort_rate", "collision.*"), map(_or_none, limits), strict=True)),
         }
         for parameter, row in per_joint.items():
-            for joint, value in zip(c.model.joint_names, np.broadcast_to(row, (n,)), strict=True):
-                values[parameter.replace("*", joint)] = value
+            names = (parameter.replace("*", joint) for joint in c.model.joint_names)
+            values |= zip(names, np.broadcast_to(row, (n,)), strict=True)
         self.lines += [word, *(f"{name} {_word(value)}".rstrip() for name, value in values.items()), "end"]
 
     def changed(self) -> None:

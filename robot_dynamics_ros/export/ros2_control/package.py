@@ -8,16 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.law import DIFFERENTIATED
+from robot_dynamics_ros.control.cycle.limits import LIMITS
+from robot_dynamics_ros.control.cycle.memory import Mode
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.control.options import CHOICES
+from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
+from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.export.package import ExportedCode, export_code
-from robot_dynamics_ros.export.plan import MAX_OPERATIONS
-from robot_dynamics_ros.export.ros2_control.cycle_in_c import cycle_header, cycle_source
+from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES, cycle_header, cycle_source
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
-from robot_dynamics_ros.export.ros2_control.robot_header import body_symbols, leaf_bodies, links_on, robot_header
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.topic_names import topic_token
 
 TEMPLATES = Path(__file__).parent / "templates"
 SOLVER = "inverse_dynamics_solver"
@@ -214,3 +222,126 @@ def settings_reader(*, of_joints: bool) -> str:
             value = _CONVERSIONS[kind].format(name) if kind in _CONVERSIONS else f"choice({name}, {choices})"
             lines.append(f"  set(s.{place}, {value});")
     return "\n".join(("    " * of_joints) + line for line in lines)
+
+
+# -- robot.hpp: one robot's names, and what its controller counts, says and answers, numbered and worded as in Python ---
+
+_OTHERS = "stale_state fault external_wrench_expired collision reference_refused state_not_read command_not_written"
+WRENCH_SOURCES = [word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]]
+CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS.split())
+"""What is counted, under the names that ``JointController.counts`` has; the last two are of interfaces."""
+_ENUMERATIONS = {
+    "Mode": ("What the controller does.", [mode.value for mode in Mode]),
+    "Status": ("What became of a goal.", STATUSES),
+    "Cause": ("Causes that are counted.", CAUSES),
+    "Law": ("Control laws.", [row[0] for row in LAW_NAMES.values()]),
+    "FrictionAt": ("The speed at which friction is compensated.", FRICTION),
+    "Reaction": ("Reactions to a collision.", CHOICES["collision_reaction"]),
+}
+
+_CHOICES = {
+    "GRAVITY_COMPENSATORS": ("Who supplies the effort against gravity.", CHOICES["gravity_compensated_by"]),
+    "SAFE_COMMANDS": ("What the safe command is.", CHOICES["safe_command"]),
+    "TRAJECTORY_EFFORTS": ("What becomes of the efforts of trajectories.", CHOICES["trajectory_effort"]),
+    "WRENCH_SOURCES": ("Where the acceleration for joint wrenches comes from.", WRENCH_SOURCES),
+}
+
+
+def leaf_bodies(model: RobotModel) -> list[int]:
+    """Bodies that carry no other body."""
+    parents = {int(p) for p in model.parent}
+    return [k for k in range(model.nb) if k not in parents]
+
+
+def links_on(model: RobotModel, bodies: Iterable[int]) -> list[str]:
+    """Links that are part of these bodies."""
+    chosen = set(bodies)
+    return [name for name, body in zip(model.link_names, model.link_body, strict=True) if int(body) in chosen]
+
+
+def body_symbols(model: RobotModel, bodies: Sequence[int]) -> dict[str, str]:
+    """Place → symbol of the mass properties of bodies, which a payload changes while the controller runs."""
+    symbols = {}
+    for k, body in enumerate(bodies):
+        link = model.joint(model.moving_joint_names[body]).child
+        symbols[f"mass:{link}"] = f"body{k}_mass"
+        symbols |= {f"com:{link}.{axis}": f"body{k}_com_{axis}" for axis in AXES}
+        symbols |= {f"inertia:{link}.{moment}": f"body{k}_inertia_{moment}" for moment in MOMENTS}
+    return symbols
+
+
+def _array(kind: str, name: str, rows: Sequence[str], about: str) -> list[str]:
+    rows = [f"  {row}," for row in rows]
+    return [f"/// {about}", f"constexpr std::array<{kind}, {len(rows)}> {name} = {{{{", *rows, "}};"]
+
+
+def _names(name: str, words: Iterable[str], about: str) -> list[str]:
+    return _array("const char *", name, [json.dumps(word, ensure_ascii=False) for word in words], about)
+
+
+def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
+    """The header of a ``package``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies`` that can carry a payload, and at
+    least one external link."""
+    model, prefix = plan.model, plan.prefix
+    carriers, children = links_on(model, bodies), [model.joint(name).child for name in model.joint_names]
+    links = [model.link_index(name) for name in carriers]
+    numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
+    first = [f"offsetof(Parameters, body{bodies.index(int(model.link_body[k]))}_mass) / sizeof(double)" for k in links]
+    placements = [(*model.link_rotation[k].ravel(), *model.link_position[k]) for k in links]
+    placed = "The placement of its frame in the body's: rotation by rows, position."
+    frames = [f"{{{{{', '.join(c_number(x, 'double') for x in placement)}}}}}" for placement in placements]
+    out = [
+        f"// The robot {json.dumps(model.name)[1:-1]}: names and words. Generated by robot_dynamics_ros.",
+        "",
+        "#pragma once",
+        "",
+        "#include <array>",
+        "#include <cstddef>",
+        "#include <limits>",
+        "",
+        f'#include "{package}/{prefix}.h"',
+        "",
+        f"namespace {package}",
+        "{",
+        "",
+        f"constexpr std::size_t N = {model.nv};  ///< joints",
+        f"constexpr std::size_t LOADED = {len(plan.external)};  ///< links that may carry a known external wrench",
+        "constexpr double INFINITE = std::numeric_limits<double>::infinity();",
+        "",
+        "using Vector = std::array<double, N>;",
+        f"using Parameters = {prefix}_parameters;",
+        "",
+        *_names("joint_names", model.joint_names, "In the order of the coordinates."),
+        *_names("child_links", children, "The link in whose frame each joint's wrench is."),
+        *_names("TOPIC_NAMES", map(topic_token, model.joint_names), "Each joint's name as a part of a topic name."),
+        *_names("external_links", plan.external, "Links on which an external wrench may act."),
+        *(line for name, (about, words) in _CHOICES.items() for line in _names(name, words, about)),
+        *_names("PAYLOAD_LINKS", carriers, "Links that can carry a payload."),
+        *_array("std::size_t", "PAYLOAD_PLACES", first, "The first of the ten numbers of each one's body."),
+        *_array("std::array<double, 12>", "PAYLOAD_FRAMES", frames, placed),
+        "",
+    ]
+    for kind, (about, words) in _ENUMERATIONS.items():
+        out += [
+            f"enum class {kind} : int {{ {', '.join(words)} }};",
+            *_names(f"{kind.upper()}_NAMES", words, about),
+            "",
+        ]
+    counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
+    codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
+    out += [
+        *_array("int", "COUNTED", counted, "The cause that a verdict of the cycle is counted as, -1: none."),
+        "",
+        "/// error_code of control_msgs/action/FollowJointTrajectory.",
+        f"enum class Code : int {{ {codes} }};",
+        "",
+        "/// Why a goal ended, or was refused.",
+        f"enum class Reason : int {{ {', '.join(x.name.lower() for x in Reason)} }};",
+        *_array("Code", "REASON_CODES", [f"Code::{x.code.name.lower()}" for x in Reason], "Its code."),
+        *_names("REASON_WORDS", (x.words for x in Reason), "The same for people."),
+        "constexpr const char * name_of(Mode x) { return MODE_NAMES[static_cast<std::size_t>(x)]; }",
+        "constexpr Code code_of(Reason x) { return REASON_CODES[static_cast<std::size_t>(x)]; }",
+        "constexpr const char * text_of(Reason x) { return REASON_WORDS[static_cast<std::size_t>(x)]; }",
+        "",
+    ]
+    return "\n".join([*out, f"}}  // namespace {package}"]) + "\n"

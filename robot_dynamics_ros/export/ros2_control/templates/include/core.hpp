@@ -288,9 +288,17 @@ private:
       cycle.q, cycle.v);
   }
 
-  void collide()
+  // -- estimates ----------------------------------------------------------------------------------------------------
+
+  void observe(const double * applied)
   {
-    if (settings_.collision_reaction == Reaction::none || cycle.tracks[0] == 0) {
+    @prefix@_generalized_momentum(&robot_.numbers, cycle.q, cycle.v, observer.momentum, observer.known);
+    std::copy_n(cycle.v, N, observer.v);
+    std::copy_n(applied, N, observer.tau);
+    @prefix@_observer_observe(&observer, cycle.dt[0]);
+    const bool collides = @prefix@_collision_watch(&collision, observer.effort, cycle.dt[0]);
+    count(Cause::collision, collides ? 1 : 0);
+    if (!collides || settings_.collision_reaction == Reaction::none || cycle.tracks[0] == 0) {
       return;
     }
     @prefix@_cycle_collide(&cycle);
@@ -300,20 +308,6 @@ private:
       giving_way.law = Law::gravity_compensation;
       giving_way.d.fill(0.0);
       change(giving_way, robot_.numbers);
-    }
-  }
-
-  // -- estimates ----------------------------------------------------------------------------------------------------
-
-  void observe(const double * applied)
-  {
-    @prefix@_generalized_momentum(&robot_.numbers, cycle.q, cycle.v, observer.momentum, observer.known);
-    std::copy_n(cycle.v, N, observer.v);
-    std::copy_n(applied, N, observer.tau);
-    @prefix@_observer_observe(&observer, cycle.dt[0]);
-    if (@prefix@_collision_watch(&collision, observer.effort, cycle.dt[0])) {
-      count(Cause::collision);
-      collide();
     }
   }
 

@@ -66,9 +66,9 @@ def _about_center(
     about_center = Transform(Mat3.identity(), c * -1.0).rigid_back(inertia).I  # in a frame whose origin is at c
     angular = momentum.ang - c.cross(momentum.lin)
     R = pose.E.T
-    linear = R.mul(momentum.lin)
+    center, linear = pose.r + R.mul(c), R.mul(momentum.lin)
     velocity, acceleration = linear * (1.0 / m), R.mul(rate.lin) * (1.0 / m)
-    return pose.r + R.mul(c), velocity, acceleration, R.T.congruence(about_center), linear, R.mul(angular)
+    return center, velocity, acceleration, R.T.congruence(about_center), linear, R.mul(angular)
 
 
 @function("link_inertia", "q axes about", {"inertia": (3, 3)})

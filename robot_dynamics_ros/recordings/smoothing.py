@@ -266,8 +266,9 @@ def smooth_motion(
     source = "positions" if by_velocity is None else "recorded"
     free = max(samples - order - 1, 1) / samples
     noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free) if good.any() else np.full(q.shape[1], np.nan)
+    q, v, a = out
     bridged, errors = len(segments(t)) - len(parts), (gains[0] * noise, gains[1] * noise)
-    return SmoothMotion(*out, good, parts, bridged, samples * step, samples, source, *errors, tuple(notes))
+    return SmoothMotion(q, v, a, good, parts, bridged, samples * step, samples, source, *errors, tuple(notes))
 
 
 def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:

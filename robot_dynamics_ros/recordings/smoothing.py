@@ -183,7 +183,7 @@ class SmoothMotion:
         good: (n,) bool: rows that are far enough from the edges of a stretch for their acceleration.
         parts: stretches without gaps that are too long to be bridged.
         bridged: number of gaps of more than five usual steps within the stretches.
-        window: s, of the polynomials.
+        window: s, of the polynomials; ``samples`` of them.
         velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
         v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
             noise taken for granted.
@@ -197,6 +197,7 @@ class SmoothMotion:
     parts: tuple[slice, ...]
     bridged: int
     window: float
+    samples: int
     velocity: str
     v_error: Array
     a_error: Array
@@ -265,9 +266,9 @@ def smooth_motion(
     source = "positions" if by_velocity is None else "recorded"
     free = max(samples - order - 1, 1) / samples
     noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free) if good.any() else np.full(q.shape[1], np.nan)
-    bridged, length = len(segments(t)) - len(parts), samples * step
-    errors = gains[0] * noise, gains[1] * noise
-    return SmoothMotion(out[0], out[1], out[2], good, parts, bridged, length, source, *errors, tuple(notes))
+    q, v, a = out
+    bridged, errors = len(segments(t)) - len(parts), (gains[0] * noise, gains[1] * noise)
+    return SmoothMotion(q, v, a, good, parts, bridged, samples * step, samples, source, *errors, tuple(notes))
 
 
 def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:

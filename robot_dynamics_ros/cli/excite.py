@@ -13,7 +13,7 @@ from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.output import Figure, Progress, print_table
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -84,8 +84,7 @@ def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     for text in texts:
         name, *numbers = text.rsplit(":", 2)
-        if name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where="--range")
+        check_name("joint", name, model.joint_names, where="--range")
         try:
             low, high = map(float, numbers)
         except ValueError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from robot_dynamics_ros.arrays import plain
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array
 
 STEPS = ("listen", "weigh", "float", "twitch", "tune", "move")
@@ -155,8 +155,7 @@ def mistake(
     line: str = "",
 ) -> Finding:
     """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it."""
-    if kind not in KINDS:
-        raise UnknownNameError("kind of finding", kind, KINDS)
+    check_name("kind of finding", kind, KINDS)
     row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
     change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value) if row.place else None
     sure = row.certainty if math.isnan(certainty) else certainty

@@ -24,7 +24,7 @@ from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.planning import plan_motion
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.figures import STYLE, as_html, curve, html_finding, html_page, html_table, pyplot
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
@@ -115,8 +115,7 @@ class Commissioning:
             UnknownNameError: no such step.
             ArgumentError: an earlier step has found what makes this one unsafe, or has not been done.
         """
-        if step not in STEPS:
-            raise UnknownNameError("step of commissioning", step, STEPS)
+        check_name("step of commissioning", step, STEPS)
         self.step, self.sentence = step, f"{step}: {ANNOUNCED[step]}"
         try:
             self._check_before(step)

@@ -11,9 +11,9 @@ import dataclasses
 import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
-from robot_dynamics_ros.control.cycle.law import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.memory import Mode, bound
+from robot_dynamics_ros.control.cycle.wrenches import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver

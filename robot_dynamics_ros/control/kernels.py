@@ -13,7 +13,7 @@ from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -86,8 +86,7 @@ class BalanceKernel(_WrenchKernel):
     names = PARTS
 
     def __init__(self, model: RobotModel, joint: str, observer: str) -> None:
-        if observer not in (*model.link_names, WORLD):
-            raise UnknownNameError("frame", observer, (*model.link_names, WORLD), where="observer")
+        check_name("frame", observer, (*model.link_names, WORLD), where="observer")
         number = model.link_index(observer) if observer in model.link_names else -1
         link = link_tree(model).link_of[joint]
         super().__init__(model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number)

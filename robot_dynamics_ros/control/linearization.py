@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import bias_forces, check_finite, forward_dynamics_derivatives
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.motors import DCMotor, MotorTable, add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -98,8 +98,7 @@ def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
     columns: list[int] = []
     inputs = model.joint_names if inputs is None else (inputs,) if isinstance(inputs, str) else inputs
     for name in inputs:
-        if name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where="inputs")
+        check_name("joint", name, model.joint_names, where="inputs")
         block = model.v_slice(name)
         if block.start in columns:
             where, remedy = f"inputs, joint {name!r}", "Name each place once."

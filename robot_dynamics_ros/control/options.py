@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
@@ -89,8 +89,7 @@ class ControllerOptions:
         """The options, if their joints are the model's; UnknownNameError: it has no such joint, or one that mimics another;
         ArgumentError: no joint at all, or one twice."""
         for name in self.joints or ():
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where="joints")
+            check_name("joint", name, model.joint_names, where="joints")
         once = self.joints is None or 0 < len(self.joints) == len(set(self.joints))
         expect(once, "each joint once", self.joints, "joints", "Name the joints to command, or leave it out for all.")
         return self

@@ -13,7 +13,7 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -67,6 +67,5 @@ def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
     """Options by name."""
     names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for name in options:
-        if name not in names:
-            raise UnknownNameError("option", name, names, where=where)
+        check_name("option", name, names, where=where)
     return kind(**options)

@@ -13,7 +13,7 @@ from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.constraints import Constraint, Constraints
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name, optional_package
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
@@ -57,8 +57,7 @@ def load_constraints(model: RobotModel, source: str | Path, *, reference: ArrayL
     if reference is None and positions:
         reference = model.neutral()
         for name, value in positions.items():
-            if name not in model.joint_names:
-                raise UnknownNameError("joint", name, model.joint_names, where="reference")
+            check_name("joint", name, model.joint_names, where="reference")
             reference[model.q_slice(name)] = value
     return Constraints(model, constraints, reference=reference)
 
@@ -86,8 +85,7 @@ def _constraint(k: int, entry: object) -> Constraint:
         raise ArgumentError("expected a mapping with type, name, a and b", where=where, got=entry)
     words = dict(entry)
     kind = words.pop("type", None)
-    if kind not in tuple(ROWS):
-        raise UnknownNameError("type of constraint", kind, tuple(ROWS), where=where)
+    check_name("type of constraint", kind, tuple(ROWS), where=where)
     words.setdefault("name", f"{kind}_{k + 1}")
     make: Callable[..., Constraint] = getattr(made, f"{kind}_constraint")
     try:

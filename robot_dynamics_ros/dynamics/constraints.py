@@ -37,7 +37,7 @@ from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenche
 from robot_dynamics_ros.dynamics.joint_space import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, link_number
-from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -676,8 +676,7 @@ def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float
     numbers: list[float] = []
     indices = []
     for name in (c.a, c.b):
-        if name not in model.moving_joint_names:
-            raise UnknownNameError("joint", name, model.moving_joint_names, where=where)
+        check_name("joint", name, model.moving_joint_names, where=where)
         i = model.body_index(name)
         if JointType(int(model.joint_type[i])).nv != 1:
             raise ArgumentError(

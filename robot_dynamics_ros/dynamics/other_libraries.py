@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.configuration import rotate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array
 
 __all__ = ["floating_base_from", "floating_base_to", "swap_halves"]
@@ -128,5 +128,4 @@ def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array,
 
 
 def _check(library: str) -> None:
-    if library not in _LIBRARIES:
-        raise UnknownNameError("library", library, _LIBRARIES)
+    check_name("library", library, _LIBRARIES)

@@ -26,7 +26,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     make_routines,
     numbers,
 )
-from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError, check_name
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import sqrt
@@ -142,8 +142,7 @@ class _Run:
 
 
 def _checked_steps(method: str, dt: float, steps: int) -> int:
-    if method not in METHODS:
-        raise UnknownNameError("integration method", method, METHODS)
+    check_name("integration method", method, METHODS)
     if not (isinstance(dt, (int, float)) and np.isfinite(dt) and dt > 0.0):
         raise ArgumentError(f"expected a positive step in seconds, got {dt!r}", where="dt", got=dt)
     if not (isinstance(steps, (int, np.integer)) and steps >= 0):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Key, Operand, count_operations
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.export.c99 import c_header, c_source, c_test, cmake, eigen_call, eigen_header
 from robot_dynamics_ros.export.functions import DEFAULT, run_on, trace_request
 from robot_dynamics_ros.export.numpy_module import numpy_module
@@ -90,8 +90,7 @@ def export_code(
     ['CMakeLists.txt', 'limb.c', 'limb.h', 'limb_test.c']
     """
     for kind, word, known in (("language", language, LANGUAGES), ("real type", real, REALS)):
-        if word not in known:
-            raise UnknownNameError(kind, word, known)
+        check_name(kind, word, known)
     plan = make_plan(model, functions, options)
     prefix = plan.prefix
     if language == "python":

@@ -19,7 +19,7 @@ from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
 from robot_dynamics_ros.equations.parameters import Definition, Symbols
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
-from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, ModelError, UnknownNameError, check_name
 from robot_dynamics_ros.export.functions import (
     FUNCTIONS,
     Argument,
@@ -99,8 +99,7 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     smooth_velocity = options.get("smooth_velocity", 1e-3)
     motors, links = options.get("motors"), options.get("links")
     for kind, word, known in (("integrator", integrator, INTEGRATORS), ("friction", friction, FRICTIONS)):
-        if word not in known:
-            raise UnknownNameError(kind, word, known)
+        check_name(kind, word, known)
     if not smooth_velocity > 0.0:
         raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
     prefix, words = _prefix(model, options.get("prefix")), dict(options.get("rename") or {})

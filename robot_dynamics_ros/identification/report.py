@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.figures import (
     SERIES,
     STYLE,
@@ -472,8 +472,7 @@ def plot_joint(result: Identification, comparison: Comparison, joint: str, path:
     """
     plt = pyplot()
     model = result.prior
-    if joint not in model.joint_names:
-        raise UnknownNameError("joint", joint, model.joint_names)
+    check_name("joint", joint, model.joint_names)
     j, c = model.joint_names.index(joint), comparison
     kind = next(kind for kind, joints in joint_kinds(model).items() if j in joints)
     unit = unit_of("effort", kind)[0]

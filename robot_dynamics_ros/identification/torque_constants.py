@@ -19,7 +19,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
@@ -176,8 +176,7 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
     """(nv,) inverse of the constants that are given, 0 for the others."""
     fixed = np.zeros(len(names))
     for name, value in constants.items():
-        if name not in names:
-            raise UnknownNameError("joint", name, names, where="currents")
+        check_name("joint", name, names, where="currents")
         constant = float(as_input(value, (), f"currents, joint {name!r}"))
         if constant == 0.0:
             remedy = "Give a finite number other than 0, N m or N at the joint for one unit of current."

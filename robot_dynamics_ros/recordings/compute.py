@@ -25,7 +25,7 @@ from robot_dynamics_ros.dynamics import (
 )
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -322,8 +322,7 @@ def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ..
         return every
     names = (joints,) if isinstance(joints, str) and joints else tuple(joints) or model.joint_names
     for name in names:
-        if name not in every:
-            raise UnknownNameError("joint", name, every, where="joints")
+        check_name("joint", name, every, where="joints")
     return names
 
 

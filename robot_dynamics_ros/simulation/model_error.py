@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Inertia, Joint, Link
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -98,8 +98,7 @@ def random_model_error(
 def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> dict[str, float]:
     factors = factor if isinstance(factor, Mapping) else dict.fromkeys(names, factor)
     for name, value in factors.items():
-        if name not in names:
-            raise UnknownNameError(kind, name, names, where=f"model error of {word}")
+        check_name(kind, name, names, where=f"model error of {word}")
         if not (np.isfinite(value) and value >= 0.0):
             problem = "a factor must be finite and not negative"
             remedy = "1 leaves the figure as it is."

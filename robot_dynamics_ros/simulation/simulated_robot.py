@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
@@ -287,8 +287,7 @@ class SimulatedRobot(ABC):
             raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
         out = {}
         for link, wrench in wrenches.items():
-            if link not in self.model.link_names:
-                raise UnknownNameError("link", link, self.model.link_names, where=name)
+            check_name("link", link, self.model.link_names, where=name)
             out[link] = _vector(f"{name}[{link!r}]", wrench, 6)
         return out
 

@@ -15,7 +15,6 @@ from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
 from robot_dynamics_ros.control.cycle.law import (
-    COMMANDED,
     add_efforts,
     blend,
     effort_is_finite,
@@ -28,6 +27,7 @@ from robot_dynamics_ros.control.cycle.memory import FREE, HOLD, INACTIVE, NANOSE
 from robot_dynamics_ros.control.cycle.message import write_command
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
 from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, DROPPED, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE
+from robot_dynamics_ros.control.cycle.wrenches import COMMANDED
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed

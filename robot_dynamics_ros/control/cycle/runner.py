@@ -10,11 +10,11 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle
-from robot_dynamics_ros.control.cycle.law import compute_wrenches
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection
 from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
+from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import Law
 from robot_dynamics_ros.control.laws.base import Workspace
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.control.cycle.memory import cycle_memory
 from robot_dynamics_ros.control.cycle.reference import compute_errors
 from robot_dynamics_ros.control.kernels import Kernels, LinkKernels, check_controllable
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -183,14 +183,12 @@ class Law:
         """
         changes: dict[str, Gain] = {}
         for name, value in gains.items():
-            if name not in self.gain_names:
-                raise UnknownNameError("gain", name, self.gain_names, where=type(self).__name__)
+            check_name("gain", name, self.gain_names, where=type(self).__name__)
             if isinstance(value, Mapping):
                 present = getattr(self, name)
                 values = np.array(np.broadcast_to(0.0 if present is None else present, (model.nv,)))
                 for joint, number in value.items():
-                    if joint not in model.joint_names:
-                        raise UnknownNameError("joint", joint, model.joint_names, where=f"gain {name!r}")
+                    check_name("joint", joint, model.joint_names, where=f"gain {name!r}")
                     values[model.v_slice(joint)] = number
                 value = values
             changes[name] = value

@@ -22,7 +22,7 @@ import threading
 
 from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kernel, interpreted_engine, source_engine
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
-from robot_dynamics_ros.errors import BackendError, UnknownNameError
+from robot_dynamics_ros.errors import BackendError, check_name
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
 
@@ -148,8 +148,7 @@ def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
 
 
 def _checked(name: str, where: str) -> str:
-    if name not in BACKENDS:
-        raise UnknownNameError("backend", name, BACKENDS, where=where)
+    check_name("backend", name, BACKENDS, where=where)
     if name not in BACKENDS[2:] and compiler_missing() is not None:
         raise BackendError(
             f"the backend {name!r} cannot run here: {compiler_missing()}",
@@ -166,8 +165,7 @@ def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
     key = (name, options)
     function = functions.functions.get(key)
     if function is None:
-        if name not in TABLE:
-            raise UnknownNameError("function", name, TABLE)
+        check_name("function", name, TABLE)
         with functions.lock:
             function = functions.functions.get(key)
             if function is None:
@@ -232,8 +230,7 @@ def prepare(model: RobotModel, *names: str, background: bool = False) -> threadi
     """
     chosen = names or common_functions()
     for name in chosen:
-        if name not in TABLE:
-            raise UnknownNameError("function", name, TABLE)
+        check_name("function", name, TABLE)
 
     def work() -> None:
         for name in chosen:

@@ -12,11 +12,12 @@ from robot_dynamics_ros.control import observer
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.cycle import BETWEEN_CYCLES, begin_law, cycle
 from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
-from robot_dynamics_ros.control.cycle.law import compute_wrenches, without_friction
+from robot_dynamics_ros.control.cycle.law import without_friction
 from robot_dynamics_ros.control.cycle.limits import narrow_limits
 from robot_dynamics_ros.control.cycle.loading import trace_law
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
+from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
 from robot_dynamics_ros.control.options import ControllerOptions

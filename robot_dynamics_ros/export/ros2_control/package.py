@@ -9,16 +9,16 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from robot_dynamics_ros.control.cycle import verdicts
-from robot_dynamics_ros.control.cycle.law import DIFFERENTIATED
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED
+from robot_dynamics_ros.control.cycle.wrenches import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.options import CHOICES
 from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.export.package import ExportedCode, export_code
 from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES, cycle_header, cycle_source
@@ -143,8 +143,7 @@ def _tips(model: RobotModel) -> list[str]:
 def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
     bodies: list[int] = []
     for link in links:
-        if link not in model.link_names:
-            raise UnknownNameError("link", link, model.link_names, where="payload")
+        check_name("link", link, model.link_names, where="payload")
         body = int(model.link_body[model.link_index(link)])
         if body < 0:
             problem = f"link {link!r} does not move, a payload on it changes nothing"

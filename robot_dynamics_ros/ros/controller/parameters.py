@@ -20,7 +20,7 @@ from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.dynamics.payload import Payload
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -197,8 +197,7 @@ def flange(values: ParameterValues, model: RobotModel) -> FlangeLoad | None:
     if not joint:
         return None
     every = all_joint_names(model)
-    if joint not in every:
-        raise UnknownNameError("joint", joint, every, where="parameter 'flange.joint'")
+    check_name("joint", joint, every, where="parameter 'flange.joint'")
     return FlangeLoad(
         model,
         joint,

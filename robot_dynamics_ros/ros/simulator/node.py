@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
@@ -377,8 +377,7 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
     nothing = not names or not (len(message.position) or len(message.velocity))
     refuse(nothing, "the message sets nothing", "Give names and positions, velocities or both.")
     for name in names:
-        if name not in simple:
-            raise UnknownNameError("joint", name, simple, where="set_joint_state")
+        check_name("joint", name, simple, where="set_joint_state")
         count = names.count(name)
         refuse(count > 1, f"joint {name!r} is named {count} times", "Name each joint once.")
     for field in ("position", "velocity"):

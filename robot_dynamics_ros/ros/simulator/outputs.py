@@ -9,7 +9,7 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.simulator.parameters import sensors
 from robot_dynamics_ros.ros.transport.cdr import marks
@@ -108,8 +108,7 @@ class SimulatorOutputs:
         self._driver = None if driver.plain else driver
         simple = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
         for name in values["joints"]:
-            if name not in simple:
-                raise UnknownNameError("joint", name, simple, where="parameter 'joints'")
+            check_name("joint", name, simple, where="parameter 'joints'")
         self.joints = values["joints"] or simple
         q_index = np.array([model.q_slice(name).start for name in self.joints], dtype=np.intp)
         self.v_index = np.array([model.v_slice(name).start for name in self.joints], dtype=np.intp)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -58,8 +58,7 @@ def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, .
     """The joints that the parameter ``joints`` names, in its order; all of the robot if it names none."""
     check_joints(values["joints"])
     for name in values["joints"]:
-        if name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where="parameter 'joints'")
+        check_name("joint", name, model.joint_names, where="parameter 'joints'")
     return values["joints"] or model.joint_names
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError, check_name
 from robot_dynamics_ros.model.description import Array
 
 
@@ -166,8 +166,7 @@ class Adaptive:
 
     def __init__(self, method: str = "DOP853", rtol: float = 1e-10, atol: float = 1e-12) -> None:
         orders = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5}
-        if method not in orders:
-            raise UnknownNameError("adaptive method", method, orders)
+        check_name("adaptive method", method, orders)
         if not (rtol > 0.0 and atol > 0.0):
             raise ArgumentError("must be positive", where="rtol, atol", got=(rtol, atol))
         self.name = {"RK45": "dopri5"}.get(method, method.lower())
@@ -359,8 +358,7 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
             remedy = f"The names are {', '.join(INTEGRATORS)}."
             raise ArgumentError(problem, where="integrator", got=integrator, remedy=remedy)
         return integrator
-    if integrator not in INTEGRATORS:
-        raise UnknownNameError("integrator", integrator, INTEGRATORS)
+    check_name("integrator", integrator, INTEGRATORS)
     factory = INTEGRATORS[integrator]
     try:
         return factory(**options)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.dynamics import Constraints
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.geometry import Shape, read_looks
 from robot_dynamics_ros.model.joint_motion import plane_axes, rotation_of_quaternion
@@ -59,8 +59,7 @@ def robot_geometry(
     model: RobotModel, geometry: str, urdf: UrdfInput | None, directory: str | os.PathLike[str] | None
 ) -> tuple[Shape, ...]:
     """The shapes by which a robot touches things: those of ``<collision>`` or ``<visual>`` elements, or none."""
-    if geometry not in GEOMETRIES:
-        raise UnknownNameError("geometry", geometry, GEOMETRIES, where="geometry")
+    check_name("geometry", geometry, GEOMETRIES, where="geometry")
     if geometry == "none":
         return ()
     if isinstance(urdf, (str, bytes)) and is_mjcf(urdf):

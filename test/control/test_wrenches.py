@@ -11,7 +11,7 @@ from support.random_trees import random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.contact import FlangeLoad
-from robot_dynamics_ros.control.cycle.law import differentiate
+from robot_dynamics_ros.control.cycle.wrenches import differentiate
 from robot_dynamics_ros.control.kernels import BalanceKernel, JointKernel, matching
 from robot_dynamics_ros.simulation import Plant
 

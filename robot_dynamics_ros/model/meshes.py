@@ -13,6 +13,7 @@ import numpy as np
 
 from robot_dynamics_ros.errors import RobotDynamicsError, optional_package
 from robot_dynamics_ros.model.geometry import Shape
+from robot_dynamics_ros.model.shapes import metres_per_unit
 
 if TYPE_CHECKING:
     from trimesh import Scene, Trimesh
@@ -103,10 +104,8 @@ def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh,
         raise MeshError(
             f"it cannot be read ({type(error).__name__}: {error})", where=f"mesh {path}", remedy="Check the file."
         ) from None
-    # COLLADA states its unit, which RViz uses, and its up axis, which RViz ignores
-    unit = trimesh.units.unit_conversion(loaded.units, "meters") if collada and loaded.units else 1.0
-    upright = np.eye(4)
-    if up_axis and collada:
+    unit, upright = metres_per_unit(loaded, path), np.eye(4)
+    if up_axis and collada:  # RViz ignores it
         stated = _UP_AXIS.search(Path(path).read_bytes())
         upright[:3, :3] = _UPRIGHT.get(stated[1] if stated else b"Y_UP", np.eye(3))
     parts = []

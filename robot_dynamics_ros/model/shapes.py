@@ -160,10 +160,19 @@ def inertia_of_mesh(
     return Inertia(m, center + middle, m * (np.trace(E) * np.eye(3) - E))
 
 
+def metres_per_unit(mesh: Any, path: str) -> float:
+    """Of what trimesh has read from a file: COLLADA states its unit, which RViz uses; in other formats it is the metre."""
+    if not (path.lower().endswith(".dae") and mesh.units):
+        return 1.0
+    from trimesh.units import unit_conversion
+
+    return float(unit_conversion(mesh.units, "meters"))
+
+
 def inertia_of_mesh_file(
     path: str | Path, *, scale: ArrayLike = (1.0, 1.0, 1.0), density: float | None = None, mass: float | None = None
 ) -> Inertia:
-    """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame.
+    """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame, m.
 
     Args:
         path: the file.
@@ -176,7 +185,8 @@ def inertia_of_mesh_file(
     trimesh = optional_package("trimesh", "meshes need", str(path), "trimesh")
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
-        vertices, faces = np.asarray(mesh.vertices) * np.asarray(scale, dtype=float), np.asarray(mesh.faces)
+        factor = metres_per_unit(mesh, str(path)) * np.asarray(scale, dtype=float)
+        vertices, faces = np.asarray(mesh.vertices) * factor, np.asarray(mesh.faces)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
         problem = f"cannot be read ({type(error).__name__}: {error})"
         remedy = "Check that the file holds a mesh of a format that trimesh reads."

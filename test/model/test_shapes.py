@@ -92,6 +92,21 @@ def test_mesh_files(tmp_path):
         rd.inertia_of_mesh_file(tmp_path / "none.stl", density=RHO)
 
 
+@pytest.mark.parametrize("unit", ["1.0", "0.001", "0.0254"])
+def test_mesh_files_that_state_their_unit(tmp_path, unit):
+    """COLLADA, as ROS packages have it: what RViz draws of it has this mass."""
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("collada")
+    size = 0.2 / float(unit)
+    text = trimesh.exchange.dae.export_collada(trimesh.creation.box((size, size, size))).decode()
+    path = tmp_path / "box.dae"
+    path.write_text(text.replace("</asset>", f'<unit name="unit" meter="{unit}"/></asset>'))
+    body = rd.inertia_of_mesh_file(path, density=RHO)
+    expected = rd.inertia_of_cuboid((0.2, 0.2, 0.2), density=RHO)
+    assert_allclose(body.mass, expected.mass, rtol=1e-6)
+    assert_allclose(body.rotational, expected.rotational, rtol=1e-6, atol=1e-9)
+
+
 def test_sums_and_hollow_bodies():
     outer, inner = (rd.inertia_of_cuboid((s, s, s), density=RHO) for s in (0.4, 0.2))
     at = rd.Pose.from_rpy((0.1, 0, 0), (0, 0, 0.5))

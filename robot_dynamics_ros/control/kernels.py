@@ -21,13 +21,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 def check_controllable(model: RobotModel) -> RobotModel:
     """The model, if every joint has one coordinate; ArgumentError: it has no moving joint, or a floating or planar one."""
     where = f"robot {model.name!r}"
+    remedy = "A joint controller needs joints of one degree of freedom each; lock this joint, or write it fixed."
     for name in model.joint_names:
         kind = model.joint(name).type
         if kind.nv != 1:
             problem = f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom"
-            remedy = (
-                "A joint controller needs joints of one degree of freedom each; lock this joint, or write it fixed."
-            )
             raise ArgumentError(problem, where=where, got=name, remedy=remedy)
     if model.nv == 0:
         raise ArgumentError("it has no moving joint to control", where=where, remedy="Check the URDF.")

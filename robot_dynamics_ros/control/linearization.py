@@ -142,7 +142,9 @@ def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
 def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
     """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
 
-    ``A``, ``B``: (nx, nx), (nx, nu).  ArgumentError: shapes that do not fit, or ``dt`` not positive.
+    Args:
+        A, B: (nx, nx), (nx, nu); ArgumentError: shapes that do not fit.
+        dt: s; ArgumentError: not positive.
     """
     from scipy.linalg import expm
 

@@ -110,8 +110,11 @@ def export_code(
 
 
 def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
-    """A table of operation counts of functions for a robot: as written, folded, shared; arguments and errors as of
-    :func:`export_code`."""
+    """A table of operation counts of functions for a robot: as written, folded, shared.
+
+    Args:
+        functions: as :func:`export_code`, which says what is refused.
+    """
     return export_code(model, functions, language="python", prefix="robot").report()
 
 

@@ -362,8 +362,8 @@ def estimate_payload_at_rest(
     directions, (spread,) = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
-        text = f"expected two finite arrays (k, {model.nv})"
-        raise ArgumentError(text, where="q, effort", got=(q.shape, effort.shape))
+        got = (q.shape, effort.shape)
+        raise ArgumentError(f"expected two finite arrays (k, {model.nv})", where="q, effort", got=got)
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
     rest = effort - np.asarray(inverse_dynamics(model, q, zero, zero))

@@ -168,7 +168,7 @@ class SimulatedRobot(ABC):
         self._wrenches = link, world
 
     def _command_limits(self) -> dict[str, Array]:
-        """What the limiter keeps commands within, by the names in its memory."""
+        """Bounds of commands, by their names in the memory of the limiter."""
         of_drives = {"velocity_limit": self.model.velocity_limit, "effort_limit": self.model.effort_limit}
         return {"limit_lower": self._bounds[0], "limit_upper": self._bounds[1], **of_drives}
 

@@ -59,8 +59,9 @@ Row: TypeAlias = ArrayLike  # (n,) a number a joint, or one for all
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
 
-    ``law``: e.g. :class:`ComputedTorque`.  ArgumentError: it does not fit the model, or the model has joints of several degrees
-    of freedom.
+    Args:
+        law: e.g. :class:`ComputedTorque`; ArgumentError: it does not fit the model, or the model has joints of several
+            degrees of freedom.
     """
     x, out = Workspace(model), np.empty(model.nv)
     law.check(model).prepare(x.kernels)

@@ -29,7 +29,11 @@ def slices(n: int) -> Iterator[slice]:
 
 
 def nanoseconds(seconds: float) -> int:
-    """Seconds as an integer number of nanoseconds; ArgumentError: not a finite number."""
+    """Seconds as an integer number of nanoseconds; ArgumentError: not a finite number.
+
+    Args:
+        seconds: s.
+    """
     if not (isinstance(seconds, (int, float, np.integer, np.floating)) and math.isfinite(seconds)):
         raise ArgumentError("expected a finite number of seconds", where="seconds", got=seconds)
     return round(seconds * NANOSECONDS)

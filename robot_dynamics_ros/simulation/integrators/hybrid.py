@@ -147,7 +147,9 @@ class HybridStepper:
             nonlocal first, event_state
             state = self._try(t, y, sigma) if sigma > 0.0 else y
             margins, tolerances = self._margins(t + sigma, state)
-            value = float(np.min(margins / tolerances)) + 1.0
+            value = (
+                float(np.nan_to_num(np.min(margins / tolerances), nan=-2.0)) + 1.0
+            )  # what diverges is past it as well
             if value < 0.0 and sigma < first:
                 first, event_state = sigma, state
             return value

@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.dynamics import jacobian, link_pose
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.errors import UnknownNameError, check_name
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -144,8 +144,7 @@ class FlangeLoad:
         motors spend in the joints.
         """
         links = link_tree(model)
-        if joint not in links.link_of:
-            raise UnknownNameError("joint", joint, links.joint_names, where="flange joint")
+        check_name("joint", joint, links.joint_names, where="flange joint")
         check_name("contact source", contact, CONTACTS)
         self.joint, self.subtract, self.contact = joint, subtract, contact
         number = links.link_of[joint]

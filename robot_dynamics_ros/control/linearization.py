@@ -73,12 +73,10 @@ def linearize(
     if motors:
         table = MotorTable(model, motors)
         model = add_rotors(model, motors)
-    damping = model.damping if viscous else np.zeros(model.nv)
-    given = None if tau is None else as_input(tau, (model.nv,), "tau") - damping * v
-    free = bias_forces(model, q, v, external=external) if given is None else given
+    n, damping = model.nv, model.damping if viscous else np.zeros(model.nv)
+    free = bias_forces(model, q, v, external=external) if tau is None else as_input(tau, (n,), "tau") - damping * v
     check_finite(q=q, v=v, tau=free)
     by_q, by_v, inverse = forward_dynamics_derivatives(model, q, v, free, external=external)
-    n = model.nv
     lead = np.broadcast_shapes(inverse.shape[:-2], by_q.shape[:-2], v.shape[:-1])
     A, B = np.zeros((*lead, 2 * n, 2 * n)), np.zeros((*lead, 2 * n, n))
     A[..., :n, n:] = np.eye(n)

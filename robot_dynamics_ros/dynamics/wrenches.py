@@ -26,7 +26,7 @@ from robot_dynamics_ros.dynamics.reference_frame import (
     observer_of,
     point_of,
 )
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.wrench import Wrench
@@ -103,8 +103,7 @@ def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple
     else:
         names = tuple(joints)
     for name in names:
-        if name not in links.link_of:
-            raise UnknownNameError("joint", name, links.joint_names, where="joints")
+        check_name("joint", name, links.joint_names, where="joints")
     return tuple(links.link_of[name] for name in names)
 
 

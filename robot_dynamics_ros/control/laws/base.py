@@ -177,10 +177,7 @@ class Law:
     def with_gains(self, model: RobotModel, **gains: Gain) -> Law:
         """The same law with other gains: field → one number, one for each joint, or joint name → number (other joints keep theirs).
 
-        Raises:
-            UnknownNameError: the law has no such gain, the model no such joint.
-            ArgumentError: a value that is negative or not finite, or too many of them.
-        """
+        UnknownNameError: the law has no such gain, the model no such joint; ArgumentError: values negative, not finite, too many."""
         changes: dict[str, Gain] = {}
         for name, value in gains.items():
             check_name("gain", name, self.gain_names, where=type(self).__name__)

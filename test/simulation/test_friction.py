@@ -214,3 +214,10 @@ def test_brakes_stop_and_hold(integrator, effort):
     plant.brakes = False
     plant.step([4.9])
     assert plant.v[0] > 0.0
+
+
+def test_a_robot_that_diverges_on_the_way_to_an_event_is_said_to_diverge():
+    robot = rd.load_robot("two_link")
+    plant = rd.Plant(robot, 2e-3, integrator="rk4", friction=rd.JointFriction(coulomb=0.5, static=0.8))
+    with np.errstate(all="ignore"), pytest.raises(rd.SimulationError, match="diverges"):
+        plant.step(np.zeros(2), {robot.link_names[-1]: np.full(6, 1e150)})

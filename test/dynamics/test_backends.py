@@ -291,9 +291,9 @@ def test_side_by_side_is_the_same_and_compiled_when_a_large_batch_comes():
     evaluate = backends.evaluator(model, "forward_dynamics")
     states = np.random.default_rng(0).normal(size=(3, 150, 6))
     few = evaluate(*states[:, :63])
-    assert "_wide" not in vars(evaluate.engine)
+    assert evaluate.engine._wide is None
     many = evaluate(*states)
-    assert "_wide" in vars(evaluate.engine)
+    assert evaluate.engine._wide is not None
     assert_allclose(many[:63], few, rtol=1e-9, atol=1e-9)
     single = [evaluate(*s) for s in states.swapaxes(0, 1)]
     assert_allclose(many, single, rtol=1e-9, atol=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -64,25 +65,33 @@ class NativeEngine(Engine):
         self._bytes = 8 * sum(a.size for a in self._arguments)
         self._loops = loops
         self._traced_from = model, name, options
+        self._wide: Callable[..., bool] | None = None
+        self._straight: NativeEngine | None = None
+        self._wide_lock = threading.Lock()
 
-    @functools.cached_property
-    def _wide(self) -> Callable[..., bool]:
+    def _side_by_side(self) -> Callable[..., bool]:
         """The function for many states side by side, compiled when the first large batch comes."""
 
         def make() -> bytes:
             outputs = trace(*self._traced_from).outputs
             return compile_module(wide_module(self._arguments, outputs, vector_width()), schedule=True)
 
-        library = cached_library(cache_key(*self._traced_from, "wide"), make)
-        return library.wide(len(self._arguments), sum(not a.output for a in self._arguments))
+        with self._wide_lock:
+            if self._wide is None:
+                library = cached_library(cache_key(*self._traced_from, "wide"), make)
+                inputs = sum(not a.output for a in self._arguments)
+                self._wide = library.wide(len(self._arguments), inputs)
+            return self._wide
 
-    @functools.cached_property
     def _unrolled(self) -> NativeEngine | None:
         """For many states side by side where the robot is small enough for straight lines, though one state is faster as loops."""
         model, name, options = self._traced_from
         if not self._loops or model.backend == "loops" or estimated_operations(model, name) > LARGE:
             return None
-        return NativeEngine(model, name, options)
+        with self._wide_lock:
+            if self._straight is None:
+                self._straight = NativeEngine(model, name, options)
+            return self._straight
 
     def _further(self) -> list[np.ndarray]:
         """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
@@ -97,9 +106,9 @@ class NativeEngine(Engine):
 
     def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
         count = len(outputs[0])
-        if count >= WIDE_FROM and self._unrolled is not None:
-            return self._unrolled.block(inputs, outputs, finite)
-        wide = self._wide if self.checks(count) else None
+        if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
+            return unrolled.block(inputs, outputs, finite)
+        wide = self._side_by_side() if self.checks(count) else None
         several = threads() if count * self._bytes > PARALLEL_BYTES else 1
         memories = [self._further() for _ in range(several)]
         arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]

@@ -10,6 +10,7 @@ has run through a stop, the earliest such moment is located, the state is taken 
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -147,9 +148,9 @@ class HybridStepper:
             nonlocal first, event_state
             state = self._try(t, y, sigma) if sigma > 0.0 else y
             margins, tolerances = self._margins(t + sigma, state)
-            value = (
-                float(np.nan_to_num(np.min(margins / tolerances), nan=-2.0)) + 1.0
-            )  # what diverges is past it as well
+            value = float(np.min(margins / tolerances)) + 1.0
+            if math.isnan(value):  # it diverges on the way: that lies past an event, too
+                value = -1.0
             if value < 0.0 and sigma < first:
                 first, event_state = sigma, state
             return value

@@ -397,7 +397,7 @@ def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> St
     """Let the arm float, within :data:`FLOAT_REACH`, and stop it where it drifts farther.
 
     Args:
-        runner: of the arm, whose commands are proven by :func:`~robot_dynamics_ros.commissioning.floating`.
+        runner: of the arm, whose commands are proven by :func:`probe`.
         seconds: how long.
         push: s after that in which a person may push it, by 0.3 rad at most.
     """

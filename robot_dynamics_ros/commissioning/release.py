@@ -46,7 +46,7 @@ def effort_limit(model: RobotModel) -> Array:
 
 def usual_rotors(model: RobotModel) -> Array:
     """(n,) rotor inertia that the controller assumes, kg m² or kg; 0 where the description has one."""
-    return Robustness().rotor_share * joint_sizes(model)["unknown_rotor"]
+    return Robustness().rotor_share * joint_sizes(model)["assumed_rotor"]
 
 
 def least_inertia(model: RobotModel, q: Array, rotors: ArrayLike = 0.0) -> Array:

@@ -180,7 +180,7 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
     delay = float(np.median(delays)) if delays else 0.0
     robot_delay = max(delay - 0.5 * period, 0.0)
     findings += late_commands(robot_delay, period)
-    largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "unknown_rotor"))
+    largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "assumed_rotor"))
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
     for i, loop in enumerate(loops):
         if loop is None:
@@ -339,7 +339,7 @@ def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[st
 
     Args:
         runner: of the arm.
-        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.floating`.
+        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.probe`.
         joints: by name; all if not given.
     """
     model = runner.model

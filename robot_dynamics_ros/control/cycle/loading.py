@@ -72,19 +72,19 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, m
     if robustness is None:
         return
     for name, size in joint_sizes(model).items():
-        memory[name.replace("unknown", "assumed")][:] = size
+        memory[name][:] = size
     scale_rejection(memory.python, robustness.rotor_share, robustness.rejected_effort)
     memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:
-    """Properties of the joints that rejection needs, (n,) each; ``unknown_rotor``: the largest where none is described."""
+    """Properties of the joints that rejection needs, (n,) each; ``assumed_rotor``: the largest where none is described."""
     turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
     size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
     rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
-    unknown = np.where(model.armature > 0.0, 0.0, rotor)
+    assumed = np.where(model.armature > 0.0, 0.0, rotor)
     scale = np.where(turns, 1.0, 0.3)
-    return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "unknown_rotor": unknown}
+    return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "assumed_rotor": assumed}
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.model.description import JointType
 
 exu = pytest.importorskip("exudyn")
-from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree, SensorKinematicTree  # noqa: E402
+from exudyn.itemInterface import SensorKinematicTree  # noqa: E402
+from support.exudyn_chain import ExudynChain, about_z  # noqa: E402
 
 N = 4
 POINT = (0.2, -0.1, 0.3)
@@ -32,43 +29,13 @@ OUTPUTS = (
 )
 
 
-def about_z(seed):
-    """A chain whose joints all turn about z: Exudyn knows coordinate axes only."""
-    model = random_model(seed, N, types=(JointType.REVOLUTE,), branching=0.0, fixed=0.0, limits=False)
-    joints = tuple(replace(j, axis=np.array([0.0, 0.0, 1.0])) for j in model.description.joints)
-    return model.replace(description=replace(model.description, joints=joints))
-
-
 def sensors_after_a_while(model, q0, v0, link):
     """Coordinates with two derivatives, and sensor values by name."""
-    system = exu.SystemContainer().AddSystem()
-    node = system.AddNode(
-        NodeGenericODE2(
-            referenceCoordinates=[0.0] * N,
-            initialCoordinates=list(q0),
-            initialCoordinates_t=list(v0),
-            numberOfODE2Coordinates=N,
-        )
-    )
-    joints = [model.joint(name) for name in model.joint_names]
-    bodies = [model.link(joint.child).inertia for joint in joints]
-    tree = system.AddObject(
-        ObjectKinematicTree(
-            nodeNumber=node,
-            jointTypes=[exu.JointType.RevoluteZ] * N,
-            linkParents=np.arange(-1, N - 1),
-            jointTransformations=exu.Matrix3DList([j.origin.rotation for j in joints]),
-            jointOffsets=exu.Vector3DList([j.origin.position for j in joints]),
-            linkInertiasCOM=exu.Matrix3DList([b.rotational for b in bodies]),
-            linkCOMs=exu.Vector3DList([b.com for b in bodies]),
-            linkMasses=[b.mass for b in bodies],
-            gravity=list(model.gravity),
-        )
-    )
+    chain = ExudynChain(model, q0, v0)
     number = {
-        name: system.AddSensor(
+        name: chain.system.AddSensor(
             SensorKinematicTree(
-                objectNumber=tree,
+                objectNumber=chain.tree,
                 linkNumber=link,
                 localPosition=list(POINT),
                 writeToFile=False,
@@ -77,23 +44,14 @@ def sensors_after_a_while(model, q0, v0, link):
         )
         for name in OUTPUTS
     }
-    system.Assemble()
-    settings = exu.SimulationSettings()
-    settings.timeIntegration.numberOfSteps = 20
-    settings.timeIntegration.endTime = 0.02
-    settings.timeIntegration.verboseMode = 0
-    settings.solution.file.write = False
-    system.SolveDynamic(settings, solverType=exu.DynamicSolverType.RK44)
-    types = exu.OutputVariableType
-    state = [
-        np.array(system.GetNodeOutput(node, t)) for t in (types.Coordinates, types.Coordinates_t, types.Coordinates_tt)
-    ]
-    return state, {name: np.array(system.GetSensorValues(k)) for name, k in number.items()}
+    chain.run(0.02, 20)
+    values = {name: np.array(chain.system.GetSensorValues(k)) for name, k in number.items()}
+    return chain.coordinates("Coordinates", "Coordinates_t", "Coordinates_tt"), values
 
 
 @pytest.mark.parametrize("link", range(N))
 def test_sensor_outputs(link):
-    model = about_z(3)
+    model = about_z(3, N)
     rng = np.random.default_rng(link)
     (q, v, a), theirs = sensors_after_a_while(model, *rng.uniform(-1.0, 1.0, (2, N)), link)
     name = model.joint(model.joint_names[link]).child

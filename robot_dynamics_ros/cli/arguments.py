@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 
 _N = TypeVar("_N", float, int)
 _S = TypeVar("_S")
@@ -70,8 +70,7 @@ def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
         remedy = f"Choose among {', '.join(choices)}, with commas."
         raise ArgumentError("names nothing", where=where, got=words, remedy=remedy)
     for name in names:
-        if name not in choices:
-            raise UnknownNameError(where.lstrip("-"), name, choices, where=where)
+        check_name(where.lstrip("-"), name, choices, where=where)
     return names
 
 

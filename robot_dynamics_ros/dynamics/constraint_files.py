@@ -279,9 +279,7 @@ class _Equalities:
                 ours.append(np.eye(4))
                 theirs.append(np.eye(4))
                 continue
-            if body not in self.model.link_names:
-                where = f"{self.label}, equality {name!r}"
-                raise UnknownNameError("link", body, self.model.link_names, where=where)
+            check_name("link", body, self.model.link_names, where=f"{self.label}, equality {name!r}")
             ours.append(np.asarray(link_pose(self.model, self.q, body)))
             placed = np.eye(4)
             placed[:3, :3] = self.data.body(body).xmat.reshape(3, 3)

@@ -37,7 +37,7 @@ from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenche
 from robot_dynamics_ros.dynamics.joint_space import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, link_number
-from robot_dynamics_ros.errors import ArgumentError, ConstraintError, UnknownNameError, check_name
+from robot_dynamics_ros.errors import ArgumentError, ConstraintError, check_name
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -623,8 +623,7 @@ def _clean(*vectors: ArrayLike) -> tuple[float, ...]:
 
 
 def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
-    if c.kind not in ROWS:
-        raise UnknownNameError("kind of constraint", c.kind, tuple(ROWS), where=f"constraint {c.name!r}")
+    check_name("kind of constraint", c.kind, tuple(ROWS), where=f"constraint {c.name!r}")
     numbers = dict(c.numbers)
     where = f"constraint {c.name!r}"
     if c.kind == "gear":

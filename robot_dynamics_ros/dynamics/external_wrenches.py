@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, common_batch
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -167,8 +167,7 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[ob
         if w.frame == link:
             total = total + w.translate((0.0, 0.0, 0.0)).vector
             continue
-        if w.frame != WORLD and w.frame not in model.link_names:
-            raise UnknownNameError("frame", w.frame, (WORLD, *model.link_names), where=where)
+        check_name("frame", w.frame, (WORLD, *model.link_names), where=where)
         if poses is None:
             poses = evaluator(model, "link_poses")(q, finite=True)
         own = poses[..., model.link_index(link), :, :]

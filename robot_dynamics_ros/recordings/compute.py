@@ -25,7 +25,7 @@ from robot_dynamics_ros.dynamics import (
 )
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, PointLike
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -74,8 +74,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, choices in (("velocity", VELOCITIES), ("acceleration", ACCELERATIONS)):
-            if getattr(self, name) not in choices:
-                raise UnknownNameError(name, getattr(self, name), choices)
+            check_name(name, getattr(self, name), choices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +142,8 @@ def compute(
     s = settings_or_default(Settings, settings, "settings")
     every = all_joint_names(model)
     joints = _joints(model, s.joints, every)
-    if s.balance and s.balance not in every:
-        raise UnknownNameError("joint", s.balance, every, where="balance")
+    if s.balance:
+        check_name("joint", s.balance, every, where="balance")
     observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
     unwrapped = _unwrapped(model, recording.q)
     motion = _motion(model, recording, unwrapped, s)

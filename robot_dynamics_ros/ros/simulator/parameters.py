@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import load_constraints
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -159,8 +159,8 @@ def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
     """Refuse initial positions, given at the start, of joints that the robot does not have."""
     simple = _simple_joints(model)
     for name in names:
-        if name.startswith(_START) and name.removeprefix(_START) not in simple:
-            raise UnknownNameError("joint", name.removeprefix(_START), simple, where=f"parameter {name!r}")
+        if name.startswith(_START):
+            check_name("joint", name.removeprefix(_START), simple, where=f"parameter {name!r}")
 
 
 def initial_positions(values: ParameterValues, model: RobotModel) -> np.ndarray:

@@ -10,6 +10,12 @@ WORKERS ?= 3
 N ?= 100000
 SECONDS ?= 3600
 
+# Wheels of ROS 2 are for this platform only, and an installation that is sourced must not mix with them:
+# its Python modules would load the wheels' libraries.  Elsewhere the sourced installation is what the nodes use.
+ifeq ($(shell uname -sm),Linux x86_64)
+unexport PYTHONPATH LD_LIBRARY_PATH RMW_IMPLEMENTATION
+endif
+
 BIN := $(VENV)/bin
 DEFINITION := setup.py pyproject.toml
 

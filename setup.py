@@ -24,10 +24,13 @@ def shared(*patterns):
 
 # ROS 2 as wheels.  The two distributions must never mix, and a bare "ros-sensor-msgs" takes whatever is newest,
 # so every package is named with its distribution and held to that distribution's series.
+# There are none for other platforms: there the extra installs the rest (rclpy needs PyYAML), and the nodes use a sourced
+# installation.
+HAS_WHEELS = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 ROS_JAZZY = [
-    "ros-jazzy-rclpy[fastrtps]~=7.1.6",
+    f"ros-jazzy-rclpy[fastrtps]~=7.1.6; {HAS_WHEELS}",
     *(
-        f"ros-jazzy-{package}~=5.3.6"
+        f"ros-jazzy-{package}~=5.3.6; {HAS_WHEELS}"
         for package in (
             "diagnostic-msgs",
             "geometry-msgs",
@@ -40,7 +43,7 @@ ROS_JAZZY = [
     ),
 ]
 ROS_KILTED = [
-    "ros-kilted-rclpy[fastrtps]~=9.1.2",
+    f"ros-kilted-rclpy[fastrtps]~=9.1.2; {HAS_WHEELS}",
     *(requirement.replace("jazzy", "kilted").replace("5.3.6", "5.5.1") for requirement in ROS_JAZZY[1:]),
 ]
 NATIVE = ["llvmlite>=0.39"]
@@ -85,8 +88,8 @@ setup(
     python_requires=">=3.10",
     install_requires=["numpy>=1.21", "scipy>=1.8", "urdf-parser-py>=0.0.4"],
     extras_require={
-        "ros": [*ROS_JAZZY, *NATIVE],
-        "ros-kilted": [*ROS_KILTED, *NATIVE],
+        "ros": [*ROS_JAZZY, *NATIVE, *CONSTRAINTS],
+        "ros-kilted": [*ROS_KILTED, *NATIVE, *CONSTRAINTS],
         "native": NATIVE,
         "view": VIEW,
         "viz": VIZ,

@@ -81,7 +81,7 @@ def _arm(
 ) -> Iterator[tuple[Arm, Callable[[], bool], Callable[[Commissioning], None]]]:
     """The arm, whether somebody has asked to stop, and what shows a session on the network."""
     if options.live:
-        from robot_dynamics_ros.cli.processes import need_ros
+        from robot_dynamics_ros.ros.installation import need_ros
 
         need_ros("commission --live")
         from robot_dynamics_ros.ros.commissioning import spinning_arm

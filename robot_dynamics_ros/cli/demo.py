@@ -19,7 +19,7 @@ import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
 from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
-from robot_dynamics_ros.cli.processes import NodeProcess, need_ros
+from robot_dynamics_ros.cli.processes import NodeProcess
 from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, try_robots
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
@@ -29,6 +29,7 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros import arm_parameters
+from robot_dynamics_ros.ros.installation import need_ros
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult

@@ -96,7 +96,7 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
     if text == "-":
         source = _standard_input()
     elif (text == TOPIC or text.endswith("/" + TOPIC)) and not Path(text).exists():
-        from robot_dynamics_ros.cli.processes import need_ros
+        from robot_dynamics_ros.ros.installation import need_ros
 
         need_ros(f"robot {text!r}")
         from robot_dynamics_ros.ros.transport.description_source import wait_for_description

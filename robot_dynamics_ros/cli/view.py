@@ -119,7 +119,7 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
 
 
 def _live(options: argparse.Namespace) -> int:
-    from robot_dynamics_ros.cli.processes import need_ros
+    from robot_dynamics_ros.ros.installation import need_ros
 
     need_ros("view --live")
     from robot_dynamics_ros.ros.main import viewer

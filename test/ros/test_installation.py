@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics_ros.cli import processes
 from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.ros import installation
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
-WHEELS = processes._wheel("rclpy") is not None
+WHEELS = installation._wheel("rclpy") is not None
 
 
 def need_ros(**environment: str) -> str:
     """The error of ``need_ros`` in a process of its own; empty: none."""
     code = (
-        "from robot_dynamics_ros.cli.processes import need_ros\n"
+        "from robot_dynamics_ros.ros.installation import need_ros\n"
         "from robot_dynamics_ros.errors import RobotDynamicsError\n"
         "try:\n    need_ros('demo')\nexcept RobotDynamicsError as error:\n    print(error)\n"
     )
@@ -57,21 +57,21 @@ def test_a_middleware_that_the_wheels_lack_is_named() -> None:
 def test_an_installation_for_another_python_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(package(tmp_path, "raise ImportError('no _rclpy_pybind11')")))
     monkeypatch.delitem(sys.modules, "rclpy", raising=False)
-    monkeypatch.setattr(processes, "_wheel", lambda _: None)
+    monkeypatch.setattr(installation, "_wheel", lambda _: None)
     with pytest.raises(RobotDynamicsError, match=f"does not load in Python {platform.python_version()}.*_pybind11"):
-        processes.need_ros("demo")
+        installation.need_ros("demo")
 
 
 @pytest.mark.parametrize(
     ("machine", "remedy"), [("x86_64", "pip install"), ("aarch64", "There are no wheels of it for Linux on aarch64")]
 )
 def test_the_remedy_is_one_that_this_machine_has(machine: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "find_spec", lambda _: None)
+    monkeypatch.setattr(installation, "find_spec", lambda _: None)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     with pytest.raises(RobotDynamicsError, match=remedy):
-        processes.need_ros("demo")
+        installation.need_ros("demo")
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from math import copysign, exp, floor, log, sqrt
 
-from robot_dynamics_ros.control.cycle.arrival import short_way
+from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
 
@@ -35,6 +35,7 @@ FORGET = 4.0  # 1/s, while the joint rings
 BAND = 3e-3  # rad, within which a joint at rest is left alone
 CALM = 0.3  # s within that band, after which the joint stands
 YIELDING = 0.02  # Share of the integral gain of a joint that stands
+MOST_REPEATS = 10.0  # Periods in which a measurement may be repeated; longer is a position that stands
 SLOW = 0.02  # rad/s, below which a joint may be stuck
 NEAR = 2e-3  # rad that a joint lags, from which on friction is raised at full rate
 AHEAD = 5e-3  # rad ahead, from which on friction is lowered at full rate
@@ -147,7 +148,8 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         p.let_go[i] = p.let_go[i] + dt
         return p.let_go[i] >= PATIENCE
     friction = max(MOST_FRICTION * p.effort_size[i], 2.0 * p.dry[i])
-    if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > MOVING * p.scale[i]:
+    certain = MOVING * p.scale[i]
+    if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > certain:
         friction = max(STOPPING * friction, DESCRIBED * p.dry[i])
     own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
     whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
@@ -160,7 +162,7 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     p.owed[1, i] = p.owed[1, i] + p.owed[0, i] * dt
     stands = abs(p.v[i]) <= SLOW * p.scale[i]
     least = (SUSPECT if stands else 1.0) * OWED * p.scale[i]
-    if abs(p.owed[1, i]) <= max(least, p.digit[i]):
+    if abs(p.owed[1, i]) <= max(least, 2.0 * p.digit[i]):
         return False
     p.owed[0, i], p.owed[1, i] = 0.0, 0.0
     if not stands or p.let_go[i] > 0.0:
@@ -196,6 +198,7 @@ def begin_rejection(p: CycleMemory) -> None:
     """Start afresh from the measured state; what was learned of rotors and friction stays."""
     for i in range(p.nv):
         p.position_before[i], p.velocity[i], p.nominal[i] = p.q[i], p.v[i], p.previous[i]
+        p.waited[i], p.told[i], p.along[i], p.repeated[i] = 0.0, p.v[i], 0.0, 0
         p.rejected[i], p.side[i], p.taken[i], p.pulse[i] = 0.0, 0.0, 0.0, 0.0
         p.calm[i], p.stuck[i], p.let_go[i] = 0.0, 0.0, 0.0
         for k in range(4):
@@ -211,31 +214,70 @@ def begin_rejection(p: CycleMemory) -> None:
 
 def choose_gains(p: CycleMemory, dt: float) -> None:
     """ω = min(bandwidth, MARGIN / delay); the delay: declared, half a period of holding, the lag of v̂."""
-    before = p.period[0] if p.period[0] > 0.0 else dt
-    p.period[0] = max(dt, before + 0.02 * (dt - before))  # a rate that falls counts at once
-    share = 1.0 - exp(-TURN * min(LOW_PASS * p.period[0], 0.4))
+    p.period[0] = mean_time(p.period[0], dt)
+    longest = dt
+    for i in range(p.nv):
+        if p.repeated[i] == 1:
+            longest = max(longest, p.waited[i] + dt)
+    p.sampling[0] = mean_time(p.sampling[0], longest)
+    share = 1.0 - exp(-TURN * min(LOW_PASS * p.sampling[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
-    if room * share > p.period[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
-        share = p.period[0] / room
-    p.low_pass[0] = -log(1.0 - share) / p.period[0]
-    p.whole_delay[0] = p.actuator_delay[0] + p.period[0] / share
+    if room * share > p.sampling[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
+        share = p.sampling[0] / room
+    p.low_pass[0] = -log(1.0 - share) / p.sampling[0]
+    p.whole_delay[0] = p.actuator_delay[0] + p.sampling[0] / share
     p.natural[0] = min(p.bandwidth[0], MARGIN / p.whole_delay[0])
 
 
+def mean_time(before: float, dt: float) -> float:
+    """Mean of times; one that is longer counts at once."""
+    return dt if before <= 0.0 else max(dt, before + 0.02 * (dt - before))
+
+
 def estimate_velocity(p: CycleMemory, dt: float) -> None:
-    """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the loop."""
-    share = 1.0 - exp(-p.low_pass[0] * dt)
+    """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the loop.
+
+    A measurement that is published again tells nothing: the next one counts for the whole time.  Where a joint turns back, it
+    may have gone up to a digit less than its position says: noise within a digit is no motion.
+    """
+    p.news[0] = 0
+    for i in range(p.nv):
+        if p.q[i] != p.position_before[i]:
+            p.news[0] = 1
     for i in range(p.nv):
         way = short_way(p, i, p.q[i] - p.position_before[i])
-        p.velocity[i] = p.velocity[i] + share * (way / dt - p.velocity[i])
-        p.position_before[i] = p.q[i]
+        p.waited[i] = p.waited[i] + dt
+        p.repeated[i] = 1 if way == 0.0 and is_repeated(p, i) else 0
+        if p.repeated[i] == 0:
+            gone = way
+            if way * p.along[i] < 0.0:
+                gone = way - copysign(min(p.digit[i], abs(way)), way)
+            if way != 0.0:
+                p.along[i] = way
+            share = 1.0 - exp(-p.low_pass[0] * p.waited[i])
+            p.velocity[i] = p.velocity[i] + share * (gone / p.waited[i] - p.velocity[i])
+            p.position_before[i], p.told[i], p.waited[i] = p.q[i], p.v[i], 0.0
+
+
+def is_repeated(p: CycleMemory, i: int) -> bool:
+    """Whether the position of joint ``i`` is a measurement of before: it stands although the joint must have moved by two digits,
+    and its velocity stands too, or all positions do.  A joint that must have moved far is one whose position stands."""
+    speed = max(abs(p.v[i]), abs(p.told[i]))
+    way = speed * p.waited[i]
+    if speed <= SLOW * p.scale[i] or way <= 2.0 * p.digit[i] or way >= 0.5 * LEAST_WAY:
+        return False
+    if p.v[i] == 0.0:  # the robot differentiates its positions, or the joint has come to rest
+        return p.news[0] == 0 and p.waited[i] < 1.5 * p.period[0]
+    return (p.news[0] == 0 or p.v[i] == p.told[i]) and p.waited[i] < MOST_REPEATS * p.period[0]
 
 
 def estimate_rotors(p: CycleMemory, dt: float) -> None:
     """J from how velocity and effort ring together; a joint that does not ring keeps its rotor.
 
     The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
-    most of friction: J v̂ = ∫ effort − M v̂ then.  A loop that is too stiff for its rotor rings, and so finds it.
+    most of friction: (M + J) v̂ = ∫ effort then.  A loop that is too stiff for its rotor rings, and so finds it.  Friction
+    disturbs the effort, noise and jitter the velocity.  So two lines are fitted, with the errors in one and in the other,
+    and J stays as assumed if it lies between them: what is noise does not make a light joint.
     """
     p.entered[0] = min(p.entered[0] + dt / ENTRY, 1.0)
     corner = min(HIGH_PASS / p.whole_delay[0], 250.0)
@@ -255,21 +297,29 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
         p.passed[3, i] = p.passed[3, i] + high * (impulse - p.passed[3, i])
         p.passed[4, i] = p.passed[4, i] + low * (impulse - p.passed[3, i] - p.passed[4, i])
     for i in range(p.nv):
-        least = RINGING * p.scale[i]
-        beyond = p.ringing[i] - min(max(p.ringing[i], -least), least)
+        quiet, own, v = RINGING * p.scale[i], p.inertia[i, i], p.ringing[i]
+        beyond = v - min(max(v, -quiet), quiet)
         if beyond != 0.0:
             rest = p.passed[4, i]
             for j in range(p.nv):
                 rest = rest - p.inertia[i, j] * p.ringing[j]
-            if rest * beyond > -PUSHED * (p.inertia[i, i] + DOUBT * p.rotor[i]) * p.ringing[i] * beyond:
+            if rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
-                forgotten = FORGET * dt * square / (square + 0.01)
-                weight = p.entered[0] * dt  # a rotor that is hardly compensated does not ring: others push
-                p.evidence[0, i] = p.evidence[0, i] + weight * p.ringing[i] * beyond - forgotten * p.evidence[0, i]
-                p.evidence[1, i] = p.evidence[1, i] + weight * rest * beyond - forgotten * p.evidence[1, i]
-        known = KNOWN * p.scale[i] * p.scale[i]
-        estimate = (p.evidence[1, i] + known * p.assumed_rotor[i]) / (p.evidence[0, i] + known)
-        p.rotor[i] = p.entered[0] * min(max(estimate, 0.0), p.largest_rotor[i])
+                kept = 1.0 - FORGET * dt * square / (square + 0.01)
+                # a rotor that is hardly compensated does not ring: others push
+                weight, whole = p.entered[0] * dt * beyond / v, rest + own * v
+                p.evidence[0, i] = kept * p.evidence[0, i] + weight * v * v
+                p.evidence[1, i] = kept * p.evidence[1, i] + weight * v * rest
+                p.evidence[2, i] = kept * p.evidence[2, i] + weight * v * whole
+                p.evidence[3, i] = kept * p.evidence[3, i] + weight * whole * whole
+        squared, known, assumed = p.evidence[0, i], KNOWN * p.scale[i] * p.scale[i], p.assumed_rotor[i]
+        least = (p.evidence[1, i] + known * assumed) / (squared + known)
+        most = p.largest_rotor[i]
+        if p.evidence[2, i] > 0.0:  # (M + J) if the velocity is disturbed, over the coherence of both
+            whole = p.evidence[3, i] / p.evidence[2, i]
+            most = squared * whole * whole / p.evidence[2, i] - own
+        most = (squared * most + known * assumed) / (squared + known)
+        p.rotor[i] = p.entered[0] * min(max(min(max(assumed, least), most), 0.0), p.largest_rotor[i])
 
 
 def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:

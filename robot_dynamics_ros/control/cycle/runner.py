@@ -236,14 +236,13 @@ class CycleRunner:
                 return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
             case verdict_of.RUNAWAY:
                 cut = "; or the motion needs more effort than the limits allow" if any(self.memory["saturated"]) else ""
-                own, rotor = p.inertia[i, i], p.rotor[i]
-                light = f"; or it has no rotor: robustness.rotor_share assumes one of {rotor:.2g} beside its inertia of {own:.2g}"
-                lightest = p.robust[0] == 1 and rotor > LIGHT * own
-                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{light if lightest else ''}"
+                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{self._light_joint(i)}"
             case verdict_of.ELSEWHERE:
                 return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
             case verdict_of.TOO_FAST:
-                return f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}"
+                return (
+                    f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}{self._light_joint(i)}"
+                )
             case verdict_of.LOST:
                 return f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s"
             case verdict_of.FROZEN | verdict_of.UNMOVED:
@@ -253,6 +252,14 @@ class CycleRunner:
                 cause = "is its encoder dead, its brake closed, or its way blocked?"
                 return f"{joint} stands still at {at}: {cause}{let_go}"
         return ""
+
+    def _light_joint(self, i: int) -> str:
+        assumed, own = self.p.assumed_rotor[i], self.p.inertia[i, i]
+        if self.p.robust[0] == 0 or assumed <= LIGHT * own:
+            return ""
+        return (
+            f"; or it has no rotor: robustness.rotor_share assumes one of {assumed:.2g} beside its inertia of {own:.2g}"
+        )
 
     def end_goals(self, text: str) -> None:
         """End goals as the cycle's memory says, with this text; if it is "", the reason has the words."""

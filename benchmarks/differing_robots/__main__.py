@@ -19,6 +19,7 @@ from benchmarks.differing_robots.arms import ARMS, load_arm
 from benchmarks.differing_robots.differences import draw
 from benchmarks.differing_robots.laws import LAWS
 from benchmarks.differing_robots.measure import run
+from benchmarks.differing_robots.measurements import MEASUREMENTS
 from benchmarks.differing_robots.picture import draw_picture
 from benchmarks.differing_robots.rows import known_rows, rows
 
@@ -28,15 +29,16 @@ HEAD = (
 )  # fmt: skip
 
 
-def compare(name: str, runs: int, seed: int, arms: list[str]) -> list[dict]:
-    """The figures of one law on every robot."""
+def compare(name: str, runs: int, seed: int, arms: list[str], measured: str = "as drawn") -> list[dict]:
+    """The figures of one law on every robot; if its measurements are spoiled, without the push."""
     out = []
     for arm_name in arms:
         arm = ARMS[arm_name]
         model = load_arm(arm)
         for k in range(runs):
             difference, move = draw(arm, model, seed + 1000 * list(ARMS).index(arm_name) + k)
-            figures, _, law = run(LAWS[name], difference, move, arm.flange)
+            how = {"push": measured == "as drawn", "robot_type": MEASUREMENTS[measured]}
+            figures, _, law = run(LAWS[name], difference, move, arm.flange, **how)
             if hasattr(law, "controller"):
                 figures["gaps"] = len(law.controller.description_gaps())
                 figures["faults"] = sorted(law.controller.counts)
@@ -98,9 +100,17 @@ def main() -> int:
     parser.add_argument("--arm", nargs="*", default=list(ARMS), choices=list(ARMS), help="arms (default: all)")
     parser.add_argument("--runs", type=int, default=50, help="differences of each arm (default: 50)")
     parser.add_argument("--seed", type=int, default=0, help="of the differences (default: 0)")
+    parser.add_argument(
+        "--measurements", action="store_true", help="the first law with measurements that a driver spoils"
+    )
     parser.add_argument("--rows", type=Path, help="folder with fr3.urdf, ur10e.urdf, iiwa7.urdf, for the five rows")
     parser.add_argument("--picture", type=Path, help="file for the picture")
     options = parser.parse_args()
+    if options.measurements:
+        for kind in MEASUREMENTS:
+            row = summary(kind, compare(options.law[0], options.runs, options.seed, options.arm, kind))
+            print(f"{kind:42}", "  ".join(f"{key}: {cell(row[key])}" for key in HEAD[1:9]), flush=True)
+        return 0
     results: dict[str, list[dict]] = {}
     table = []
     print("  ".join(HEAD))

@@ -28,18 +28,26 @@ class Trace:
 
 
 def run(
-    make: type[BenchLaw], difference: Difference, move: Move, flange: str, *, push: bool = True, declared: float = 1.0
+    make: type[BenchLaw],
+    difference: Difference,
+    move: Move,
+    flange: str,
+    *,
+    push: bool = True,
+    declared: float = 1.0,
+    robot_type: type[Robot] = Robot,
 ) -> tuple[dict, dict[str, np.ndarray], BenchLaw]:
     """Hold, move, settle, be pushed, come back.
 
     Args:
         declared: share of the robot's delay that the law is told.
+        robot_type: how it measures.
 
     Returns:
         Figures, the run row by row, and the law in its last state.
     """
     d = difference
-    robot = Robot(d, move.start, flange)
+    robot = robot_type(d, move.start, flange)
     T = robot.period
     law = make(d.claim, Knowledge(T, declared * d.delay * T, HOLD), move)
     q, v = robot.measured()

@@ -76,7 +76,18 @@ class Twin:
             self.robot.step(applied)
 
 
-def lead(truth, claim=ARM, delay=0, robustness=None, push=None, seconds=4.5, period=PERIOD, duration=2.0, law=None):
+def lead(
+    truth,
+    claim=ARM,
+    delay=0,
+    robustness=None,
+    push=None,
+    seconds=4.5,
+    period=PERIOD,
+    duration=2.0,
+    law=None,
+    measured=None,
+):
     """Hold for a second, move by STEP, stand; errors row by row, the controller, efforts row by row."""
     settings = robustness or Robustness(delay=delay * period * 1e-9)
     controller = rd.JointController(claim, law, options=rd.ControllerOptions(robustness=settings))
@@ -89,7 +100,8 @@ def lead(truth, claim=ARM, delay=0, robustness=None, push=None, seconds=4.5, per
         if k == 10**9 // period and push is None:
             way = rd.Trajectory.from_waypoints(ARM.joint_names, [duration], [HOME + STEP], [rest], [rest])
             controller.accept_trajectory(way, t)
-        tau = controller.update(t, twin.robot.q, twin.robot.v).copy()
+        state = twin.robot.q, twin.robot.v
+        tau = controller.update(t, *(state if measured is None else measured(k, *state))).copy()
         errors.append(controller.reference[0] - twin.robot.q)
         efforts.append(tau)
         twin.step(tau - (push(k * period * 1e-9) if push is not None else 0.0), period)
@@ -132,6 +144,74 @@ def test_the_default_leads_a_robot_that_is_not_its_description(name):
     numbers, delay = ROBOTS[name]
     errors, _, _ = lead(differing(**numbers), delay=delay)
     assert errors[500:].max() < 20e-3  # from when the motion begins
+    assert errors[-50:].max() < 5e-3
+
+
+def published_twice(every):
+    """One state in ``every`` is the one before, with a new stamp."""
+    old = [None]
+
+    def measured(k, q, v):
+        if k % every != every - 1:
+            old[0] = q.copy(), v.copy()
+        return old[0]
+
+    return measured
+
+
+def on_its_own_clock():
+    """Each joint repeats one measurement in twenty."""
+    old, rng = np.zeros((2, ARM.nv)), np.random.default_rng(1)
+
+    def measured(k, q, v):
+        fresh = (rng.uniform(size=ARM.nv) > 0.05) | (k == 0)
+        old[:] = np.where(fresh, (q, v), old)
+        return old[0].copy(), old[1].copy()
+
+    return measured
+
+
+def with_jitter():
+    rng = np.random.default_rng(2)
+    return lambda k, q, v: (q + v * rng.uniform(-0.3, 0.3) * PERIOD * 1e-9, v)
+
+
+def coarse(k, q, v):
+    """Encoders of 14 bits."""
+    digit = 2.0 * np.pi / 2**14
+    return digit * np.round(q / digit), v
+
+
+def with_outliers():
+    """One state in 500 has a joint that is 3 mrad off."""
+    rng = np.random.default_rng(3)
+
+    def measured(k, q, v):
+        q = q.copy()
+        if rng.uniform() < 0.002:
+            q[rng.integers(ARM.nv)] += rng.choice([-3e-3, 3e-3])
+        return q, v
+
+    return measured
+
+
+MEASUREMENTS = {
+    "one state in 50 published twice": lambda: published_twice(50),
+    "each state published twice": lambda: published_twice(2),
+    "each joint on its own clock": on_its_own_clock,
+    "jitter": with_jitter,
+    "encoders of 14 bits": lambda: coarse,
+    "outliers": with_outliers,
+}
+
+
+@pytest.mark.parametrize("kind", MEASUREMENTS)
+@pytest.mark.parametrize("delay", [1, 3])
+def test_measurements_that_a_driver_spoils_do_not_throw_the_arm(kind, delay):
+    truth = differing(rotors=np.array([0.15, 0.05, 0.1, 0.02, 0.06, 0.04]), dry=0.01 * ARM.effort_limit)
+    errors, controller, _ = lead(truth, delay=delay, measured=MEASUREMENTS[kind]())
+    assert not controller.fault
+    assert errors[500:].max() < 20e-3
     assert errors[-50:].max() < 5e-3
 
 

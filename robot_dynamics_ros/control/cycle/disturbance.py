@@ -237,8 +237,8 @@ def mean_time(before: float, dt: float) -> float:
 def estimate_velocity(p: CycleMemory, dt: float) -> None:
     """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the loop.
 
-    A measurement that is published again tells nothing: the next one counts for the whole time.  Where a joint turns back, it
-    may have gone up to a digit less than its position says: noise within a digit is no motion.
+    A measurement that is published again tells nothing: the next one counts for the whole time.  A turn back by
+    one digit is no motion: noise does that.
     """
     p.news[0] = 0
     for i in range(p.nv):
@@ -249,9 +249,7 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
         p.waited[i] = p.waited[i] + dt
         p.repeated[i] = 1 if way == 0.0 and is_repeated(p, i) else 0
         if p.repeated[i] == 0:
-            gone = way
-            if way * p.along[i] < 0.0:
-                gone = way - copysign(min(p.digit[i], abs(way)), way)
+            gone = 0.0 if way * p.along[i] < 0.0 and abs(way) < 1.5 * p.digit[i] else way
             if way != 0.0:
                 p.along[i] = way
             share = 1.0 - exp(-p.low_pass[0] * p.waited[i])

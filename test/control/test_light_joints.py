@@ -123,7 +123,8 @@ def test_sensors_with_much_friction_are_not_thrown_if_their_rotors_are_described
         warnings.simplefilter("ignore")
         model = rd.load_urdf(example_urdf("centauro.urdf"), inertia_check="warn")
     joints = tuple(
-        dataclasses.replace(joint, armature=rotors.get(joint.name, joint.armature)) for joint in model.description.joints
+        dataclasses.replace(joint, armature=rotors.get(joint.name, joint.armature))
+        for joint in model.description.joints
     )
     model = model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
     start, _ = bearable_start(model, model.initial_configuration())

@@ -313,9 +313,8 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
         squared, known, assumed = p.evidence[0, i], KNOWN * p.scale[i] * p.scale[i], p.assumed_rotor[i]
         least = (p.evidence[1, i] + known * assumed) / (squared + known)
         most = p.largest_rotor[i]
-        if p.evidence[2, i] > 0.0:  # (M + J) if the velocity is disturbed, over the coherence of both
-            whole = p.evidence[3, i] / p.evidence[2, i]
-            most = squared * whole * whole / p.evidence[2, i] - own
+        if p.evidence[2, i] > 0.0:
+            most = p.evidence[3, i] / p.evidence[2, i] - own
         most = (squared * most + known * assumed) / (squared + known)
         p.rotor[i] = p.entered[0] * min(max(min(max(assumed, least), most), 0.0), p.largest_rotor[i])
 

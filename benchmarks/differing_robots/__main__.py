@@ -29,7 +29,7 @@ HEAD = (
 )  # fmt: skip
 
 
-def compare(name: str, runs: int, seed: int, arms: list[str], measured: str = "as drawn") -> list[dict]:
+def compare(name: str, runs: int, seed: int, arms: list[str], measured: str = "not spoiled") -> list[dict]:
     """The figures of one law on every robot; if its measurements are spoiled, without the push."""
     out = []
     for arm_name in arms:
@@ -37,7 +37,7 @@ def compare(name: str, runs: int, seed: int, arms: list[str], measured: str = "a
         model = load_arm(arm)
         for k in range(runs):
             difference, move = draw(arm, model, seed + 1000 * list(ARMS).index(arm_name) + k)
-            how = {"push": measured == "as drawn", "robot_type": MEASUREMENTS[measured]}
+            how = {"push": measured == "not spoiled", "robot_type": MEASUREMENTS[measured]}
             figures, _, law = run(LAWS[name], difference, move, arm.flange, **how)
             if hasattr(law, "controller"):
                 figures["gaps"] = len(law.controller.description_gaps())

@@ -85,7 +85,7 @@ class Outliers(Robot):
 
 
 MEASUREMENTS = {
-    "as drawn": Robot,
+    "not spoiled": Robot,
     "one state in 50 published twice": Repeated,
     "each state published twice": HalfRate,
     "each joint on its own, one in 20 twice": OwnClocks,

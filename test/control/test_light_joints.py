@@ -117,7 +117,7 @@ def test_fingers_with_friction_are_not_thrown_when_they_break_free():
 
 @pytest.mark.parametrize("seed", [0, 4, 7])
 def test_sensors_with_much_friction_are_not_thrown_if_their_rotors_are_described(seed):
-    """10 N m on 0.2 and 1.2 g m².  Without rotors in the description six of eight motions end in a fault."""
+    """10 N m on 0.2 and 1.2 g m².  Without rotors in the description half of the motions end in a fault."""
     rotors = {"d435_head_joint": 0.02, "velodyne_joint": 0.02}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

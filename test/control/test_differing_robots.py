@@ -86,7 +86,7 @@ def lead(
     period=PERIOD,
     duration=2.0,
     law=None,
-    measured=None,
+    measured=lambda k, q, v: (q, v),
 ):
     """Hold for a second, move by STEP, stand; errors row by row, the controller, efforts row by row."""
     settings = robustness or Robustness(delay=delay * period * 1e-9)
@@ -100,8 +100,7 @@ def lead(
         if k == 10**9 // period and push is None:
             way = rd.Trajectory.from_waypoints(ARM.joint_names, [duration], [HOME + STEP], [rest], [rest])
             controller.accept_trajectory(way, t)
-        state = twin.robot.q, twin.robot.v
-        tau = controller.update(t, *(state if measured is None else measured(k, *state))).copy()
+        tau = controller.update(t, *measured(k, twin.robot.q, twin.robot.v)).copy()
         errors.append(controller.reference[0] - twin.robot.q)
         efforts.append(tau)
         twin.step(tau - (push(k * period * 1e-9) if push is not None else 0.0), period)

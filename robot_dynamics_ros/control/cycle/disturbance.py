@@ -148,8 +148,7 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         p.let_go[i] = p.let_go[i] + dt
         return p.let_go[i] >= PATIENCE
     friction = max(MOST_FRICTION * p.effort_size[i], 2.0 * p.dry[i])
-    certain = MOVING * p.scale[i]
-    if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > certain:
+    if p.drive[0, i] * p.owed[2, i] > 0.0 and abs(p.owed[2, i]) > MOVING * p.scale[i]:
         friction = max(STOPPING * friction, DESCRIBED * p.dry[i])
     own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
     whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
@@ -198,7 +197,7 @@ def begin_rejection(p: CycleMemory) -> None:
     """Start afresh from the measured state; what was learned of rotors and friction stays."""
     for i in range(p.nv):
         p.position_before[i], p.velocity[i], p.nominal[i] = p.q[i], p.v[i], p.previous[i]
-        p.waited[i], p.told[i], p.along[i], p.repeated[i] = 0.0, p.v[i], 0.0, 0
+        p.waited[i], p.told[i], p.last_change[i], p.repeated[i] = 0.0, p.v[i], 0.0, 0
         p.rejected[i], p.side[i], p.taken[i], p.pulse[i] = 0.0, 0.0, 0.0, 0.0
         p.calm[i], p.stuck[i], p.let_go[i] = 0.0, 0.0, 0.0
         for k in range(4):
@@ -240,33 +239,35 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
     A measurement that is published again tells nothing: the next one counts for the whole time.  A turn back by
     one digit is no motion: noise does that.
     """
-    p.news[0] = 0
+    all_stand = True
     for i in range(p.nv):
-        if p.q[i] != p.position_before[i]:
-            p.news[0] = 1
+        all_stand = all_stand and p.q[i] == p.position_before[i]
+    ordinary = 1.0 - exp(-p.low_pass[0] * dt)
     for i in range(p.nv):
         way = short_way(p, i, p.q[i] - p.position_before[i])
         p.waited[i] = p.waited[i] + dt
-        p.repeated[i] = 1 if way == 0.0 and is_repeated(p, i) else 0
+        p.repeated[i] = 1 if way == 0.0 and is_repeated(p, i, all_stand) else 0
         if p.repeated[i] == 0:
-            gone = 0.0 if way * p.along[i] < 0.0 and abs(way) < 1.5 * p.digit[i] else way
+            gone = 0.0 if way * p.last_change[i] < 0.0 and abs(way) < 1.5 * p.digit[i] else way
             if way != 0.0:
-                p.along[i] = way
-            share = 1.0 - exp(-p.low_pass[0] * p.waited[i])
+                p.last_change[i] = way
+            share = ordinary
+            if p.waited[i] != dt:
+                share = 1.0 - exp(-p.low_pass[0] * p.waited[i])
             p.velocity[i] = p.velocity[i] + share * (gone / p.waited[i] - p.velocity[i])
             p.position_before[i], p.told[i], p.waited[i] = p.q[i], p.v[i], 0.0
 
 
-def is_repeated(p: CycleMemory, i: int) -> bool:
+def is_repeated(p: CycleMemory, i: int, all_stand: bool) -> bool:
     """Whether the position of joint ``i`` is a measurement of before: it stands although the joint must have moved by two digits,
-    and its velocity stands too, or all positions do.  A joint that must have moved far is one whose position stands."""
+    and its velocity stands too, or, ``all_stand``, every position does.  A joint that must have moved far is one whose position stands."""
     speed = max(abs(p.v[i]), abs(p.told[i]))
     way = speed * p.waited[i]
     if speed <= SLOW * p.scale[i] or way <= 2.0 * p.digit[i] or way >= 0.5 * LEAST_WAY:
         return False
     if p.v[i] == 0.0:  # the robot differentiates its positions, or the joint has come to rest
-        return p.news[0] == 0 and p.waited[i] < 1.5 * p.period[0]
-    return (p.news[0] == 0 or p.v[i] == p.told[i]) and p.waited[i] < MOST_REPEATS * p.period[0]
+        return all_stand and p.waited[i] < 1.5 * p.period[0]
+    return (all_stand or p.v[i] == p.told[i]) and p.waited[i] < MOST_REPEATS * p.period[0]
 
 
 def estimate_rotors(p: CycleMemory, dt: float) -> None:

@@ -86,12 +86,13 @@ class RejectionMemory(Declared):
     natural: Vector = numbers(1, unit="rad/s", meaning="natural frequency of the error")
     low_pass: Vector = numbers(1, unit="rad/s", meaning="corner of the velocity from positions")
     velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity from positions")
-    news: Integers = integers(1, meaning="1 if any position has changed")
     repeated: Integers = integers("nv", meaning="1 if the position is a measurement that was published before")
     waited: Vector = numbers("nv", unit="s", meaning="time since the last one that was not")
     told: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity of that one")
-    along: Vector = numbers("nv", unit="rad or m", meaning="last change of the position")
-    position_before: Vector = numbers("nv", unit="rad or m", meaning="position of the cycle before")
+    last_change: Vector = numbers("nv", unit="rad or m", meaning="of the position, other than 0")
+    position_before: Vector = numbers(
+        "nv", unit="rad or m", meaning="position of the last measurement that was no repetition"
+    )
     feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
     held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
     calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")

@@ -7,7 +7,6 @@ from robot_dynamics_ros.control.cycle.limits import Guards, GuardSettings
 from robot_dynamics_ros.control.effort_gate import EffortGate, GateSettings, GateState
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import *  # noqa: F403
-from robot_dynamics_ros.control.linearization import LinearModel, discretize, linearize, lqr
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import (
     Goal,
@@ -19,6 +18,7 @@ from robot_dynamics_ros.control.reference.goal import (
 )
 from robot_dynamics_ros.control.reference.planning import plan_move
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.regulator import discretize, lqr
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.friction.compensation import Friction
@@ -53,9 +53,7 @@ __all__ = [
     "FlangeLoad",
     "contact_wrench",
     "ContactEstimate",
-    "linearize",
     "discretize",
-    "LinearModel",
     "lqr",
     "Kernels",
 ]

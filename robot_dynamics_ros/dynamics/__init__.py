@@ -21,6 +21,7 @@ from robot_dynamics_ros.dynamics import (
     inertias,
     joint_space,
     kinematics,
+    linearization,
     other_libraries,
     parameters,
     relative_motion,
@@ -48,6 +49,7 @@ from robot_dynamics_ros.dynamics.inverse_kinematics import (
 )
 from robot_dynamics_ros.dynamics.joint_space import *  # noqa: F403
 from robot_dynamics_ros.dynamics.kinematics import *  # noqa: F403
+from robot_dynamics_ros.dynamics.linearization import *  # noqa: F403
 from robot_dynamics_ros.dynamics.other_libraries import *  # noqa: F403
 from robot_dynamics_ros.dynamics.parameters import *  # noqa: F403
 from robot_dynamics_ros.dynamics.reference_frame import Frame
@@ -74,6 +76,7 @@ __all__ = [
     "RolloutOptions",
     *constraints.__all__,
     *constraint_files.__all__,
+    *linearization.__all__,
     *parameters.__all__,
     *relative_motion.__all__,
     *inertias.__all__,

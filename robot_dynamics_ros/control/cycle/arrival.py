@@ -155,7 +155,11 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
-        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i]:
+        steady = abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
+        pushed = (
+            steady and speed * lead > 0.0 and p.error[0, i] * lead < 0.0
+        )  # away from its reference, against the law
+        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not pushed:
             p.fast[i] = p.fast[i] + 2
         elif p.fast[i] > 0:
             p.fast[i] = p.fast[i] - 1

@@ -274,6 +274,23 @@ def test_a_push_is_resisted_up_to_the_bound_and_released_without_a_swing():
     assert np.abs(efforts[:, 0]).max() < 20.0 * 1.5 < bound
 
 
+@pytest.mark.parametrize(
+    ("joint", "load", "rotors", "delay"), [(3, 8.0, 0.01, 0), (5, 3.0, 0.02, 2), (5, 4.0, 0.02, 0)]
+)
+def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_beyond_its_limit(
+    joint, load, rotors, delay
+):
+    """A fault would send the safe command, which is no effort: the load would throw the joint."""
+    efforts = load * np.eye(ARM.nv)[joint]
+    errors, controller, _ = lead(
+        differing(rotors=rotors, dry=0.1, damping=0.1), delay=delay, push=lambda t: efforts, seconds=2.0
+    )
+    fastest = np.abs(np.diff(errors[:, joint])).max() / (1e-9 * PERIOD)
+    assert fastest > 1.3 * ARM.velocity_limit[joint]
+    assert controller.fault == ""
+    assert errors[-50:].max() < 5e-3
+
+
 def test_what_the_description_leaves_out_is_named():
     truth = differing(rotors=0.1, dry=ARM.friction + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 3.0]), damping=ARM.damping)
     _, controller, _ = lead(truth)

@@ -32,6 +32,12 @@ DOUBT = 0.2  # Share of the rotor inertia that counts there, as it may not be
 PUSHED = 0.3  # Share of its inertia by which a joint may seem too light; a lighter one is pushed by something else
 ENTRY = 0.5  # s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly
 FORGET = 4.0  # 1/s, while the joint rings
+DECAY = 0.9  # Times the swing before, a swing is smaller that decays; times ω, a quick one takes less than 1
+SLOW_GROWTH = 1.1  # The same of one that takes less than 2, as the loop's own swings may
+SWINGS = 3  # That do not decay, after which the loop drives them
+SUDDEN = 2.0  # Times the swing before, what is as large has another cause
+SOFTER = 0.8  # Factor on the share of the joint's feedback, for each swing more
+LEAST_SHARE = 0.4  # At which ω falls to this share of it, and so does the damping ratio
 BAND = 3e-3  # rad, within which a joint at rest is left alone
 CALM = 0.3  # s within that band, after which the joint stands
 YIELDING = 0.02  # Share of the integral gain of a joint that stands
@@ -95,13 +101,13 @@ def reject_disturbances(p: CycleMemory) -> int:
         if p.calm[i] > CALM:  # a joint that stands is damped half as much where noise is most of v̂
             rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
         moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
-        p.feedback[i] = p.natural[0] * (p.natural[0] * (1.0 + MOVING_STIFFNESS * moves) * error + 2.0 * rate)
+        stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
+        p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
         p.a[i] = p.reference[2, i] + p.feedback[i]
         p.held_back[i] = error_to_integrate(p, i, dt)
     p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
-        moved = p.rotor[i] * p.feedback[i]
         modelled, inertial = 0.0, 0.0
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
@@ -117,7 +123,8 @@ def reject_disturbances(p: CycleMemory) -> int:
                 wound = wound + p.inertia[i, j] * p.held_back[j]
         most = p.largest_rejected[i]
         if not p.saturated[i] * wound > 0.0:
-            p.rejected[i] = min(max(p.rejected[i] + gain * wound, -most), most)
+            integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
+            p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # the friction that the law claims is explained
             p.moving[0, i] = p.moving[0, i] + dt
@@ -126,7 +133,8 @@ def reject_disturbances(p: CycleMemory) -> int:
         described = p.claimed[i]
         if pulse != 0.0:  # a joint that stands has its friction against the pulse
             described = described + copysign(p.dry[i], pulse)
-        p.effort[i] = p.motion[i] + moved + p.unexplained[i] + p.trust[i] * described
+        feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
+        p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
     return DONE
@@ -200,6 +208,7 @@ def begin_rejection(p: CycleMemory) -> None:
         p.waited[i], p.told[i], p.last_change[i], p.repeated[i] = 0.0, p.v[i], 0.0, 0
         p.rejected[i], p.side[i], p.taken[i], p.pulse[i] = 0.0, 0.0, 0.0, 0.0
         p.calm[i], p.stuck[i], p.let_go[i] = 0.0, 0.0, 0.0
+        p.swing[i], p.swings[i], p.share[i] = 0.0, 0, 1.0
         for k in range(4):
             p.drive[k, i] = 0.0
         for k in range(3):
@@ -298,11 +307,18 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
     for i in range(p.nv):
         quiet, own, v = RINGING * p.scale[i], p.inertia[i, i], p.ringing[i]
         beyond = v - min(max(v, -quiet), quiet)
+        p.swing[i] = p.swing[i] + copysign(dt, p.swing[i])
+        p.peak[0, i] = max(p.peak[0, i], abs(v))
         if beyond != 0.0:
             rest = p.passed[4, i]
             for j in range(p.nv):
                 rest = rest - p.inertia[i, j] * p.ringing[j]
-            if rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond:
+            light = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
+            if beyond * p.swing[i] <= 0.0:
+                none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
+                judge_swing(p, i, quiet, none or not light)
+                p.swing[i] = copysign(dt, beyond)
+            if light:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
                 kept = 1.0 - FORGET * dt * square / (square + 0.01)
                 # a rotor that is hardly compensated does not ring: others push
@@ -318,6 +334,25 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             most = p.evidence[3, i] / p.evidence[2, i] - own
         most = (squared * most + known * assumed) / (squared + known)
         p.rotor[i] = p.entered[0] * min(max(min(max(assumed, least), most), 0.0), p.largest_rotor[i])
+
+
+def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
+    """Soften a joint that rings, and those that its inertia is coupled with: ``share``.  Its gear is elastic, or the loop is later
+    than it was told.  ``counts``: no rotor that is assumed and not there explains this swing, which is over."""
+    growth, time = p.peak[0, i] / max(p.peak[1, i], quiet), abs(p.swing[i]) * p.natural[0]
+    lasts = time < 1.0 and growth > DECAY or time < 2.0 and growth > SLOW_GROWTH
+    p.swings[i] = p.swings[i] + 1 if lasts and growth < SUDDEN and p.peak[1, i] > quiet else 0
+    p.peak[1, i], p.peak[0, i] = p.peak[0, i], 0.0
+    if p.swings[i] >= SWINGS and counts:
+        for j in range(p.nv):
+            coupling = abs(p.inertia[i, j]) / sqrt(p.inertia[i, i] * p.inertia[j, j])
+            p.share[j] = max((1.0 - coupling * (1.0 - SOFTER)) * p.share[j], LEAST_SHARE)
+
+
+def stiffness_of(p: CycleMemory, i: int) -> float:
+    """Stiffness with which joint ``i`` is held, N m/rad or N/m."""
+    natural = p.share[i] * p.natural[0]
+    return natural * natural * (p.inertia[i, i] + p.rotor[i])
 
 
 def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
@@ -359,7 +394,7 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
             p.stiction[i] = p.stiction[i] - back
         elif p.claimed[i] * along > 0.0:
             p.trust[i] = max(p.trust[i] - back / abs(p.claimed[i]), 0.0)
-    stiffness = (p.inertia[i, i] + p.rotor[i]) * p.natural[0] * p.natural[0]
+    stiffness = stiffness_of(p, i)
     change = ADAPT * p.natural[0] * stiffness * lead * dt  # N m, in pace with the feedback
     if p.claimed[i] * along > 0.0:
         trust = min(max(p.trust[i] + change / abs(p.claimed[i]), 0.0), 1.0)
@@ -391,7 +426,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
         slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
-        lasting, stiffness = step, (p.inertia[i, i] + p.rotor[i]) * p.natural[0] * p.natural[0]
+        lasting, stiffness = step, stiffness_of(p, i)
         friction = max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]  # in motion, or withstood since
         if friction < SLIP / (2.0 * BAND) * step:
             rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale

@@ -100,6 +100,12 @@ class RejectionMemory(Declared):
     past: Matrix = numbers(PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first")
     passed: Matrix = numbers(5, "nv", meaning="states of the filters of velocity (2) and effort (3)")
     ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
+    swing: Vector = numbers(
+        "nv", unit="s", meaning="time since the ringing changed its side, with the sign of this one"
+    )
+    peak: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before")
+    swings: Integers = integers("nv", meaning="quick swings, one after the other, that did not decay")
+    share: Vector = numbers("nv", meaning="root of the share of its feedback that a joint has, less once it has rung")
     evidence: Matrix = numbers(4, "nv", meaning="Σ v², v ∫τ − M v², v ∫τ, (∫τ)² of what rang, less what was forgotten")
     rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia that the feedback is for")
     rejected: Vector = numbers("nv", unit="N m or N", meaning="integral part of what is unexplained")

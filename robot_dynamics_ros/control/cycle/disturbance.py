@@ -316,7 +316,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             light = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
             if beyond * p.swing[i] <= 0.0:
                 none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
-                judge_swing(p, i, quiet, none or not light)
+                judge_swing(p, i, 2.0 * (quiet + p.digit[i] * p.low_pass[0]), none or not light)
                 p.swing[i] = copysign(dt, beyond)
             if light:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
@@ -340,7 +340,7 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     """Soften a joint that rings, and those that its inertia is coupled with: ``share``.  Its gear is elastic, or the loop is later
     than it was told.  ``counts``: no rotor that is assumed and not there explains this swing, which is over."""
     growth, time = p.peak[0, i] / max(p.peak[1, i], quiet), abs(p.swing[i]) * p.natural[0]
-    lasts = time < 1.0 and growth > DECAY or time < 2.0 and growth > SLOW_GROWTH
+    lasts = (time < 1.0 and growth > DECAY) or (time < 2.0 and growth > SLOW_GROWTH)
     p.swings[i] = p.swings[i] + 1 if lasts and growth < SUDDEN and p.peak[1, i] > quiet else 0
     p.peak[1, i], p.peak[0, i] = p.peak[0, i], 0.0
     if p.swings[i] >= SWINGS and counts:

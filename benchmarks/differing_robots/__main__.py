@@ -17,10 +17,12 @@ import numpy as np
 from benchmarks._results import write
 from benchmarks.differing_robots.arms import ARMS, load_arm
 from benchmarks.differing_robots.differences import draw
+from benchmarks.differing_robots.gears import GEARS
 from benchmarks.differing_robots.laws import LAWS
 from benchmarks.differing_robots.measure import run
 from benchmarks.differing_robots.measurements import MEASUREMENTS
 from benchmarks.differing_robots.picture import draw_picture
+from benchmarks.differing_robots.robot import Robot
 from benchmarks.differing_robots.rows import known_rows, rows
 
 HEAD = (
@@ -29,16 +31,15 @@ HEAD = (
 )  # fmt: skip
 
 
-def compare(name: str, runs: int, seed: int, arms: list[str], measured: str = "not spoiled") -> list[dict]:
-    """The figures of one law on every robot; if its measurements are spoiled, without the push."""
+def compare(name: str, runs: int, seed: int, arms: list[str], kind: type[Robot] | None = None) -> list[dict]:
+    """The figures of one law on every robot; of a ``kind`` of robots without the push."""
     out = []
     for arm_name in arms:
         arm = ARMS[arm_name]
         model = load_arm(arm)
         for k in range(runs):
             difference, move = draw(arm, model, seed + 1000 * list(ARMS).index(arm_name) + k)
-            how = {"push": measured == "not spoiled", "robot_type": MEASUREMENTS[measured]}
-            figures, _, law = run(LAWS[name], difference, move, arm.flange, **how)
+            figures, _, law = run(LAWS[name], difference, move, arm.flange, push=kind is None, robot_type=kind or Robot)
             if hasattr(law, "controller"):
                 figures["gaps"] = len(law.controller.description_gaps())
                 figures["faults"] = sorted(law.controller.counts)
@@ -103,13 +104,14 @@ def main() -> int:
     parser.add_argument(
         "--measurements", action="store_true", help="the first law with measurements that a driver spoils"
     )
+    parser.add_argument("--gears", action="store_true", help="the first law with elastic gears")
     parser.add_argument("--rows", type=Path, help="folder with fr3.urdf, ur10e.urdf, iiwa7.urdf, for the five rows")
     parser.add_argument("--picture", type=Path, help="file for the picture")
     options = parser.parse_args()
-    if options.measurements:
-        for kind in MEASUREMENTS:
-            row = summary(kind, compare(options.law[0], options.runs, options.seed, options.arm, kind))
-            print(f"{kind:42}", "  ".join(f"{key}: {cell(row[key])}" for key in HEAD[1:9]), flush=True)
+    if options.measurements or options.gears:
+        for name, kind in (MEASUREMENTS if options.measurements else GEARS).items():
+            row = summary(name, compare(options.law[0], options.runs, options.seed, options.arm, kind))
+            print(f"{name:44}", "  ".join(f"{key}: {cell(row[key])}" for key in HEAD[1:9]), flush=True)
         return 0
     results: dict[str, list[dict]] = {}
     table = []

@@ -119,7 +119,12 @@ class Robot:
                 applied[self._v_at] += self.tau
             else:
                 applied[self._v_at] = self.tau
-            if self._rubs:
-                v = self.v / d.stribeck_speed
-                m.dof_frictionloss[self._v_at] = load * (d.dry + (d.breakaway - d.dry) * np.exp(-v * v))
-            mujoco.mj_step(m, data)
+            self.move(load)
+
+    def move(self, load: np.ndarray) -> None:
+        """One step of the simulation, the efforts applied; ``load``: factor on the dry friction by the load on the joint."""
+        d, m = self.difference, self._m
+        if self._rubs:
+            v = self.v / d.stribeck_speed
+            m.dof_frictionloss[self._v_at] = load * (d.dry + (d.breakaway - d.dry) * np.exp(-v * v))
+        mujoco.mj_step(m, self._data)

@@ -235,10 +235,10 @@ class JointController(Requests):
         return self.work.kernels
 
     def description_gaps(self) -> tuple[str, ...]:
-        """One sentence for each joint whose effort in motion, since the start, the description did not explain."""
+        """One sentence for each joint whose effort in motion, since the start, the description did not explain, or that rang."""
         moving, unexplained, inertial = self.memory["moving"]
         time = np.maximum(moving, 1e-3)
-        return description_gaps(self.model, unexplained / time, inertial / time)
+        return description_gaps(self.model, unexplained / time, inertial / time, self.memory["share"])
 
     @property
     def feedback_frequency(self) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -44,9 +45,10 @@ class Robustness:
             expect(good, f"a number from 0 to {largest:g}", value, f"robustness {field.name}")
 
 
-def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> tuple[str, ...]:
+def description_gaps(model: RobotModel, unexplained: Array, inertial: Array, share: ArrayLike = 1.0) -> tuple[str, ...]:
     """One sentence a joint whose mean effort in motion, N m or N, the description did not explain by more than 1 % of the
-    effort limit, and than what the desired acceleration took by the model: (n,) ``unexplained`` and ``inertial``."""
+    effort limit, and than what the desired acceleration took by the model: (n,) ``unexplained`` and ``inertial``; and one for the
+    joint that was softened most for its ringing: ``share``, root of that of its stiffness which is left."""
     sentences = []
     for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
         name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
@@ -55,4 +57,10 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array) -> 
         needs = f"{unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs"
         wrong = f"friction, rotor or payload is not as described; see {GAPS_PAGE}"
         sentences.append(f"joint {name}: {needs}: {wrong}")
+    left = np.square(np.broadcast_to(share, model.nv))
+    softest = int(np.argmin(left))
+    if left[softest] < 0.9:
+        held = f"it rang by itself and is held with {left[softest]:.0%} of its stiffness"
+        cause = f"its gear is elastic, or the delay is longer than robot_delay; see {GAPS_PAGE}"
+        sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}")
     return tuple(sentences)

@@ -8,6 +8,11 @@ from support.closed_loop import mid, sampled
 from support.mujoco_bridge import MujocoTwin
 
 import robot_dynamics_ros as rd
+from benchmarks.differing_robots import gears
+from benchmarks.differing_robots.arms import ARMS, load_arm
+from benchmarks.differing_robots.differences import draw
+from benchmarks.differing_robots.laws import Default
+from benchmarks.differing_robots.measure import run
 from robot_dynamics_ros.control import Robustness
 from robot_dynamics_ros.control.robustness import description_gaps
 from robot_dynamics_ros.errors import ArgumentError
@@ -289,6 +294,20 @@ def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_bey
     assert fastest > 1.3 * ARM.velocity_limit[joint]
     assert controller.fault == ""
     assert errors[-50:].max() < 5e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "gears"),
+    [("panda", 2, gears.Elastic), ("ur5", 2, gears.Elastic), ("ur5", 2, gears.AtMotor), ("tiago", 0, gears.Elastic)],
+)
+def test_elastic_gears_are_held_softly_and_named(name, number, gears):
+    """Motors that drive their links through springs: at full stiffness the loop drives the spring, and the arm is thrown."""
+    arm = ARMS[name]
+    difference, move = draw(arm, load_arm(arm), 1000 * list(ARMS).index(name) + number)
+    figures, _, law = run(Default, difference, move, arm.flange, push=False, robot_type=gears)
+    assert law.controller.fault == "" and figures["stable"]
+    assert figures["goal"] < 15.0 and figures["way"] < 60.0
+    assert any("it rang by itself and is held with" in gap for gap in law.controller.description_gaps())
 
 
 def test_what_the_description_leaves_out_is_named():

@@ -300,7 +300,7 @@ def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[C
     sizes = {"nv": model.nv, "nb": model.nb, "nl": len(model.link_names)}
     memory = Memory(CycleMemory, sizes, functions, compiled=compiled)
     memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
-    memory["commanded"][:] = 1
+    memory["commanded"][:] = memory["share"][:] = 1
     return memory, compiled
 
 

@@ -1,0 +1,90 @@
+"""Robots whose gears are elastic: each motor drives its link through a spring."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import mujoco
+import numpy as np
+
+import robot_dynamics_ros as rd
+from benchmarks.differing_robots.differences import Difference, rotor_size
+from benchmarks.differing_robots.robot import Robot
+
+__all__ = ["GEARS"]
+
+STEP = 1e-4
+"""s, of the simulation: the quickest springs swing 700 times a second."""
+
+
+class Elastic(Robot):
+    """Links in MuJoCo, motors beside it: rotor, friction and effort act before the spring.  Errors are those of the links.
+
+    The springs wind up by 0.005 to 0.0125 rad at the effort limit (harmonic drives of published arms: 0.006 to 0.01), damped by 3 %.
+    Position and velocity are measured behind the spring, or at the motor if ``at_motor``; ``geared``: the rotors have 0.3 to 1 times
+    the inertia of what they move, as behind gears of 1:100, and not what the difference says.
+    """
+
+    at_motor = False
+    geared = True
+
+    def __init__(self, difference: Difference, q: np.ndarray, flange: str) -> None:
+        d, rng = difference, np.random.default_rng(difference.seed + 7)
+        joints = tuple(
+            dataclasses.replace(joint, armature=0.0) if joint.name in d.truth.joint_names else joint
+            for joint in d.truth.description.joints
+        )
+        links = d.truth.replace(description=dataclasses.replace(d.truth.description, joints=joints, source=""))
+        super().__init__(dataclasses.replace(d, truth=links), q, flange)
+        self.substeps = round(self.period / STEP)
+        m, limit, own = self._m, np.minimum(self._limit, 1e3), np.diag(rd.mass_matrix(links, q))
+        m.opt.timestep = self.step_time = self.period / self.substeps
+        m.dof_damping[self._v_at] = m.dof_frictionloss[self._v_at] = 0.0
+        m.jnt_stiffness[:] = 0.0
+        self.rotor = np.maximum(d.truth.armature, 0.05 * rotor_size(d.claim))
+        if self.geared:
+            self.rotor = np.maximum(self.rotor, rng.uniform(0.3, 1.0, len(limit)) * np.diag(rd.mass_matrix(d.claim, q)))
+        self.stiffness = limit * rng.uniform(80.0, 200.0, len(limit))
+        self.damping = 0.06 * np.sqrt(self.stiffness * self.rotor * own / (self.rotor + own))
+        mujoco.mj_forward(m, self._data)
+        holding = self._data.qfrc_bias[self._v_at] + d.spring * (q - d.neutral)
+        self.angle, self.speed = q + holding / self.stiffness, np.zeros(len(limit))
+
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        if not self.at_motor:
+            return super().measured()
+        q, v = self._data.qpos[self._q_at].copy(), self._data.qvel[self._v_at].copy()
+        self._data.qpos[self._q_at], self._data.qvel[self._v_at] = self.angle, self.speed
+        state = super().measured()
+        self._data.qpos[self._q_at], self._data.qvel[self._v_at] = q, v
+        return state
+
+    def move(self, load: np.ndarray) -> None:
+        d, h = self.difference, self.step_time
+        through = self.stiffness * (self.angle - self.q) + self.damping * (self.speed - self.v)
+        self._data.qfrc_applied[self._v_at] += through - self.tau - d.spring * (self.q - d.neutral)
+        friction = load * (d.dry + (d.breakaway - d.dry) * np.exp(-((self.speed / d.stribeck_speed) ** 2)))
+        free = self.speed + h * (self.tau - through - d.viscous * self.speed) / self.rotor
+        self.speed = np.sign(free) * np.maximum(np.abs(free) - h * friction / self.rotor, 0.0)
+        self.angle = self.angle + h * self.speed
+        mujoco.mj_step(self._m, self._data)
+
+
+class AtMotor(Elastic):
+    """Measured at the motor."""
+
+    at_motor = True
+
+
+class LightRotors(Elastic):
+    """Rotors as the difference says: a twentieth of what they move, or less."""
+
+    geared = False
+
+
+GEARS = {
+    "stiff gears": Robot,
+    "elastic, measured at the link": Elastic,
+    "elastic, measured at the motor": AtMotor,
+    "elastic, light rotors, measured at the link": LightRotors,
+}

@@ -5,7 +5,7 @@ not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from
 
     τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
 
-The theory, with pictures, is in docs/explanation/differing_robots.md.
+A joint that rings by itself has a share of u, and of its effort.  The theory: docs/explanation/differing_robots.md.
 
 Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e + ė/ω);
 Åström and Hägglund, Advanced PID Control (2006), section 3.5 (conditional integration).
@@ -32,12 +32,12 @@ DOUBT = 0.2  # Share of the rotor inertia that counts there, as it may not be
 PUSHED = 0.3  # Share of its inertia by which a joint may seem too light; a lighter one is pushed by something else
 ENTRY = 0.5  # s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly
 FORGET = 4.0  # 1/s, while the joint rings
-DECAY = 0.9  # Times the swing before, a swing is smaller that decays; times ω, a quick one takes less than 1
-SLOW_GROWTH = 1.1  # The same of one that takes less than 2, as the loop's own swings may
-SWINGS = 3  # That do not decay, after which the loop drives them
-SUDDEN = 2.0  # Times the swing before, what is as large has another cause
-SOFTER = 0.8  # Factor on the share of the joint's feedback, for each swing more
-LEAST_SHARE = 0.4  # At which ω falls to this share of it, and so does the damping ratio
+LASTING = 0.9  # Share of the swing before that a swing shorter than 1/ω has at least, if it does not decay
+GROWING = 1.1  # The same of one shorter than 2/ω; the loop itself may swing as slowly
+SUDDEN = 2.0  # Times the swing before, a swing that large has another cause
+SWINGS = 3  # That do not decay, one after the other, after which the loop drives them
+SOFTER = 0.8  # Factor on the root of the share of the feedback, for this swing and each one that follows
+LEAST_SHARE = 0.4  # Of that root: natural frequency and damping ratio fall to it
 BAND = 3e-3  # rad, within which a joint at rest is left alone
 CALM = 0.3  # s within that band, after which the joint stands
 YIELDING = 0.02  # Share of the integral gain of a joint that stands
@@ -313,12 +313,12 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             rest = p.passed[4, i]
             for j in range(p.nv):
                 rest = rest - p.inertia[i, j] * p.ringing[j]
-            light = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
+            driven = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
             if beyond * p.swing[i] <= 0.0:
-                none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
-                judge_swing(p, i, 2.0 * (quiet + p.digit[i] * p.low_pass[0]), none or not light)
+                has_none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
+                judge_swing(p, i, 2.0 * (quiet + p.digit[i] * p.low_pass[0]), has_none or not driven)
                 p.swing[i] = copysign(dt, beyond)
-            if light:
+            if driven:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
                 kept = 1.0 - FORGET * dt * square / (square + 0.01)
                 # a rotor that is hardly compensated does not ring: others push
@@ -337,10 +337,10 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
 
 
 def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
-    """Soften a joint that rings, and those that its inertia is coupled with: ``share``.  Its gear is elastic, or the loop is later
-    than it was told.  ``counts``: no rotor that is assumed and not there explains this swing, which is over."""
+    """Soften a joint that rings by itself, and those that its inertia is coupled with: its gear is elastic, or the loop is later
+    than it was told.  A swing is over.  ``quiet``: smaller ones are noise; ``counts``: no assumed rotor that is missing explains it."""
     growth, time = p.peak[0, i] / max(p.peak[1, i], quiet), abs(p.swing[i]) * p.natural[0]
-    lasts = (time < 1.0 and growth > DECAY) or (time < 2.0 and growth > SLOW_GROWTH)
+    lasts = (time < 1.0 and growth > LASTING) or (time < 2.0 and growth > GROWING)
     p.swings[i] = p.swings[i] + 1 if lasts and growth < SUDDEN and p.peak[1, i] > quiet else 0
     p.peak[1, i], p.peak[0, i] = p.peak[0, i], 0.0
     if p.swings[i] >= SWINGS and counts:

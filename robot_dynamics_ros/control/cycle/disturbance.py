@@ -37,6 +37,7 @@ GROWING = 1.1  # The same of one shorter than 2/ω; the loop itself may swing as
 SUDDEN = 2.0  # Times the swing before, a swing that large has another cause
 SWINGS = 3  # That do not decay, one after the other, after which the loop drives them
 SOFTER = 0.8  # Factor on the root of the share of the feedback, for this swing and each one that follows
+JITTERY = 0.15  # Share of the desired velocity that v̂ may be wrong by where stamps are
 LEAST_SHARE = 0.4  # Of that root: natural frequency and damping ratio fall to it
 BAND = 3e-3  # rad, within which a joint at rest is left alone
 CALM = 0.3  # s within that band, after which the joint stands
@@ -316,7 +317,8 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             driven = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
             if beyond * p.swing[i] <= 0.0:
                 has_none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
-                judge_swing(p, i, 2.0 * (quiet + p.digit[i] * p.low_pass[0]), has_none or not driven)
+                noise = quiet + p.digit[i] * p.low_pass[0] + JITTERY * abs(p.reference[1, i])
+                judge_swing(p, i, 2.0 * noise, has_none or not driven)
                 p.swing[i] = copysign(dt, beyond)
             if driven:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])

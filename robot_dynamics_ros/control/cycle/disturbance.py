@@ -340,7 +340,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
 
 def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     """Soften a joint that rings by itself, and those that its inertia is coupled with: its gear is elastic, or the loop is later
-    than it was told.  A swing is over.  ``quiet``: smaller ones are noise; ``counts``: no assumed rotor that is missing explains it."""
+    than was declared.  A swing is over.  ``quiet``: smaller ones are noise; ``counts``: no assumed rotor that is missing explains it."""
     growth, time = p.peak[0, i] / max(p.peak[1, i], quiet), abs(p.swing[i]) * p.natural[0]
     lasts = (time < 1.0 and growth > LASTING) or (time < 2.0 and growth > GROWING)
     p.swings[i] = p.swings[i] + 1 if lasts and growth < SUDDEN and p.peak[1, i] > quiet else 0

@@ -20,9 +20,9 @@ STEP = 1e-4
 class Elastic(Robot):
     """Links in MuJoCo, motors beside it: rotor, friction and effort act before the spring.  Errors are those of the links.
 
-    The springs wind up by 0.005 to 0.0125 rad at the effort limit (harmonic drives of published arms: 0.006 to 0.01), damped by 3 %.
-    Position and velocity are measured behind the spring, or at the motor if ``at_motor``; ``geared``: the rotors have 0.3 to 1 times
-    the inertia of what they move, as behind gears of 1:100, and not what the difference says.
+    The springs wind up by 0.005 to 0.0125 rad at the effort limit, damped by 3 %.  Position and velocity are those of the link, or
+    of the motor if ``at_motor``; ``geared``: the rotors have 0.3 to 1 times the inertia of what they move, as with gears of
+    1:100, and not what the difference says.
     """
 
     at_motor = False

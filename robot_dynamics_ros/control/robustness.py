@@ -61,6 +61,6 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array, sha
     softest = int(np.argmin(left))
     if left[softest] < 0.9:
         held = f"it rang by itself and is held with {left[softest]:.0%} of its stiffness"
-        cause = f"its gear is elastic, or the delay is longer than robot_delay; see {GAPS_PAGE}"
-        sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}")
+        cause = "its gear is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
+        sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}; see {GAPS_PAGE}")
     return tuple(sentences)

@@ -347,7 +347,7 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     p.peak[1, i], p.peak[0, i] = p.peak[0, i], 0.0
     if p.swings[i] >= SWINGS and counts:
         for j in range(p.nv):
-            coupling = abs(p.inertia[i, j]) / sqrt(p.inertia[i, i] * p.inertia[j, j])
+            coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)
             p.share[j] = max((1.0 - coupling * (1.0 - SOFTER)) * p.share[j], LEAST_SHARE)
 
 

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.differing_robots.differences import Difference, rotor_size
+from benchmarks.differing_robots.differences import Difference, claiming, rotor_size
 from benchmarks.differing_robots.robot import Robot
 
 __all__ = ["GEARS"]
@@ -20,21 +20,16 @@ STEP = 1e-4
 class Elastic(Robot):
     """Links in MuJoCo, motors beside it: rotor, friction and effort act before the spring.  Errors are those of the links.
 
-    The springs wind up by 0.005 to 0.0125 rad at the effort limit, damped by 3 %.  Position and velocity are those of the link, or
-    of the motor if ``at_motor``; ``geared``: the rotors have 0.3 to 1 times the inertia of what they move, as with gears of
-    1:100, and not what the difference says.
+    The springs wind up by 0.005 to 0.0125 rad at the effort limit, damped by 3 %.  ``geared``: the rotors have 0.3 to 1 times the
+    inertia of what they move, as with gears of 1:100, and not what the difference says.
     """
 
-    at_motor = False
     geared = True
 
     def __init__(self, difference: Difference, q: np.ndarray, flange: str) -> None:
         d, rng = difference, np.random.default_rng(difference.seed + 7)
-        joints = tuple(
-            dataclasses.replace(joint, armature=0.0) if joint.name in d.truth.joint_names else joint
-            for joint in d.truth.description.joints
-        )
-        links = d.truth.replace(description=dataclasses.replace(d.truth.description, joints=joints, source=""))
+        zero = np.zeros(d.truth.nv)
+        links = claiming(d.truth, zero, zero, zero)
         super().__init__(dataclasses.replace(d, truth=links), q, flange)
         self.substeps = round(self.period / STEP)
         m, limit, own = self._m, np.minimum(self._limit, 1e3), np.diag(rd.mass_matrix(links, q))
@@ -50,20 +45,11 @@ class Elastic(Robot):
         holding = self._data.qfrc_bias[self._v_at] + d.spring * (q - d.neutral)
         self.angle, self.speed = q + holding / self.stiffness, np.zeros(len(limit))
 
-    def measured(self) -> tuple[np.ndarray, np.ndarray]:
-        if not self.at_motor:
-            return super().measured()
-        q, v = self._data.qpos[self._q_at].copy(), self._data.qvel[self._v_at].copy()
-        self._data.qpos[self._q_at], self._data.qvel[self._v_at] = self.angle, self.speed
-        state = super().measured()
-        self._data.qpos[self._q_at], self._data.qvel[self._v_at] = q, v
-        return state
-
     def move(self, load: np.ndarray) -> None:
         d, h = self.difference, self.step_time
         through = self.stiffness * (self.angle - self.q) + self.damping * (self.speed - self.v)
         self._data.qfrc_applied[self._v_at] += through - self.tau - d.spring * (self.q - d.neutral)
-        friction = load * (d.dry + (d.breakaway - d.dry) * np.exp(-((self.speed / d.stribeck_speed) ** 2)))
+        friction = self.dry_friction(load, self.speed)
         free = self.speed + h * (self.tau - through - d.viscous * self.speed) / self.rotor
         self.speed = np.sign(free) * np.maximum(np.abs(free) - h * friction / self.rotor, 0.0)
         self.angle = self.angle + h * self.speed
@@ -73,7 +59,8 @@ class Elastic(Robot):
 class AtMotor(Elastic):
     """Measured at the motor."""
 
-    at_motor = True
+    def sensed(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.angle, self.speed
 
 
 class LightRotors(Elastic):

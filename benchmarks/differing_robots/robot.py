@@ -85,13 +85,18 @@ class Robot:
         """(3,) position of the flange in the world, m."""
         return self._data.site_xpos[self._site].copy()
 
+    def sensed(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) position and velocity where the sensors are, before noise and filters."""
+        return self.q, self.v
+
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """(n,) position and velocity as the robot reports them now; to be called once a period."""
         d, n = self.difference, len(self.tau)
-        q = self.q + d.position_noise * self._rng.standard_normal(n)
+        q, v = self.sensed()
+        q = q + d.position_noise * self._rng.standard_normal(n)
         if d.quantum:
             q = d.quantum * np.round(q / d.quantum)
-        self._v_filtered += self._share * (self.v + d.velocity_noise * self._rng.standard_normal(n) - self._v_filtered)
+        self._v_filtered += self._share * (v + d.velocity_noise * self._rng.standard_normal(n) - self._v_filtered)
         return q, self._v_filtered.copy()
 
     def step(self, command: np.ndarray) -> None:
@@ -123,8 +128,11 @@ class Robot:
 
     def move(self, load: np.ndarray) -> None:
         """One step of the simulation, the efforts applied; ``load``: factor on the dry friction by the load on the joint."""
-        d, m = self.difference, self._m
         if self._rubs:
-            v = self.v / d.stribeck_speed
-            m.dof_frictionloss[self._v_at] = load * (d.dry + (d.breakaway - d.dry) * np.exp(-v * v))
-        mujoco.mj_step(m, self._data)
+            self._m.dof_frictionloss[self._v_at] = self.dry_friction(load, self.v)
+        mujoco.mj_step(self._m, self._data)
+
+    def dry_friction(self, load: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """(n,) its size at velocities ``v``."""
+        d = self.difference
+        return load * (d.dry + (d.breakaway - d.dry) * np.exp(-((v / d.stribeck_speed) ** 2)))

@@ -155,16 +155,14 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
+        leaves = speed * lead > 0.0 and p.error[0, i] * lead < 0.0  # its reference, against the law
         steady = abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
-        pushed = (
-            steady and speed * lead > 0.0 and p.error[0, i] * lead < 0.0
-        )  # away from its reference, against the law
-        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not pushed:
+        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not (leaves and steady):  # pushed
             p.fast[i] = p.fast[i] + 2
         elif p.fast[i] > 0:
             p.fast[i] = p.fast[i] - 1
         growth = abs(change) / max(abs(before), TINY)
-        away = change * before > 0.0 and change * speed > 0.0 and speed * lead > 0.0 and p.error[0, i] * lead < 0.0
+        away = change * before > 0.0 and change * speed > 0.0 and leaves
         if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
             p.astray[i] = p.astray[i] + min(log(growth), 0.5)
         elif not away or p.saturated[i] * lead >= 0.0:  # a full effort against the motion does not grow any more

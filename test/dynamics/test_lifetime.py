@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -48,6 +50,25 @@ def test_a_kernel_outlives_its_model(backend):
     np.testing.assert_array_equal(run(q, v, a, np.empty(3)), expected)
     np.testing.assert_array_equal(run(q.tolist(), v, a), expected)  # by way of the slow path
     np.testing.assert_array_equal(evaluate(q, v, a), expected)
+
+
+IN_A_CYCLE = """
+import gc
+from robot_dynamics_ros.dynamics.engine.codegen import native
+
+code = native.compile_module("define double @f(double %x) {\\n ret double %x\\n}")
+for _ in range(20):
+    library = native.NativeLibrary(code)
+    library.itself = library
+    del library
+    gc.collect()
+"""
+
+
+@pytest.mark.skipif("native" not in rd.available_backends(), reason="no compiler")
+def test_compiled_code_in_a_reference_cycle_is_collected_without_a_crash():
+    """The garbage collector ends objects in any order, the compiler's among them."""
+    assert subprocess.run([sys.executable, "-c", IN_A_CYCLE], timeout=60).returncode == 0
 
 
 @pytest.mark.skipif("native" not in rd.available_backends(), reason="no compiler")

@@ -120,12 +120,13 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
         source = with_typed_pointers(source)
-    module = llvm.parse_assembly(source, context=llvm.create_context())  # a shared one would keep every constant
     machine = _machine(3 if optimize else 1)
-    if optimize:
-        _optimize(module, machine, vectorize)
-    with contextlib.nullcontext() if optimize or schedule else _in_written_order():
-        return machine.emit_object(module)
+    # a shared context would keep every constant; the module goes before its context
+    with llvm.create_context() as context, llvm.parse_assembly(source, context=context) as module:
+        if optimize:
+            _optimize(module, machine, vectorize)
+        with contextlib.nullcontext() if optimize or schedule else _in_written_order():
+            return machine.emit_object(module)
 
 
 @contextlib.contextmanager
@@ -221,7 +222,8 @@ class NativeLibrary:
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
         with _lock:
-            empty = llvm.parse_assembly("", context=llvm.create_context())
+            # of the context that is never disposed of: garbage collection would free another one before the engine that uses it
+            empty = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(empty, _machine(1))
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()

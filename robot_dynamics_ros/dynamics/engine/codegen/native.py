@@ -120,12 +120,13 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
         source = with_typed_pointers(source)
-    module = llvm.parse_assembly(source, context=llvm.create_context())  # a shared one would keep every constant
     machine = _machine(3 if optimize else 1)
-    if optimize:
-        _optimize(module, machine, vectorize)
-    with contextlib.nullcontext() if optimize or schedule else _in_written_order():
-        return machine.emit_object(module)
+    # a shared context would keep every constant; closed here, as the garbage collector may free a context before its module
+    with llvm.create_context() as context, llvm.parse_assembly(source, context=context) as module:
+        if optimize:
+            _optimize(module, machine, vectorize)
+        with contextlib.nullcontext() if optimize or schedule else _in_written_order():
+            return machine.emit_object(module)
 
 
 @contextlib.contextmanager
@@ -221,7 +222,8 @@ class NativeLibrary:
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
         with _lock:
-            empty = llvm.parse_assembly("", context=llvm.create_context())
+            # of the context that is never freed: the garbage collector may free another one, and its modules, before the engine
+            empty = llvm.parse_assembly("", context=llvm.get_global_context())
             self._engine = llvm.create_mcjit_compiler(empty, _machine(1))
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()

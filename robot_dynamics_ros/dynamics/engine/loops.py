@@ -19,7 +19,7 @@ from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand, form_of, reachable
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand, reachable
 from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
@@ -500,7 +500,6 @@ def record_loops(
 def _program(tree: LoopTree) -> ir.LoopProgram:
     lay = tree.layout
     sections = [s for s in tree.sections if not (isinstance(s, ir.Block) and not s.stores)]
-    _drop_unread(sections)
     root = ir.round_up(lay.n)
     ints = np.zeros((lay.n, len(ir.INT_FIELDS)), dtype=np.int64)
     for k, b in enumerate(lay.bodies):
@@ -508,94 +507,15 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
         joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
         joined = joined and b.v_index == lay.bodies[parent].v_index + 1
         run = ints[parent, 4] if joined else k
-        ints[k] = parent if parent >= 0 else root, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k], k + 1
-    for k in reversed(range(lay.n)):
-        if ints[k, 0] < root:
-            ints[ints[k, 0], 6] = max(ints[ints[k, 0], 6], ints[k, 6])
-    free = {c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE}
-    sections = _along_rows(sections, free, ints)
-    _unite_blocks(sections)
+        ints[k] = parent if parent >= 0 else root, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k]
+    free = tuple(c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE)
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
     program = ir.LoopProgram(
-        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, tuple(free)
+        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, free
     )
     program.workspace = tree.entries * program.stride
     for number, doubles in tree.scratch.items():
         program.scratch[number] = program.workspace
         program.workspace += ir.round_up(doubles)
     return program
-
-
-def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) -> list[ir.Section]:
-    """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of the two bodies, become loops
-    along its rows; not where coordinates of the bodies beyond a joint are no run of numbers."""
-    singles = [k for k in range(len(ints)) if ints[k, 3] not in free]
-    inner_free = any(ints[k, 3] in free and ints[k, 0] < len(ints) for k in range(len(ints)))
-    if inner_free or any(ints[k, 2] != ints[singles[0], 2] + k - singles[0] for k in singles):
-        return sections
-    result: list[ir.Section] = []
-    for section in sections:
-        result.append(section)
-        if not isinstance(section, ir.BodyLoop):
-            continue
-        of_single = [block for c, block in section.blocks.items() if c not in free]
-        loops = [loop for block in of_single for loop in block.loops if loop.degrees == 1]
-        if len(loops) < len(of_single) or any(s.location[0] == "record" for block in of_single for s in block.stores):
-            continue
-        taken = [[s for s in loop.stores if _down_a_column(s)] for loop in loops]
-        forms = {(tuple(s.location for s in stores), form_of([s.value for s in stores])) for stores in taken}
-        if taken[0] and len(forms) == 1:
-            result.append(ir.PairLoop(taken[0]))
-            for loop, stores in zip(loops, taken, strict=True):
-                loop.stores = [s for s in loop.stores if s not in stores]
-    return result
-
-
-def _down_a_column(store: ir.Store) -> bool:
-    """Whether a store goes down a column of a matrix, and its value needs but entries of the two bodies."""
-    leaves = [node.a[0] for node in reachable([store.value]) if node.op == "leaf"]
-    down = store.location[0] == "matrix" and store.location[2][0] == "j"
-    return down and all(x[0] == "record" and x[2] in ("i", "j") for x in leaves)
-
-
-def _unite_blocks(sections: list[ir.Section]) -> None:
-    """One block for all classes whose blocks do the same."""
-    for section in sections:
-        if isinstance(section, ir.BodyLoop):
-            known: dict[tuple[Any, ...], ir.Block] = {}
-            for c, block in section.blocks.items():
-                groups = [(0, block.stores), *((loop.degrees, loop.stores) for loop in block.loops)]
-                form = tuple(
-                    (degrees, tuple(s.location for s in stores), form_of([s.value for s in stores]))
-                    for degrees, stores in groups
-                )
-                section.blocks[c] = known.setdefault(form, block)
-
-
-def _drop_unread(sections: list[ir.Section]) -> None:
-    """Remove stores to records that nothing loads."""
-    while True:
-        read: set[tuple[str, int]] = set()
-        for block in _blocks(sections):
-            values = [s.value for s in block.stores] + [s.value for loop in block.loops for s in loop.stores]
-            for node in reachable(values):
-                if node.op == "leaf" and node.a[0][0] == "record":
-                    read.add(node.a[0][:2])
-        dropped = False
-        for block in _blocks(sections):
-            keep = [s for s in block.stores if s.location[0] != "record" or s.location[:2] in read]
-            dropped |= len(keep) < len(block.stores)
-            block.stores = keep
-        if not dropped:
-            return
-
-
-def _blocks(sections: list[ir.Section]) -> Iterator[ir.Block]:
-    for s in sections:
-        if isinstance(s, ir.BodyLoop):
-            yield from s.blocks.values()
-        elif isinstance(s, ir.PairLoop):
-            yield ir.Block(s.stores)
-        elif not isinstance(s, ir.Linear):
-            yield s.block if isinstance(s, ir.DegreeLoop) else s

@@ -190,8 +190,8 @@ class Layout:
         self.base_rotation, self.base_position = _snapped(base[0]), base[1]
 
     def _add(self, b: ElementaryBody) -> int:
-        exact = {name: _snapped(getattr(b, name)) for name in ("rotation", "position", "normal")}
-        self.bodies.append(b._replace(**exact))
+        rotation, position, normal = map(_snapped, (b.rotation, b.position, b.normal))
+        self.bodies.append(b._replace(rotation=rotation, position=position, normal=normal))
         return len(self.bodies) - 1
 
     def regrouped(self) -> Layout:

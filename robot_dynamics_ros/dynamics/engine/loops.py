@@ -20,7 +20,7 @@ from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand, reachable
-from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
+from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, ElementaryBody, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -38,9 +38,8 @@ class _Class(NamedTuple):
     has_row: bool
 
 
-def body_constants(tree: NumericTree, k: int) -> list[float]:
+def body_constants(b: ElementaryBody) -> list[float]:
     """R0 (9), p (3), m, h (3), I (6), multiplier, offset, N (9) of an elementary body."""
-    b = tree.layout.bodies[k]
     return [
         *b.rotation.ravel().tolist(), *b.position.tolist(), b.mass, *b.first_moment.tolist(),
         *b.inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(), b.multiplier, b.offset,
@@ -90,71 +89,15 @@ class Degree(NamedTuple):
     c: int
 
 
-class LoopRecord:
-    """The loops of an algorithm that were recorded, and loads and stores of the block that is being recorded.
-
-    Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
-    """
-
-    def __init__(self, free: bool, gathered: set[int] | None) -> None:
-        self.free = free
-        self.graph = Graph()
-        self.gathered, self.gathered_now = gathered, set[int]()
-        self.block = ir.Block()
-        self.sections: list[ir.Section] = [self.block]
-        self.inner: ir.AncestorLoop | None = None
-        self.block_number = 0
-        self.values: dict[ir.Location, Expr] = {}
-        self.lengths: dict[tuple[int, int], list[Expr]] = {}
-        self.entries = 0
-        self.current = -1
-
-    def allocate(self, size: int) -> int:
-        """Number of the first of some new entries of every body."""
-        first, self.entries = self.entries, self.entries + size
-        return first
-
-    def open_block(self, section: ir.Section | None, block: ir.Block) -> None:
-        """Record into another block from here on; nothing is known of the memory any more."""
-        if section is not None:
-            self.sections.append(section)
-        self.block = block
-        self.block_number += 1
-        self.values = {}
-
-    def parameter(self, slot: int, value: float | None) -> Operand:
-        """A constant of the body: its value, or a load where bodies of the class differ."""
-        return value if value is not None else self.load(("param", slot))
-
-    def load(self, location: ir.Location) -> Expr:
-        """The value that was stored there, or the symbol of it."""
-        value = self.values.get(location)
-        if value is None:
-            loaded_in = (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
-            value = self.values[location] = self.graph.leaf((location, loaded_in))
-        return value
-
-    def store(self, location: ir.Location, value: Expr) -> None:
-        """Record a store; within a block the last one to a location counts."""
-        if self.inner is not None:
-            self.inner.stores.append(ir.Store(location, value))
-            return
-        self.values[location] = value
-        for store in self.block.stores:
-            if store.location == location:
-                store.value = value
-                return
-        self.block.stores.append(ir.Store(location, value))
-
-
 class LoopField(Generic[T]):
     """Working memory for one value a body: loads and stores at ``i``, its parent and the root, by their ``who``."""
 
-    def __init__(self, tree: LoopRecord, number: int, kind: Any) -> None:
+    def __init__(self, tree: LoopTree, number: int, kind: Any) -> None:
         self.tree, self.number, self.kind = tree, number, kind
         self.by_column = isinstance(kind, list)
         size = (36 if tree.free else 6) if self.by_column else _SIZES[kind]
-        self.offset = tree.allocate(size)
+        self.offset = tree.entries  # the first one of every body
+        tree.entries += size
         self.known: dict[int, list[Expr]] = {}
 
     def _location(self, k: int, who: str) -> ir.Location:
@@ -216,7 +159,7 @@ class LoopField(Generic[T]):
 class LoopVector:
     """An array indexed by coordinates."""
 
-    def __init__(self, tree: LoopRecord, number: int) -> None:
+    def __init__(self, tree: LoopTree, number: int) -> None:
         self.tree, self.number = tree, number
 
     def _location(self, dof: Degree) -> ir.Location:
@@ -232,7 +175,7 @@ class LoopVector:
 class LoopSquare:
     """A matrix."""
 
-    def __init__(self, tree: LoopRecord, number: int) -> None:
+    def __init__(self, tree: LoopTree, number: int) -> None:
         self.tree, self.number = tree, number
 
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
@@ -263,7 +206,7 @@ class LoopBody(Body):
         self.kind, self.who, self.degrees = cls.kind, "i", len(SUBSPACE[cls.kind])
         self.number = -1
         self.parent: Any = _Key("p")
-        values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
+        values = [tree.load(("param", s)) if x is None else x for s, x in enumerate(cls.constants)]
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
         self.normal = Mat3.of([values[24:27], values[27:30], values[30:33]])
@@ -323,11 +266,11 @@ class _Factors:
         return results
 
 
-class LoopTree(LoopRecord):
-    """Records an algorithm; see the module.
+class LoopTree:
+    """Records an algorithm: its loops, and loads and stores of the block that is being recorded.
 
     ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of ``arguments``; further arrays are
-    working memory.
+    working memory.  Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
     """
 
     def __init__(
@@ -341,10 +284,17 @@ class LoopTree(LoopRecord):
         self.model, self.numeric = model, NumericTree(model)
         self.layout = lay = layout_of(model)
         kinds = [b.kind for b in lay.bodies]
-        super().__init__(Kind.FREE in kinds, gathered)
+        self.free, self.gathered, self.gathered_now = Kind.FREE in kinds, gathered, set[int]()
+        self.graph = Graph()
+        self.block = ir.Block()
+        self.sections: list[ir.Section] = [self.block]
+        self.inner: ir.AncestorLoop | None = None
+        self.block_number, self.entries, self.current = 0, 0, -1
+        self.values: dict[ir.Location, Expr] = {}
+        self.lengths: dict[tuple[int, int], list[Expr]] = {}
         self.base_velocity, self.gravity_motion = self.numeric.base_velocity, self.numeric.gravity_motion
         self.root = _Key("root")
-        self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
+        self.constants = np.array([body_constants(b) for b in lay.bodies])
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
@@ -355,18 +305,46 @@ class LoopTree(LoopRecord):
         self.scratch: dict[int, int] = {}
         self.symmetric: list[int] = []
 
+    # -- memory ----------------------------------------------------------------------------------------------------
+
+    def open_block(self, block: ir.Block) -> None:
+        """Record into another block from here on; nothing is known of the memory any more."""
+        self.block, self.values = block, {}
+        self.block_number += 1
+
+    def load(self, location: ir.Location) -> Expr:
+        """The value that was stored there, or the symbol of it."""
+        value = self.values.get(location)
+        if value is None:
+            loaded_in = (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
+            value = self.values[location] = self.graph.leaf((location, loaded_in))
+        return value
+
+    def store(self, location: ir.Location, value: Expr) -> None:
+        """Record a store; within a block the last one to a location counts."""
+        if self.inner is not None:
+            self.inner.stores.append(ir.Store(location, value))
+            return
+        self.values[location] = value
+        for store in self.block.stores:
+            if store.location == location:
+                store.value = value
+                return
+        self.block.stores.append(ir.Store(location, value))
+
     # -- the vocabulary --------------------------------------------------------------------------------------------
 
     def _close(self) -> None:
         self.current = -1
-        self.open_block(block := ir.Block(), block)
+        self.open_block(ir.Block())
+        self.sections.append(self.block)
 
     def _bodies(self, inward: bool) -> Iterator[LoopBody]:
         loop = ir.BodyLoop(inward)
         self.sections.append(loop)
         for c, cls in enumerate(self.classes):
             loop.blocks[c] = block = ir.Block()
-            self.open_block(None, block)
+            self.open_block(block)
             self.current = c
             yield LoopBody(self, cls)
         self._close()
@@ -393,7 +371,7 @@ class LoopTree(LoopRecord):
         for group in filter(None, [single, [c for c in range(len(self.classes)) if c not in single]]):
             block = ir.Block()
             loop.blocks |= dict.fromkeys(group, block)
-            self.open_block(None, block)
+            self.open_block(block)
             self.current = APART - self.classes[group[0]].kind
             body = LoopBody(self, _united([self.classes[c] for c in group]))
             field[body] = value(body)
@@ -408,7 +386,8 @@ class LoopTree(LoopRecord):
         if not self.layout.armature.any():
             return
         loop = ir.DegreeLoop()
-        self.open_block(loop, loop.block)
+        self.sections.append(loop)
+        self.open_block(loop.block)
         yield Degree("dof", 0)
         self._close()
 

@@ -266,7 +266,7 @@ class LoopBody(Body):
         values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
-        self.normal, self.euler = Mat3.of([values[24:27], values[27:30], values[30:33]]), None
+        self.normal = Mat3.of([values[24:27], values[27:30], values[30:33]])
         columns: Any = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
         self.columns = columns
 

@@ -177,12 +177,6 @@ class Mat3:
     def __sub__(self, o: Mat3) -> Mat3:
         return Mat3(self.a - o.a, self.b - o.b, self.c - o.c)
 
-    def __neg__(self) -> Mat3:
-        return Mat3(-self.a, -self.b, -self.c)
-
-    def __mul__(self, s: Scalar) -> Mat3:
-        return Mat3(self.a * s, self.b * s, self.c * s)
-
     def mul(self, x: Vec3) -> Vec3:
         """M x."""
         return Vec3(self.a.dot(x), self.b.dot(x), self.c.dot(x))
@@ -225,26 +219,22 @@ def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
     )
 
 
-def quaternion_rate(x: Scalar, y: Scalar, z: Scalar, w: Scalar, omega: Sequence[Scalar]) -> list[Scalar]:
-    """½ q ⊗ ω of a quaternion (x, y, z, w) and an angular velocity in the axes of the rotated frame."""
-    a, b, c = omega
-    return [
-        0.5 * (w * a + y * c - z * b),
-        0.5 * (w * b + z * a - x * c),
-        0.5 * (w * c + x * b - y * a),
-        -0.5 * (x * a + y * b + z * c),
-    ]
-
-
 def free_joint_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
     """Rates of a free joint's [p; x, y, z, w] from its twist [ω; v] in the body's axes: R v and ½ quaternion ⊗ ω.
 
     The quaternion may have any length but 0, as within a step of an integrator.
     """
     x, y, z, w = q[3:7]
+    a, b, c = v[:3]
     n = 1.0 / sqrt(x * x + y * y + z * z + w * w)
     velocity = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(v[3:6]))
-    return [*velocity.parts(), *quaternion_rate(x, y, z, w, v[:3])]
+    return [
+        *velocity.parts(),
+        0.5 * (w * a + y * c - z * b),
+        0.5 * (w * b + z * a - x * c),
+        0.5 * (w * c + x * b - y * a),
+        -0.5 * (x * a + y * b + z * c),
+    ]
 
 
 _V = TypeVar("_V", bound="_SpatialVector")
@@ -382,35 +372,19 @@ class Transform:
     def parts(self) -> list[Scalar]:
         return self.E.parts() + self.r.parts()
 
-    def rotate(self, x: Vec3) -> Vec3:
-        """E x: a vector's coordinates from A to B."""
-        return self.E.mul(x)
-
-    def rotate_back(self, x: Vec3) -> Vec3:
-        """Eᵀ x: from B to A."""
-        return self.E.tmul(x)
-
-    def rotate_back_symmetric(self, S: Mat3) -> Mat3:
-        """Eᵀ S E of a symmetric S."""
-        return self.E.congruence(S)
-
-    def rotate_back_matrix(self, H: Mat3) -> Mat3:
-        """Eᵀ H E."""
-        return self.E.T.matmul(H.matmul(self.E))
-
     def motion(self, m: Motion) -> Motion:
         """B_X_A m."""
-        return Motion(self.rotate(m.ang), self.rotate(m.lin - self.r.cross(m.ang)))
+        return Motion(self.E.mul(m.ang), self.E.mul(m.lin - self.r.cross(m.ang)))
 
     def motion_back(self, m: Motion) -> Motion:
         """A_X_B m."""
-        ang = self.rotate_back(m.ang)
-        return Motion(ang, self.rotate_back(m.lin) + self.r.cross(ang))
+        ang = self.E.tmul(m.ang)
+        return Motion(ang, self.E.tmul(m.lin) + self.r.cross(ang))
 
     def force_back(self, f: Force) -> Force:
         """A_X_B* f = (B_X_A)ᵀ f: a force given in B, expressed in A."""
-        lin = self.rotate_back(f.lin)
-        return Force(self.rotate_back(f.ang) + self.r.cross(lin), lin)
+        lin = self.E.tmul(f.lin)
+        return Force(self.E.tmul(f.ang) + self.r.cross(lin), lin)
 
     def compose(self, parent: Transform) -> Transform:
         """C_X_A from self = C_X_B and parent = B_X_A."""
@@ -418,19 +392,16 @@ class Transform:
 
     def rigid_back(self, i: RigidInertia) -> RigidInertia:
         """Rigid inertia given in B, expressed in A (equation 2.66): X^T I X."""
-        h = self.rotate_back(i.h)
-        rot = self.rotate_back_symmetric(i.I)
-        r, m = self.r, i.m
+        h, r, m = self.E.tmul(i.h), self.r, i.m
         g = h + r * m  # first moment about A's origin
         # −(r×)(h×) − (g×)(r×): the parallel-axis terms, with (a×)(b×) = b aᵀ − (a·b) 1
         shift = Mat3.diagonal(r.dot(h) + r.dot(g)) - (Mat3.outer(h, r) + Mat3.outer(r, g))
-        return RigidInertia(m, g, Mat3.symmetric(*(rot + shift).upper()))
+        return RigidInertia(m, g, Mat3.symmetric(*(self.E.congruence(i.I) + shift).upper()))
 
     def articulated_back(self, a: ArticulatedInertia) -> ArticulatedInertia:
         """X^T I^A X."""
-        I = self.rotate_back_symmetric(a.I)  # noqa: E741 - the book's name
-        M = self.rotate_back_symmetric(a.M)
-        H = self.rotate_back_matrix(a.H)
+        I, M = self.E.congruence(a.I), self.E.congruence(a.M)  # noqa: E741 - the book's name
+        H = self.E.T.matmul(a.H.matmul(self.E))
         rx = Mat3.skew(self.r)
         rM = rx.matmul(M)
         HrT = H.matmul(rx)  # H (r×) = −H (r×)ᵀ

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_mass
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public
@@ -35,16 +35,14 @@ _centroidal_momentum_matrix = Public("centroidal_momentum_matrix")
 
 def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """(..., 3) centre of mass of the whole robot, the root link included, in the world frame, m."""
-    run = _center_of_mass.run
-    return run(model, q)
+    return _center_of_mass.run(model, q)
 
 
 def center_of_mass_motion(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Position, velocity and acceleration of the centre of mass in the world frame, three (..., 3) arrays."""
-    run = _center_of_mass_motion.run
-    return run(model, q, v, a)
+    return _center_of_mass_motion.run(model, q, v, a)
 
 
 def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
@@ -54,8 +52,7 @@ def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
 
 def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin and others 2013)."""
-    run = _centroidal_momentum_matrix.run
-    return run(model, q, out)
+    return _centroidal_momentum_matrix.run(model, q, out)
 
 
 def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
@@ -134,7 +131,7 @@ def subtree_state(
     """
     name = model.root_link if link is None else link
     number = model.link_index(name)
-    mass = subtree_mass(model, number)
+    mass = float(sum(model.link(model.link_names[k]).inertia.mass for k in link_tree(model).subtree(number)))
     if mass <= 0.0:
         raise ModelError(
             "neither it nor anything beyond it has mass, so there is no centre of mass",

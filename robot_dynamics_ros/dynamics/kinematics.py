@@ -47,26 +47,22 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
     >>> rd.link_pose(rd.load_robot("two_link"), [0.0, 0.0], "tip")[:3, 3].round(6).tolist()
     [0.9, 0.0, 0.0]
     """
-    run = _link_pose.run
-    return run(model, link, q)
+    return _link_pose.run(model, link, q)
 
 
 def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """(..., nl, 4, 4) placements of all links, in the order of ``model.link_names``, homogeneous matrices."""
-    run = _link_poses.run
-    return run(model, q)
+    return _link_poses.run(model, q)
 
 
 def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """(..., nl, 6) [ω; velocity of the origin], rad/s and m/s, world axes, of all ``model.link_names``."""
-    run = _link_velocities.run
-    return run(model, q, v)
+    return _link_velocities.run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes, rad/s² and m/s²."""
-    run = _link_accelerations.run
-    return run(model, q, v, a)
+    return _link_accelerations.run(model, q, v, a)
 
 
 def jacobian(
@@ -80,10 +76,8 @@ def jacobian(
     (3,)
     """
     if offset is ORIGIN and expressed_in in AXES:
-        run = _jacobian[expressed_in].run
-        return run(model, link, q, _ZEROS)
-    run = _in_axes(_jacobian, expressed_in).run
-    return run(model, link, q, _point(offset))
+        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
+    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
@@ -93,8 +87,7 @@ def jacobian_derivative(
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
-    run = _in_axes(_jacobian_rate, expressed_in).run
-    return run(model, link, q, v, _point(offset))
+    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:
@@ -178,24 +171,11 @@ def rpy_of(R: np.ndarray) -> np.ndarray:
 
 
 def quaternion_of(R: np.ndarray) -> np.ndarray:
-    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3) (Shepperd 1978)."""
-    t = np.trace(R, axis1=-2, axis2=-1)
-    d = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], t], axis=-1)
-    sym = np.stack([R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 0] + R[..., 0, 1]], axis=-1)
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    one = 1.0 - t
-    rows = _matrix(
-        [
-            [one + 2 * d[..., 0], sym[..., 2], sym[..., 1], skew[..., 0]],
-            [sym[..., 2], one + 2 * d[..., 1], sym[..., 0], skew[..., 1]],
-            [sym[..., 1], sym[..., 0], one + 2 * d[..., 2], skew[..., 2]],
-            [skew[..., 0], skew[..., 1], skew[..., 2], 1.0 + t],
-        ]
-    )
-    best = np.argmax(d, axis=-1)
-    quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
-    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    return np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    quaternions = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat()
+    return np.where(quaternions[:, 3:] < 0.0, -quaternions, quaternions).reshape(*R.shape[:-2], 4)
 
 
 def _rates(R: np.ndarray, representation: str) -> np.ndarray:

@@ -31,17 +31,13 @@ class Coordinates:
         self.q_of_v = np.full(model.nv, -1, dtype=np.intp)
         self.floating: list[tuple[int, int]] = []
         self.names = [""] * model.nv
-        for i in range(model.nb):
-            if model.mimic_master[i] >= 0:
-                continue
-            kind, iq, iv = JointType(model.joint_type[i]), int(model.q_index[i]), int(model.v_index[i])
-            name = model.moving_joint_names[i]
+        for name in model.joint_names:
+            kind, q, v = model.joint(name).type, model.q_slice(name), model.v_slice(name)
             if kind is JointType.FLOATING:
-                self.floating.append((iq, iv))
+                self.floating.append((q.start, v.start))
             else:
-                self.q_of_v[iv : iv + kind.nv] = np.arange(iq, iq + kind.nv)
-            for k in range(kind.nv):
-                self.names[iv + k] = name if kind.nv == 1 else f"{name}[{k}]"
+                self.q_of_v[v] = np.arange(q.start, q.stop)
+            self.names[v] = [name] if kind.nv == 1 else [f"{name}[{k}]" for k in range(kind.nv)]
         self.vector = not self.floating
         self.has_position = self.q_of_v >= 0
 

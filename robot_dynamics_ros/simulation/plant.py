@@ -18,7 +18,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
-from robot_dynamics_ros.simulation.effects.complementarity import unresolved
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
@@ -136,7 +135,7 @@ class Plant(SimulatedRobot):
         self._set_wrenches({}, {})
         check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, t
-        for name in ("steps", "alternating", "previous", "command", "tau", "past_steps", "resting"):
+        for name in ("steps", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0
 
     def state(self) -> PlantState:
@@ -151,7 +150,6 @@ class Plant(SimulatedRobot):
         self._q[:], self._v[:], self._z[:] = self.system.split(y)
         for name, values in state["carried"].items():
             memory[name][...] = values
-        memory["alternating"][:] = 0
         super().restore(state)
 
     def _state(self) -> Array:
@@ -197,14 +195,13 @@ class Plant(SimulatedRobot):
         if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
             return
         t, h = self.t, float(memory["h"][0])
-        start = {name: memory[name].copy() for name in ("q", "v", "z", "previous", "alternating")}
+        start = self._state()
         try:
             for k in range(self.substeps):
                 with np.errstate(over="ignore", invalid="ignore"):
                     self._substep(t + k * h, h)
         except BaseException:
-            for name, values in start.items():
-                memory[name][:] = values
+            self._q[:], self._v[:], self._z[:] = system.split(start)
             raise
         memory["steps"][0] += 1
         if system.nz:
@@ -230,27 +227,19 @@ class Plant(SimulatedRobot):
         system, memory = self.system, self.system.memory
         if not system.nv:
             return
+        stepper = system if self._time_stepping else self._hybrid
         y = self._state()
-        if not self._time_stepping:
-            memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(self._hybrid.advance(t, y, h))
-        elif not system.time_step(t, h):
-            raise unresolved(memory, h, system.coordinates.names)
+        y1 = stepper.advance(t, y, h)
+        memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(y1)
         outcome = self._check(memory)
-        if outcome != DONE:
-            y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
         if outcome == LEAPT:  # would two half steps have leapt as well?
-            stepper = system if self._time_stepping else self._hybrid
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
-            v, v1 = system.split(y)[1], system.split(y1)[1]
-            if np.abs(system.split(half)[1] - v1).max() <= 0.5 * np.abs(v1 - v).max():
-                memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(y1)
-                memory["trusted"][0] = 1
-                outcome = self._check(memory)
-                memory["trusted"][0] = 0
+            v, v1, v_half = (system.split(state)[1] for state in (y, y1, half))
+            if np.abs(v_half - v1).max() <= 0.5 * np.abs(v1 - v).max():
+                outcome = DONE
         if outcome != DONE:
-            chattering = outcome == LEAPT or bool(memory["alternating"][0] >= 3)
-            raise describe_divergence(system, t, y, y1, chattering, self.dt, self.substeps)
-        self._q[:], self._v[:], self._z[:] = memory["q1"], memory["v1"], memory["z1"]
+            raise describe_divergence(system, t, y, y1, h)
+        self._q[:], self._v[:], self._z[:] = system.split(y1)
 
     # -- what the state and the command cause --------------------------------------------------------------------
 
@@ -260,7 +249,7 @@ class Plant(SimulatedRobot):
     def _effort(self) -> Array:
         """(nv,) all that acts now but the bias, dry friction and stops by their mean over the last step, N m or N."""
         system = self.system
-        system.set_modes(np.zeros(self.model.nv), np.empty(0, dtype=np.intp))
+        system.set_modes()
         return system.applied_effort(self.t, self._q, self._v, self._z) + system.memory["resting"]
 
     def acceleration(self) -> Array:

@@ -5,8 +5,8 @@ Everything is off by default and everything random comes from one seeded generat
 
 from __future__ import annotations
 
-import heapq
 import math
+from collections import deque
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -114,8 +114,7 @@ class Sensors:
     def reset(self) -> None:
         """Forget everything under way and seed the generator again."""
         self._rng = np.random.default_rng(self.settings.seed)
-        self._queue: list[tuple[float, int, JointReading]] = []
-        self._count = 0
+        self._queue: deque[tuple[float, JointReading]] = deque()  # oldest first: one connection, nothing overtakes
         self._last_arrival = -math.inf
         self._last: JointReading | None = None
         self._filtered: Array | None = None
@@ -165,15 +164,13 @@ class Sensors:
         copies = 2 if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability else 1
         for _ in range(copies):
             arrival = reading.t + s.delay + (rng.uniform(0.0, s.jitter) if s.jitter > 0.0 else 0.0)
-            arrival = max(arrival, self._last_arrival)  # one connection: nothing overtakes
-            self._last_arrival = arrival
-            heapq.heappush(self._queue, (arrival, self._count, reading))
-            self._count += 1
+            self._last_arrival = max(arrival, self._last_arrival)
+            self._queue.append((self._last_arrival, reading))
 
     def deliver(self, t: float) -> list[JointReading]:
         """The readings that have arrived by time ``t``, oldest first."""
         arrived = []
         tolerance = 1e-9 * max(1.0, abs(t))  # a delay of three periods means three, whatever 3 * 0.001 rounds to
         while self._queue and self._queue[0][0] <= t + tolerance:
-            arrived.append(heapq.heappop(self._queue)[2])
+            arrived.append(self._queue.popleft()[1])
         return arrived

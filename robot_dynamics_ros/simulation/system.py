@@ -31,6 +31,9 @@ from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
+NONE = np.empty(0, dtype=np.intp)
+"""No joints."""
+
 
 def _kernels_of(model: RobotModel, o: PlantOptions, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
     """The functions of the robot that the routines call."""
@@ -98,8 +101,7 @@ class JointSystem:
         self.friction = friction
         self.link_wrenches: dict[str, Array] = {}
         self.world_wrenches: dict[str, Array] = {}
-        self.locked: np.ndarray = np.empty(0, dtype=np.intp)
-        self._free: np.ndarray = np.arange(self.nv)
+        self.set_modes()
         self._gatherer = WrenchGatherer(self.model)
         self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
         self._wrenches = np.zeros((self.model.nb, 6))
@@ -333,14 +335,10 @@ class JointSystem:
 
     # -- locked joints -------------------------------------------------------------------------------------------
 
-    def set_modes(self, slip: Array, locked: np.ndarray) -> None:
+    def set_modes(self, slip: Array | float = 0.0, locked: np.ndarray = NONE) -> None:
         """Decide which joints slide, in which direction, and which are locked."""
         self.slip[:] = slip
-        self.locked = locked
-        if len(locked):
-            free = np.ones(self.nv, dtype=bool)
-            free[locked] = False
-            self._free = np.flatnonzero(free)
+        self.locked, self._free = locked, np.setdiff1d(np.arange(self.nv), locked)
 
     def _constrained(self, q: Array, v: Array, tau: Array) -> Array:
         a = np.zeros(self.nv)

@@ -313,9 +313,7 @@ def _velocities(p: ComplementarityMemory) -> int:
 def _wrong_rows(p: ComplementarityMemory) -> int:
     """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
     scale = 1.0
-    slack = 1e-13
-    if p.by_impulse:
-        slack = 1e-10  # the ridge's
+    slack = 1e-10 if p.by_impulse else 1e-13  # the ridge's, or rounding
     for i in range(p.nv):
         scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
     count = 0
@@ -427,9 +425,7 @@ def bind(p: LoopMemory, q: Vector, with_stops: bool) -> int:
 
 def stop_of(p: LoopMemory, i: int) -> float:
     """Position of the stop that acts on joint ``i``, rad or m."""
-    if p.limit[i] < 0:
-        return p.lower[i]
-    return p.upper[i]
+    return p.lower[i] if p.limit[i] < 0 else p.upper[i]
 
 
 def take_off(p: LoopMemory, n: int, out: Vector) -> None:

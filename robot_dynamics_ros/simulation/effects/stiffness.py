@@ -40,7 +40,7 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     implicit = getattr(integrator, "name", "") in TIME_STEPPING
     if implicit and system.user_effort is None:
         return math.inf, ""
-    system.set_modes(np.zeros(system.nv), np.empty(0, dtype=np.intp))
+    system.set_modes()
     M = system.mass_matrix(np.ascontiguousarray(y[: system.nq]))
     if np.linalg.eigvalsh(M)[0] <= 0.0:
         problem = "the mass matrix is not positive definite"
@@ -52,10 +52,9 @@ def stable_step(system: JointSystem, integrator: Integrator, y: Array) -> tuple[
     if isinstance(system.options.stops, CompliantStops) and not implicit:
         stops = system.memory
         guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
-        for i in np.flatnonzero(guarded):
-            one = np.zeros((system.nv, system.nv))
-            one[i, i] = 1.0
-            matrices.append((stiffness + one * stops["stop_stiffness"][i], damping + one * stops["stop_damping"][i]))
+        matrices.append(
+            (stiffness + np.diag(guarded * stops["stop_stiffness"]), damping + np.diag(guarded * stops["stop_damping"]))
+        )
     nv, fastest, joint = system.nv, 0.0, ""
     for K, D in matrices:
         A = np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])
@@ -94,22 +93,16 @@ def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, A
     return K, D
 
 
-def describe_divergence(
-    system: JointSystem, t: float, y: Array, y1: Array, alternating: bool, dt: float, substeps: int
-) -> SimulationError:
-    """The error for a state that has run away, naming the joint that ran fastest."""
+def describe_divergence(system: JointSystem, t: float, y: Array, y1: Array, h: float) -> SimulationError:
+    """The error for a state that has run away in a step of ``h`` s, naming the joint that ran fastest."""
     v, v1 = system.split(y)[1], system.split(y1)[1]
     change = np.abs(v1 - v)
     fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
-    name = system.coordinates.names[fastest]
-    if alternating:
-        problem = (
-            f"the simulation diverges at t = {t:.6g} s: the step of {dt / substeps:g} s is too large for the stiffness "
-            f"of a spring, a stop, a contact or the control law, or for the speed of the motion (velocity from {v[fastest]:g} to "
-            f"{v1[fastest]:g})"
-        )
-        remedy = "Use a smaller dt or more substeps, an implicit integrator, or lower gains."
-    else:
-        problem = f"the simulation diverges at t = {t:.6g} s: its velocity goes from {v[fastest]:g} to {v1[fastest]:g}"
-        remedy = "Check the effort applied to it, its inertia and its armature."
-    return SimulationError(problem, where=f"joint {name!r}", got=float(v1[fastest]), remedy=remedy)
+    return SimulationError(
+        f"the simulation diverges at t = {t:.6g} s (velocity from {v[fastest]:g} to {v1[fastest]:g}): the step of {h:g} s is "
+        "too large for the stiffness of a spring, a stop, a contact or the control law, or for the speed of the motion; or an "
+        "effort is too large",
+        where=f"joint {system.coordinates.names[fastest]!r}",
+        got=float(v1[fastest]),
+        remedy="Use a smaller dt or more substeps, an implicit integrator, or lower gains; check efforts, inertias and armatures.",
+    )

@@ -96,8 +96,6 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     restitution: Vector = numbers("nv", meaning="speed after a rebound divided by that before")
     rest_velocity: Vector = numbers(1, unit="rad/s or m/s", meaning="speed below which nothing rebounds")
     v0: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of the control period")
-    previous: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity in the step before")
-    previous0: Vector = numbers("nv", unit="rad/s or m/s", meaning="the same at the start of the control period")
     position: Vector = numbers("nv", unit="rad or m", meaning="position of each joint where forces are evaluated")
     damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping that is implicit in the step")
     stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness that is implicit in the step")
@@ -118,11 +116,9 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     h: Vector = numbers(1, unit="s", meaning="length of a step")
     max_speed: Vector = numbers(1, unit="rad/s or m/s", meaning="speed beyond which the motion has diverged")
     floating_q: Integers = integers("floating", meaning="where a floating joint's position begins in q")
-    alternating: Integers = integers(2, meaning="steps in a row that took back the one before; at the period's start")
     status: Integers = integers(1, meaning="what became of the control period")
     steps: Integers = integers(1, meaning="control periods done")
     substeps: Integers = integers(1, meaning="steps in a control period")
-    trusted: Integers = integers(1, meaning="1 if leaps are not looked for")
     pushed: Integers = integers(1, meaning="1 if external wrenches act")
     mass_matrix: Kernel = kernel("q", "out M")
     external_efforts: Kernel = kernel("q", "external", "out effort")
@@ -189,8 +185,6 @@ def motor_efforts(p: PlantMemory) -> None:
 def advance(p: PlantMemory) -> int:
     """Advance by one control period under what is held; if that fails, the state is as it was before."""
     copy_state(p, p.q, p.v, p.z, p.q0, p.v0, p.z0)
-    assign(p.nv, p.previous, p.previous0)
-    p.alternating[1] = p.alternating[0]
     for _ in range(p.substeps[0]):
         status = UNRESOLVED
         if substep(p, p.h[0]) != 0:
@@ -198,8 +192,6 @@ def advance(p: PlantMemory) -> int:
         if status != DONE:
             p.status[0] = status
             copy_state(p, p.q0, p.v0, p.z0, p.q, p.v, p.z)
-            assign(p.nv, p.previous0, p.previous)
-            p.alternating[0] = p.alternating[1]
             return status
         copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
     p.steps[0] += 1
@@ -220,32 +212,17 @@ def check_progress(p: PlantMemory) -> int:
     fastest = 0.0
     before = 0.0
     total = 0.0
-    along = 0.0
-    last = 0.0
-    size = 0.0
     for i in range(p.nq):
         total += p.q1[i]
     for i in range(p.nv):
         total += p.v1[i]
         fastest = max(fastest, abs(p.v1[i]))
         before = max(before, abs(p.v[i]))
-        change = p.v1[i] - p.v[i]
-        along += change * p.previous[i]
-        last += p.previous[i] * p.previous[i]
-        size += change * change
     for m in range(p.motors):
         total += p.z1[m]
     if not abs(total) < inf or fastest > p.max_speed[0]:
         return DIVERGED
-    if fastest > 1.0 and fastest > 1.0 + 3.0 * before and p.trusted[0] == 0:
-        return LEAPT
-    if along < 0.0 and size > last:
-        p.alternating[0] += 1
-    else:
-        p.alternating[0] = 0
-    for i in range(p.nv):
-        p.previous[i] = p.v1[i] - p.v[i]
-    return DONE
+    return LEAPT if fastest > 1.0 + 3.0 * before else DONE
 
 
 # -- one step ------------------------------------------------------------------------------------------------------
@@ -402,15 +379,10 @@ def finish(p: PlantMemory, h: float) -> int:
     """The state at the end of the step; 0 if it cannot be resolved."""
     _impulses(p, h)
     assign(p.motors, p.new_current, p.z1)
-    reach = h
-    if p.midpoint:
-        reach = 0.5 * h
-    if p.in_momenta:
-        if _iterate(p, h) == 0:
-            return 0
-    else:
-        if _velocities_at_the_end(p, reach, True) == 0:
-            return 0
+    reach = 0.5 * h if p.midpoint else h
+    found = _iterate(p, h) if p.in_momenta else _velocities_at_the_end(p, reach, True)
+    if found == 0:
+        return 0
     move(p, p.q_forces, p.v1, reach, p.q1)
     if not p.midpoint:
         _fly(p, h)
@@ -639,14 +611,9 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
     """Make joint i's friction row one of friction and stop together."""
     p.limit[i] = side
     p.side[i] = 0
-    bound = 0.0
-    if p.dry[i] != 0:
-        bound = p.bound[i]
+    bound = p.bound[i] if p.dry[i] != 0 else 0.0
     direction = float(side)
-    gap = p.upper[i] - p.position[i]
-    if side < 0:
-        gap = p.position[i] - p.lower[i]
-    gap = max(0.0, gap)
+    gap = max(0.0, p.position[i] - p.lower[i] if side < 0 else p.upper[i] - p.position[i])
     room = p.upper[i] - p.lower[i] - gap
     back = p.restitution[i] * direction * p.v[i]
     low = -bound
@@ -662,12 +629,8 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
         high = low
     else:
         p.target[i] = 0.0
-    if side < 0:
-        p.lo[i] = low
-        p.hi[i] = inf
-    else:
-        p.lo[i] = -inf
-        p.hi[i] = high
+    p.lo[i] = low if side < 0 else -inf
+    p.hi[i] = inf if side < 0 else high
 
 
 # -- configurations ------------------------------------------------------------------------------------------------
@@ -681,9 +644,7 @@ def assign(n: int, values: Vector, out: Vector) -> None:
 
 def position_of(p: PlantMemory, i: int, q: Vector) -> float:
     """Position of joint ``i``, zero for a floating joint."""
-    if p.q_of_v[i] < 0:
-        return 0.0
-    return q[p.q_of_v[i]]
+    return 0.0 if p.q_of_v[i] < 0 else q[p.q_of_v[i]]
 
 
 def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
@@ -705,12 +666,9 @@ def _fly(p: PlantMemory, h: float) -> None:
     for f in range(p.floating):
         k = p.floating_q[f]
         i = p.floating_v[f]
-        x = p.v1[i + 3] + h * (p.v[i + 1] * p.v[i + 5] - p.v[i + 2] * p.v[i + 4])
-        y = p.v1[i + 4] + h * (p.v[i + 2] * p.v[i + 3] - p.v[i] * p.v[i + 5])
-        z = p.v1[i + 5] + h * (p.v[i] * p.v[i + 4] - p.v[i + 1] * p.v[i + 3])
-        p.flight[0] = x
-        p.flight[1] = y
-        p.flight[2] = z
+        p.flight[0] = p.v1[i + 3] + h * (p.v[i + 1] * p.v[i + 5] - p.v[i + 2] * p.v[i + 4])
+        p.flight[1] = p.v1[i + 4] + h * (p.v[i + 2] * p.v[i + 3] - p.v[i] * p.v[i + 5])
+        p.flight[2] = p.v1[i + 5] + h * (p.v[i] * p.v[i + 4] - p.v[i + 1] * p.v[i + 3])
         _rotate(p, p.q, k + 3, 1.0)
         for a in range(3):
             p.q1[k + a] = p.q[k + a] + h * p.flight[a]
@@ -721,13 +679,8 @@ def _fly(p: PlantMemory, h: float) -> None:
 
 def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
     """Rotate ``p.flight`` by the unit quaternion at ``q[k]``, or back with ``sense`` −1."""
-    x = sense * q[k]
-    y = sense * q[k + 1]
-    z = sense * q[k + 2]
-    w = q[k + 3]
-    sx = p.flight[0]
-    sy = p.flight[1]
-    sz = p.flight[2]
+    x, y, z, w = sense * q[k], sense * q[k + 1], sense * q[k + 2], q[k + 3]
+    sx, sy, sz = p.flight[0], p.flight[1], p.flight[2]
     rx = 2.0 * (y * sz - z * sy)
     ry = 2.0 * (z * sx - x * sz)
     rz = 2.0 * (x * sy - y * sx)

@@ -338,7 +338,9 @@ class JointSystem:
     def set_modes(self, slip: Array | float = 0.0, locked: np.ndarray = NONE) -> None:
         """Decide which joints slide, in which direction, and which are locked."""
         self.slip[:] = slip
-        self.locked, self._free = locked, np.setdiff1d(np.arange(self.nv), locked)
+        self.locked = locked
+        if len(locked):
+            self._free = np.delete(np.arange(self.nv), locked)
 
     def _constrained(self, q: Array, v: Array, tau: Array) -> Array:
         a = np.zeros(self.nv)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.configuration import integrate
 from robot_dynamics_ros.errors import UnknownNameError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -51,19 +52,14 @@ class Coordinates:
             out[iq : iq + 7] = np.array(free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist()))
 
     def normalize(self, q: Array) -> None:
-        """Give the quaternions in ``q`` unit length, in place."""
+        """Give the quaternions in ``q`` unit length, in place; ``q`` may be a whole state."""
         for iq, _ in self.floating:
             x, y, z, w = q[iq + 3 : iq + 7]
             q[iq + 3 : iq + 7] /= math.sqrt(x * x + y * y + z * z + w * w)
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
         """Write q ⊕ dq to ``out``: a sum, and the rigid motion's exponential for floating joints."""
-        if self.vector:
-            np.add(q, dq, out=out)
-            return
-        from robot_dynamics_ros.dynamics.configuration import integrate
-
-        out[:] = integrate(self.model, q, dq)
+        integrate(self.model, q, dq, out)
 
     def positions(self, q: Array) -> Array:
         """(nv,) positions in the order of ``v``; zero within floating joints."""

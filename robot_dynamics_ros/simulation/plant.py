@@ -104,9 +104,7 @@ class Plant(SimulatedRobot):
     @property
     def currents(self) -> Array:
         """(number of motors,) motor currents in joint order, A."""
-        if self.system.motors is None:
-            return np.empty(0)
-        self.system.routines["motor_currents"](self.system.memory)
+        self.system.applied_effort(self.t, self._q, self._v, self._z)
         return self.system.memory["mean_current"].copy()
 
     @property

@@ -85,6 +85,7 @@ class JointSystem:
         midpoint: bool,
     ) -> None:
         self.coordinates, self.options, self.model = coordinates, options, coordinates.model
+        self.integrate, self.normalize = coordinates.integrate, coordinates.normalize
         self.twists = [iv for _, iv in self.coordinates.floating]
         self.nq, self.nv = self.model.nq, self.model.nv
         self.motors = MotorTable(self.model, options.motors) if options.motors else None
@@ -180,19 +181,11 @@ class JointSystem:
             a[:] = self._constrained(q, v, tau)
         else:
             self._kernel("forward_dynamics")(q, v, tau, a)
-        if self.nz:
-            self.routines["current_rates"](self.memory)
-            rates[:] = self.memory["new_current"]
+        rates[:] = self.memory["new_current"]
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
         """Configuration, velocity and motor currents of a state, as views."""
         return y[: self.nq], y[self.nq : self.nq + self.nv], y[self.nq + self.nv :]
-
-    def integrate(self, q: Array, dq: Array, out: Array) -> None:
-        self.coordinates.integrate(q, dq, out)
-
-    def normalize(self, y: Array) -> None:
-        self.coordinates.normalize(y[: self.nq])
 
     def mass_matrix(self, q: Array) -> Array:
         """(nv, nv) M(q), in memory used again by the next call."""
@@ -296,7 +289,7 @@ class JointSystem:
         if self.contacts:
             memory = self.memory
             memory["q_forces"][:], memory["middle"][:] = q, v
-            self.routines["contact_forces"](memory)
+            self.routines["applied_efforts"](memory)
             for k, contact in enumerate(self.contacts):
                 if memory["contact_depth"][k] > 0.0:
                     f = memory["contact_force"][k]

@@ -52,7 +52,6 @@ from robot_dynamics_ros.simulation.effects.complementarity import (
 from robot_dynamics_ros.simulation.effects.contact import (
     ContactMemory,
     add_contact_efforts,
-    contact_force,
     linearize_contacts,
     place_contacts,
 )
@@ -287,24 +286,16 @@ def prepare(p: PlantMemory, h: float) -> int:
         motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
         p.damping[i] += p.motor_damping[m]
     for i in range(p.nv):
-        p.stiff[i] = 1.0
-        damped = 1.0
-        sprung = 1.0
-        if p.midpoint:
-            if h * p.damping[i] <= p.M[i, i]:
-                damped = 0.5
-            if h * h * p.stiffness[i] <= p.M[i, i]:
-                sprung = 0.25
-                p.stiff[i] = 0.0
+        damped = 0.5 if p.midpoint and h * p.damping[i] <= p.M[i, i] else 1.0
+        p.stiff[i] = 0.0 if p.midpoint and h * h * p.stiffness[i] <= p.M[i, i] else 1.0
+        sprung = 0.25 if p.stiff[i] == 0.0 else 1.0
         p.implicit[i] = h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
         p.M[i, i] += p.implicit[i]
     for k in range(p.couples):
-        damped = 1.0
-        if p.midpoint:
-            damped = 0.5
-            for i in range(p.nv):
-                if h * p.viscous[p.nv + k] * p.couple[k, i] * p.couple[k, i] > p.M[i, i]:
-                    damped = 1.0
+        damped = 0.5 if p.midpoint else 1.0
+        for i in range(p.nv):
+            if h * p.viscous[p.nv + k] * p.couple[k, i] * p.couple[k, i] > p.M[i, i]:
+                damped = 1.0
         p.coupled_implicit[k] = h * damped * p.viscous[p.nv + k]
         for i in range(p.nv):
             for j in range(p.nv):
@@ -312,9 +303,7 @@ def prepare(p: PlantMemory, h: float) -> int:
     if p.contacts > 0:
         place_contacts(p, p.q_forces)
         linearize_contacts(p, p.v)
-        sprung = 1.0
-        if p.midpoint:
-            sprung = 0.25
+        sprung = 0.25 if p.midpoint else 1.0
         for i in range(p.nv):
             for j in range(p.nv):
                 p.M[i, j] += h * p.D[i, j] + h * h * sprung * p.K[i, j]
@@ -695,7 +684,8 @@ def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
 def applied_efforts(p: PlantMemory) -> None:
     """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.q_forces``, ``p.middle`` and currents ``p.z1``.
 
-    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.
+    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.  Motor currents, their
+    rates, and forces of contacts are left in ``p.mean_current``, ``p.new_current`` and ``p.contact_force``.
     """
     for i in range(p.nv):
         p.position[i] = position_of(p, i, p.q_forces)
@@ -706,34 +696,13 @@ def applied_efforts(p: PlantMemory) -> None:
             p.effort[i] -= p.slip[i] * dry_friction(p, i, p.middle[i])
     for m in range(p.motors):
         i = p.motor_index[m]
-        current = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
-        p.effort[i] += p.motor_kt[m] * current - p.held[i]
+        p.mean_current[m] = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
+        p.new_current[m] = motor_rate(p, m, p.held[i], p.middle[i], p.z1[m])
+        p.effort[i] += p.motor_kt[m] * p.mean_current[m] - p.held[i]
     place_contacts(p, p.q_forces)
     add_contact_efforts(p, p.middle, p.effort)
 
 
-def current_rates(p: PlantMemory) -> None:
-    """di/dt of the motors in ``p.new_current``, arguments as for :func:`applied_efforts`."""
-    for m in range(p.motors):
-        i = p.motor_index[m]
-        p.new_current[m] = motor_rate(p, m, p.held[i], p.middle[i], p.z1[m])
-
-
-def motor_currents(p: PlantMemory) -> None:
-    """The motors' currents now in ``p.mean_current``."""
-    for m in range(p.motors):
-        i = p.motor_index[m]
-        p.mean_current[m] = motor_current(p, m, p.held[i], p.v[i], p.z[m])
-
-
-def contact_forces(p: PlantMemory) -> None:
-    """The forces of all contacts at ``p.q_forces`` and ``p.middle``."""
-    place_contacts(p, p.q_forces)
-    for k in range(p.contacts):
-        if p.contact_depth[k] > 0.0:
-            contact_force(p, k, p.middle)
-
-
-_OF_A_STATE = (motor_efforts, applied_efforts, current_rates, motor_currents, contact_forces, solve_complementarity)
+_OF_A_STATE = (motor_efforts, applied_efforts, solve_complementarity)
 ROUTINES = (step, run, hold, advance, substep, prepare, predict, finish, check_progress, *_OF_A_STATE)
 """Those that are called from outside."""

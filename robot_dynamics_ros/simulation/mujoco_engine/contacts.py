@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.mujoco_engine.convert import PREFIX, CoordinateMap
+from robot_dynamics_ros.simulation.mujoco_engine.convert import PREFIX
 from robot_dynamics_ros.simulation.mujoco_engine.world import mujoco_or_error
 
 if TYPE_CHECKING:
@@ -41,12 +40,9 @@ class Contact:
 class ContactReader:
     """Reads contacts of one compiled model; ``links`` are the robot's links that have geometry, in model order."""
 
-    def __init__(
-        self, m: mujoco.MjModel, model: RobotModel, coordinates: CoordinateMap, owners: dict[str, str]
-    ) -> None:
+    def __init__(self, m: mujoco.MjModel, model: RobotModel, owners: dict[str, str]) -> None:
         """``owners``: name of a geom, without prefix → link."""
-        self._mujoco, self._m, self._model = mujoco_or_error(), m, model
-        self._body = coordinates.body
+        self._mujoco, self._m = mujoco_or_error(), m
         self._link: list[str | None] = []
         self._name: list[str] = []
         for g in range(m.ngeom):
@@ -73,9 +69,9 @@ class ContactReader:
         efforts = self._six[:3] @ axes, self._six[3:] @ axes
         return Contact(one, other, np.array(contact.pos), axes[0].copy(), *efforts, max(-float(contact.dist), 0.0))
 
-    def wrenches(self, data: mujoco.MjData, links: Iterable[str] | None = None) -> dict[str, Array]:
+    def wrenches(self, data: mujoco.MjData) -> dict[str, Array]:
         """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
-        total = {link: np.zeros(6) for link in (self.links if links is None else links)}
+        total = {link: np.zeros(6) for link in self.links}
         for k in range(data.ncon):
             one, other = (self._link[int(g)] for g in data.contact[k].geom)
             if one not in total and other not in total:
@@ -83,14 +79,13 @@ class ContactReader:
             contact = self._read(data, k)
             for link, sign in ((one, -1.0), (other, 1.0)):
                 if link in total:
-                    R, o = self.link_pose(data, link)
+                    R, o = link_pose(data, link)
                     total[link][:3] += sign * (contact.moment + np.cross(contact.point - o, contact.force)) @ R
                     total[link][3:] += sign * contact.force @ R
         return total
 
-    def link_pose(self, data: mujoco.MjData, link: str) -> tuple[Array, Array]:
-        """(3, 3), (3,) of a link in the world."""
-        k = self._model.link_index(link)
-        body = self._body[int(self._model.link_body[k]) + 1]
-        R = data.xmat[body].reshape(3, 3)
-        return R @ self._model.link_rotation[k], data.xpos[body] + R @ self._model.link_position[k]
+
+def link_pose(data: mujoco.MjData, link: str) -> tuple[Array, Array]:
+    """(3, 3), (3,) of a link in the world."""
+    site = data.site(PREFIX + link)
+    return site.xmat.reshape(3, 3), site.xpos

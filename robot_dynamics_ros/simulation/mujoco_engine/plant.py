@@ -21,7 +21,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
-from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader
+from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader, link_pose
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
     PREFIX,
     CoordinateMap,
@@ -33,7 +33,6 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
     MUJOCO_INTEGRATORS,
     GeomOptions,
     MujocoOptions,
-    WorldShape,
     add_shapes,
     mujoco_or_error,
     read_scene,
@@ -99,7 +98,7 @@ class MujocoPlant(SimulatedRobot):
         step = self.dt / self.substeps
         self.m, self.data, self.map, owners = _compile_world(model, o, step, self._start_q, self._start_v)
         m = self.m
-        self._reader = ContactReader(m, model, self.map, owners)
+        self._reader = ContactReader(m, model, owners)
         free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
         self._objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
         names = [m.equality(e).name for e in range(m.neq)]
@@ -230,9 +229,9 @@ class MujocoPlant(SimulatedRobot):
         self._mujoco.mj_kinematics(self.m, data)
         for wrenches, in_world in zip(self._wrenches, (False, True), strict=True):
             for link, wrench in wrenches.items():
-                R, origin = self._reader.link_pose(data, link)
+                R, origin = link_pose(data, link)
                 moment, force = (wrench[:3], wrench[3:]) if in_world else (R @ wrench[:3], R @ wrench[3:])
-                body = self.map.body[int(self.model.link_body[self.model.link_index(link)]) + 1]
+                body = int(self.m.site(PREFIX + link).bodyid[0])
                 data.xfrc_applied[body, :3] += force
                 data.xfrc_applied[body, 3:] += moment + np.cross(origin - data.xipos[body], force)
 
@@ -358,7 +357,6 @@ def _compile_world(
 
     Links that touch each other at the start never collide; a warning names them.
     """
-    _check_shapes(model, o.shapes)
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
     owners = {shape.name: shape.link for shape in o.shapes if shape.link}
     excluded: set[tuple[str, str]] = set()
@@ -378,16 +376,6 @@ def _compile_world(
         warnings.warn(ModelWarning(f"links that touch at the start never collide: {shown}", [shown]), stacklevel=4)
     owners |= {f"{p.link}/{k + 1}": p.link for p in pieces for k in range(m.ngeom)}
     return m, data, coordinates, owners
-
-
-def _check_shapes(model: RobotModel, shapes: Sequence[WorldShape]) -> None:
-    names = [shape.name for shape in shapes]
-    for shape in shapes:
-        if names.count(shape.name) > 1:
-            remedy = "Give each a name of its own."
-            raise ArgumentError(f"two shapes are called {shape.name!r}", where="shapes", got=names, remedy=remedy)
-        if shape.link and shape.link not in model.link_names:
-            raise UnknownNameError("link", shape.link, model.link_names, where=f"shape {shape.name!r}")
 
 
 def _compile(

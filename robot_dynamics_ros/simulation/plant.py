@@ -45,6 +45,7 @@ class Plant(SimulatedRobot):
         t: time, s.
         tau: (nv,) motor effort of the last step, after the limiter, N m or N.
         command: (nv,) the command of the last step as given.
+        motor_joints: names of the joints with motors, in the order of :attr:`currents`.
 
     Raises:
         ArgumentError, UnknownNameError: an option that does not fit the model.
@@ -67,6 +68,7 @@ class Plant(SimulatedRobot):
         midpoint = method == "moreau"
         self.system = JointSystem(self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint)
         memory, routines = self.system.memory, self.system.routines
+        self.motor_joints = tuple(self._coordinates.names[i] for i in self.system.motors.index)
         self._hybrid = HybridStepper(self.system, self.integrator)
         self._time_stepping = method in TIME_STEPPING
         self.command, self.tau, self._periods = memory["command"], memory["tau"], memory["steps"]
@@ -103,15 +105,9 @@ class Plant(SimulatedRobot):
 
     @property
     def currents(self) -> Array:
-        """(number of motors,) motor currents in joint order, A."""
+        """(len(motor_joints),) motor currents, A."""
         self.system.applied_effort(self.t, self._q, self._v, self._z)
         return self.system.memory["mean_current"].copy()
-
-    @property
-    def motor_joints(self) -> tuple[str, ...]:
-        """Names of the joints with motors, in the order of :attr:`currents`."""
-        motors = self.system.motors
-        return () if motors is None else tuple(self.system.coordinates.names[i] for i in motors.index)
 
     @property
     def events(self) -> int:
@@ -119,7 +115,7 @@ class Plant(SimulatedRobot):
         return self._hybrid.events
 
     def _switch_brakes(self) -> None:
-        self.system.friction = self._friction_with_brakes if self._braked else self._friction
+        self.system.set_friction(self._friction_with_brakes if self._braked else self._friction)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """See :meth:`SimulatedRobot.reset`; motor currents go to zero, too.
@@ -202,8 +198,7 @@ class Plant(SimulatedRobot):
             self._q[:], self._v[:], self._z[:] = system.split(start)
             raise
         memory["steps"][0] += 1
-        if system.nz:
-            system.routines["motor_efforts"](memory)
+        system.routines["motor_efforts"](memory)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
         memory, stride, done = self.system.memory, 0 if len(rows) == 1 else self.model.nv, 0

@@ -69,7 +69,7 @@ class JointSystem:
         memory: the state of time stepping, and the parameters of all effects.
         routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on that memory.
         compiled: whether they are machine code.
-        command: (nv,) motor effort, or the voltage at joints with a motor, held over the step.
+        friction: of the joints, brakes included.
         link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
     """
@@ -88,8 +88,8 @@ class JointSystem:
         self.integrate, self.normalize = coordinates.integrate, coordinates.normalize
         self.twists = [iv for _, iv in self.coordinates.floating]
         self.nq, self.nv = self.model.nq, self.model.nv
-        self.motors = MotorTable(self.model, options.motors) if options.motors else None
-        self.nz = 0 if self.motors is None else len(self.motors)
+        self.motors = MotorTable(self.model, options.motors or {})
+        self.nz = len(self.motors)
         self.contacts, self.user_effort, self._midpoint = options.contacts, options.user_effort, midpoint
         self.kernels = _kernels_of(self.model, options, midpoint)
         flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
@@ -98,8 +98,8 @@ class JointSystem:
         self.routines = make_routines(
             self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
         )
-        self.command, self.slip = self.memory["held"], self.memory["slip"]
-        self.friction = friction
+        self.slip = self.memory["slip"]
+        self.set_friction(friction)
         self.link_wrenches: dict[str, Array] = {}
         self.world_wrenches: dict[str, Array] = {}
         self.set_modes()
@@ -131,9 +131,8 @@ class JointSystem:
             values |= drives
         if o.springs is not None:
             values |= o.springs.parameters(model, self.coordinates)
-        if motors is not None:
-            values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
-            values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
+        values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
+        values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
         if o.contacts:
             for word in ("offset", "radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
                 values[f"contact_{word}"] = [getattr(contact, word) for contact in o.contacts]
@@ -143,14 +142,9 @@ class JointSystem:
             memory[name][...] = value
         return memory
 
-    @property
-    def friction(self) -> FrictionTable:
-        """Friction of the joints, brakes included."""
-        return self._friction
-
-    @friction.setter
-    def friction(self, table: FrictionTable) -> None:
-        self._friction = table
+    def set_friction(self, table: FrictionTable) -> None:
+        """Have the joints this friction from now on."""
+        self.friction = table
         for name in ("viscous", "coulomb", "rise", "stribeck_velocity", "stribeck_exponent", "dry"):
             self.memory[name][:] = getattr(table, name)
 

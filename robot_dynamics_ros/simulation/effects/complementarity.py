@@ -95,28 +95,21 @@ M = TypeVar("M", bound=ComplementarityMemory)
 
 def factor_mass(p: ComplementarityMemory) -> int:
     """Factors of ``p.M`` for :func:`solve_mass`, in ``p.U`` and ``p.pivot``; 0 if it is not positive definite."""
-    p.whole[0] = 1
     for i in range(p.nv):
-        for j in range(i, p.nv):
-            p.U[i, j] = p.M[i, j]
-    return _eliminate(p, p.nv)
+        p.part[i] = i
+    return _factor_part(p, p.nv)
 
 
 def _factor_part(p: ComplementarityMemory, n: int) -> int:
-    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names."""
-    p.whole[0] = 0
-    for i in range(n):
-        row = p.part[i]
-        for j in range(i, n):
-            p.U[i, j] = p.M[row, p.part[j]]
-    return _eliminate(p, n)
+    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names.
 
-
-def _eliminate(p: ComplementarityMemory, n: int) -> int:
-    """Uᵀ D⁻¹ U = A, D the diagonal of U, from the upper half of A in the first ``n`` rows of ``p.U``; 1/D in ``p.pivot``.
-
-    The other half takes Uᵀ D⁻¹, so that substitution runs along rows both ways.
+    Uᵀ D⁻¹ U = M, D the diagonal of U, is in the upper half of ``p.U``, 1/D in ``p.pivot``.  The other half takes Uᵀ D⁻¹, so that
+    substitution runs along rows both ways.
     """
+    p.whole[0] = n == p.nv
+    for i in range(n):
+        for j in range(i, n):
+            p.U[i, j] = p.M[p.part[i], p.part[j]]
     for k in range(n):
         if not p.U[k, k] > 0.0:
             return 0

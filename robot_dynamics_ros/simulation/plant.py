@@ -1,8 +1,4 @@
-"""The simulated robot: rigid bodies with friction, stops, motors, springs and contacts.
-
-:class:`Plant` holds the state (t, q, v and the motor currents) and advances it by one control period at a time, under
-a command held constant over that period, which is what a digital controller does to a real robot.
-"""
+"""The simulated robot: rigid bodies with friction, stops, motors, springs and contacts."""
 
 from __future__ import annotations
 

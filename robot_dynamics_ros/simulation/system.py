@@ -2,9 +2,7 @@
 
     M(q) q̈ = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − σ F(|v|) − b(q, v),     q̈ = 0 at locked joints
 
-is the motion between two events, smooth because it is settled which joints slide, stick or rest: σ is the sliding direction of
-each joint, held over a step.  Who slides and who is locked is decided by :mod:`~robot_dynamics_ros.simulation.integrators.hybrid`.
-What the single effects give is stated in the routines of :mod:`robot_dynamics_ros.simulation.effects`.
+is the motion between two events: σ, the sliding direction of each joint, and the locked joints are held over a step.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.
+"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.  The functions are routines.
 
 Find the change u of the velocity and the impulses x such that M u = f + x and, with w = v + u − target, in every row that
 friction or a stop acts on
 
     lo < x < hi:  w = 0          x = lo:  w ≥ 0          x = hi:  w ≤ 0
 
-and x = 0 in all others.  For friction lo = −hi is the largest impulse; for a stop lo = 0, hi = ∞.  M is symmetric positive
-definite, so the solution exists and is unique.  Rows are held (w = 0) or pushed (x at a bound); for the present guess the
-velocities of all rows that are not held follow from the mass matrix restricted to them, and then the impulses of those
-that are.  Rows that contradict the guess change sides, all at once as long as that helps, then one at a time, which
-cannot cycle.  (Cottle, Pang, Stone, *The Linear Complementarity Problem*, ch. 4; block pivoting with this safeguard is Júdice and
-Pires, Computers & OR 21(5), 1994.)
+and x = 0 in all others.  Rows are held (w = 0) or pushed (x at a bound): a guess gives the velocities of all rows that are not held,
+then the impulses of those that are.  Rows that contradict it change sides, all at once as long as that helps, then one at a time,
+which cannot cycle (Júdice and Pires, Computers & OR 21(5), 1994; Cottle, Pang, Stone, *The Linear Complementarity Problem*, ch. 4).
 
 Closed loops within a step, K(q) v = 0 for the velocities, and positions brought back to φ(q) = 0:
 
@@ -18,8 +15,6 @@ Closed loops within a step, K(q) v = 0 for the velocities, and positions brought
 
 P takes off a velocity what the loops forbid, in the metric of the mass matrix; P M⁻¹ is the velocity per impulse of the robot with
 its loops.  A⁺ is by Cholesky's factors with pivoting up to the rank, so that rows which depend on others do no harm.
-
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Stepping through stick, slip and impact without losing the integrator's order.
 
-Between events the motion is smooth (:mod:`~robot_dynamics_ros.simulation.system`).  A step is tried with the modes of
-its beginning; if at its end a sliding joint has reversed, a locked one is loaded beyond its breakaway effort, or a joint
-has run through a stop, the earliest such moment is located, the state is taken there, and the modes are settled anew:
-
-- at rest, which joints break away, and in which direction, is a complementarity problem between reaction efforts and accelerations;
-- at a rigid stop, impulses and velocities after the impact (Newton's restitution) are another.
+A step is tried with the modes of its beginning.  If at its end a sliding joint has reversed, a locked one is loaded beyond its
+breakaway effort, or a joint has run through a stop, the earliest such moment is located and the modes are settled anew: which
+joints break away is a complementarity problem between reactions and accelerations, an impact one between impulses and velocities.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Integrators with one small interface: a pure step of a mechanical system.
 
 The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor currents).  Its
-rate is [N(q) v; a; ż].  N is the identity except for floating joints, where positions move with R v and unit
-quaternions with ½ q ⊗ ω; the methods integrate the quaternion's four components as they are, which keeps their order,
-and :meth:`MechanicalSystem.normalize` puts it back on the unit sphere after each step.
+rate is [N(q) v; a; ż].  The methods integrate the four components of quaternions as they are, which keeps their order, and
+:meth:`MechanicalSystem.normalize` gives them unit length after each step.
 """
 
 from __future__ import annotations

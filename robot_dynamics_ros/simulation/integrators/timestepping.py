@@ -1,26 +1,24 @@
 """Time stepping: friction and stops as impulses within a step, in which nothing is located.
 
-``semi_implicit_step``, semi-implicit Euler:
+Semi-implicit Euler, of order one:
 
     (M + h D + h² K) (v₁ − v) = h (τ − b − h K v) + λ,        q₁ = q ⊕ h v₁
 
-``moreau_step``, Moreau's midpoint rule:
+Moreau's midpoint rule, of order two between events:
 
     q_m = q ⊕ ½ h v,    M(q_m) (v₁ − v) = h (τ(q_m, v_m) − b̄) + λ,    q₁ = q_m ⊕ ½ h v₁
 
-with v_m predicted.  b̄, the mean bias force, is that of the rule in momenta (:mod:`~robot_dynamics_ros.simulation.integrators.momentum`):
-an iteration finds it, so that energy does not drift where nothing dissipates.  A robot with closed loops takes b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors; the
-midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are the impulses of dry
-friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem.  Closed loops, K(q) v = 0,
-bind the midpoint rule: K(q_m) (v + v₁) = 0, and what is left of φ(q₁) and K(q₁) v₁, of second order, is taken off by a
-projection, so that nothing drifts (Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sections IV.4, VII.1).  Nothing can
-chatter: a joint that would reverse within the step rests at its end.  The first is of order one in h; the second of order two
-between events, and of order one at events.  (Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996;
-Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
-ch. 10.)
+with v_m predicted.  b̄ is the mean bias force of the rule in momenta (:mod:`~robot_dynamics_ros.simulation.integrators.momentum`), found by
+iteration; with closed loops it is b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the
+back-EMF of motors.  The midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are
+the impulses of dry friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0: they and v₁ solve a complementarity problem.  A joint that would
+reverse within the step rests at its end.  Closed loops bind the midpoint rule, K(q_m) (v + v₁) = 0; what is left of φ(q₁) and
+K(q₁) v₁ is taken off by a projection.
 
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
-:class:`PlantMemory`.
+Sources: Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996; Anitescu, SIAM J. Optim. 16, 2006; Acary and Brogliato, *Numerical
+Methods for Nonsmooth Dynamical Systems*, 2008, ch. 10; Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sec. IV.4.
+
+The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,8 @@
 """A robot as a MuJoCo model: one MuJoCo body for each moving body, joints in our coordinates, geometry from the URDF.
 
-===================================  ==================================================================================
-of the robot                         in MuJoCo
-===================================  ==================================================================================
-merged body, rotated inertia         body with principal inertia; links that fixed joints join to it are sites
-revolute, continuous, prismatic      hinge, slide
-planar                               two slides and a hinge
-floating                             three slides along the axes of the joint frame and a ball
-mimic joint                          joint and an equality constraint; its damping, friction, rotor count for its master
-position limits                      joint limits, stiff, without rebound
-motor of two joints                  tendon with its friction, another with its rotor's inertia
-damping, friction, rotor inertia     ``damping``, ``frictionloss`` (stiff, so that it hardly creeps), ``armature``
-``<collision>`` (or ``<visual>``)    geoms; meshes as convex hulls
-===================================  ==================================================================================
+Links that fixed joints join to a body are sites.  A floating joint is three slides along the axes of the joint frame and a ball, since MuJoCo
+has free joints only at the world.  A mimic joint is a joint and an equality constraint; its damping, friction and rotor count
+for its master.  Motors of two joints are tendons.  Limits, dry friction and loops are as stiff as the step allows.
 """
 
 from __future__ import annotations

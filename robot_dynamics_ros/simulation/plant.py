@@ -16,7 +16,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.springs import JointPD
-from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
+from robot_dynamics_ros.simulation.effects.stiffness import check_step, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
@@ -227,7 +227,7 @@ class Plant(SimulatedRobot):
             if np.abs(v_half - v1).max() <= 0.5 * np.abs(v1 - v).max():
                 outcome = DONE
         if outcome != DONE:
-            raise describe_divergence(system, t, y, y1, h)
+            raise system.diverged(t, y, y1, h)
         self._q[:], self._v[:], self._z[:] = system.split(y1)
 
     # -- what the state and the command cause --------------------------------------------------------------------

@@ -16,12 +16,12 @@ from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel
 from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.effects.complementarity import unresolved
+from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, stop_parameters
 from robot_dynamics_ros.simulation.integrators import timestepping
@@ -221,37 +221,47 @@ class JointSystem:
     # -- time stepping -------------------------------------------------------------------------------------------
 
     def advance(self, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h`` by time stepping; ``y`` is not changed."""
-        memory = self.memory
-        if not self.nv:
-            return y.copy()
+        """The state at ``t + h`` by time stepping, whether or not it makes sense; ``y`` is not changed.
+
+        Raises:
+            SimulationError: its equations have no solution, or none is found.
+        """
+        memory, run = self.memory, self.routines
         kept = [memory[name].copy() for name in ("q", "v", "z")]
         memory["q"][:], memory["v"][:], memory["z"][:] = self.split(y)
-        done = self.time_step(t, h)
-        y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
-        memory["q"][:], memory["v"][:], memory["z"][:] = kept
-        if not done:
-            raise unresolved(memory, h, self.coordinates.names)
-        return y1
-
-    def time_step(self, t: float, h: float) -> bool:
-        """One step from ``q``, ``v``, ``z`` to ``q1``, ``v1``, ``z1`` of the memory, whether or not it makes sense."""
-        memory, run = self.memory, self.routines
-        positions = memory["q"]
+        positions = memory["q"].copy()
         if self._midpoint and (self.world_wrenches or self.user_effort is not None):
-            positions = np.empty_like(memory["q"])
             self.integrate(memory["q"], 0.5 * h * memory["v"], positions)
         memory["external"][:] = self.body_wrenches(positions)
         memory["pushed"][0] = bool(self.link_wrenches or self.world_wrenches)
         if self.user_effort is None:
-            return bool(run["substep"](memory, h))
-        memory["user"][:] = self.given_effort(t, positions, memory["v"])
-        if not run["prepare"](memory, h):
-            return False
-        if self._midpoint:
-            run["predict"](memory, h)
-            memory["user"][:] = self.given_effort(t + 0.5 * h, positions, memory["middle"])
-        return bool(run["finish"](memory, h))
+            done = run["substep"](memory, h)
+        else:
+            memory["user"][:] = self.given_effort(t, positions, memory["v"])
+            done = run["prepare"](memory, h)
+            if done and self._midpoint:
+                run["predict"](memory, h)
+                memory["user"][:] = self.given_effort(t + 0.5 * h, positions, memory["middle"])
+            done = done and run["finish"](memory, h)
+        y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
+        memory["q"][:], memory["v"][:], memory["z"][:] = kept
+        if not done:
+            raise self.diverged(t, y, y1, h) if memory["unsettled"][0] else not_definite()
+        return y1
+
+    def diverged(self, t: float, y: Array, y1: Array, h: float) -> SimulationError:
+        """The error for a step of ``h`` s to ``y1`` that means nothing, naming the joint that ran fastest."""
+        v, v1 = self.split(y)[1], self.split(y1)[1]
+        change = np.abs(v1 - v)
+        fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
+        return SimulationError(
+            f"the simulation diverges at t = {t:.6g} s (velocity from {v[fastest]:g} to {v1[fastest]:g}): the step of {h:g} s is "
+            "too large for the stiffness of a spring, a stop, a contact or the control law, or for the speed of the motion; or an "
+            "effort is too large",
+            where=f"joint {self.coordinates.names[fastest]!r}",
+            got=float(v1[fastest]),
+            remedy="Use a smaller dt or more substeps, an implicit integrator, or lower gains; check efforts, inertias and armatures.",
+        )
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ its loops.  A⁺ is by Cholesky's factors with pivoting up to the rank, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf, sqrt
 from typing import TypeVar
 
@@ -447,25 +447,16 @@ def solve_apart(
     kept = memory["v"].copy()
     for name, value in problem.items():
         memory[name][...] = value
-    memory["whole"][0] = memory["unsettled"][0] = 0
+    memory["whole"][0] = 0
     solved = solve(memory)
     memory["v"][:] = kept
     if not solved:
-        raise unresolved(memory)
+        raise not_definite()
     return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 
 
-def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> SimulationError:
-    """The error where a step of ``h`` has no solution; ``names``: of the joints' velocities, to name the fastest one."""
-    if memory["unsettled"][0]:
-        fastest = names[int(np.argmax(np.abs(memory["v"])))] if names else ""
-        return SimulationError(
-            f"the equations of a step of {h:g} s do not converge: it is too large for the stiffness of a spring, a stop, a contact "
-            "or the control law, or for the speed of the motion",
-            where=f"joint {fastest!r}, integrator 'moreau'" if names else "integrator 'moreau'",
-            got=h,
-            remedy="Use a smaller dt or more substeps, or lower gains.",
-        )
+def not_definite() -> SimulationError:
+    """The error where there is no solution."""
     problem = "friction and stop forces cannot be resolved: the mass matrix is not positive definite"
     remedy = "Check masses, inertias and armatures for negative or missing values."
     return SimulationError(problem, where="complementarity problem", remedy=remedy)

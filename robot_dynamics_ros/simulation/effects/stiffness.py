@@ -91,18 +91,3 @@ def _jacobians(system: JointSystem, y: Array, only_user: bool) -> tuple[Array, A
         K[:, j] = (tau - effort(moved, v)) / 1e-7
         D[:, j] = (tau - effort(q, v + delta)) / 1e-7
     return K, D
-
-
-def describe_divergence(system: JointSystem, t: float, y: Array, y1: Array, h: float) -> SimulationError:
-    """The error for a state that has run away in a step of ``h`` s, naming the joint that ran fastest."""
-    v, v1 = system.split(y)[1], system.split(y1)[1]
-    change = np.abs(v1 - v)
-    fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
-    return SimulationError(
-        f"the simulation diverges at t = {t:.6g} s (velocity from {v[fastest]:g} to {v1[fastest]:g}): the step of {h:g} s is "
-        "too large for the stiffness of a spring, a stop, a contact or the control law, or for the speed of the motion; or an "
-        "effort is too large",
-        where=f"joint {system.coordinates.names[fastest]!r}",
-        got=float(v1[fastest]),
-        remedy="Use a smaller dt or more substeps, an implicit integrator, or lower gains; check efforts, inertias and armatures.",
-    )

@@ -317,11 +317,9 @@ class MujocoPlant(SimulatedRobot):
         """(nb, 6) all that acts on the bodies but the joints, about their origins, in their axes."""
         m, wrenches = self.m, np.empty((self.model.nb, 6))
         for i, body in enumerate(self.map.body[1:]):
-            moment, force = ask.cfrc_ext[body, :3], ask.cfrc_ext[body, 3:]
-            R = ask.xmat[body].reshape(3, 3)
             center = ask.subtree_com[m.body_rootid[body]]
-            wrenches[i, :3] = (moment + np.cross(center - ask.xpos[body], force)) @ R
-            wrenches[i, 3:] = force @ R
+            to_body = 1, ask.xpos[body], center, ask.xmat[body]  # 1: a force
+            self._mujoco.mju_transformSpatial(wrenches[i], ask.cfrc_ext[body], *to_body)
         return wrenches
 
     def reactions(self) -> Array:

@@ -56,9 +56,6 @@ class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.methods.MechanicalSystem` made of a model and what acts on it.
 
     Args:
-        coordinates: of the robot.
-        options: what acts on it.
-        friction: of its joints.
         bounds: (nv,), (nv,) position limits.
         drives: limits of the command limiter, (nv,) each, by their names in the memory; ``None`` for no limiter.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
@@ -66,7 +63,6 @@ class JointSystem:
     Attributes:
         memory: the state of time stepping, and the parameters of all effects.
         routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on that memory.
-        compiled: whether they are machine code.
         friction: of the joints, brakes included.
         link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
         slip: (nv,) sliding direction −1, 0, +1.

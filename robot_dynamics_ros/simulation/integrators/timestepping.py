@@ -231,19 +231,19 @@ def substep(p: PlantMemory, h: float) -> int:
     Where the iteration does not converge, the step is made of 2, 4, … 64 shorter ones.
     """
     p.unsettled[0] = 0
-    if _undivided(p, h) != 0:
-        return 1
     copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
-    pieces = 2
-    while pieces <= 64 and p.unsettled[0] != 0:
-        done = _undivided(p, h / float(pieces))
-        for _ in range(pieces - 1):
-            if done != 0:
+    pieces = 1
+    while pieces <= 64:
+        done = 0
+        for k in range(pieces):
+            if k > 0:
                 copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
-                done = _undivided(p, h / float(pieces))
+            done = _undivided(p, h / float(pieces))
+            if done == 0:
+                break
         copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
-        if done != 0:
-            return 1
+        if done != 0 or p.unsettled[0] == 0:
+            return done
         pieces *= 2
     return 0
 

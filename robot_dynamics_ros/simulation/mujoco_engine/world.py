@@ -179,13 +179,12 @@ def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomO
     for shape in shapes:
         if shape.link:
             continue
-        body = spec.worldbody
         if shape.mass:
             body = spec.worldbody.add_body(name=shape.name, **placed(shape.pose))
             body.add_freejoint()
             add_primitive(body, shape, Pose(), {**contact, "mass": shape.mass})
         else:
-            add_primitive(body, shape, shape.pose, contact)
+            add_primitive(spec.worldbody, shape, shape.pose, contact)
 
 
 def add_primitive(body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions) -> None:

@@ -60,8 +60,7 @@ class Plant(SimulatedRobot):
             problem = "motors that turn with two joints are simulated by time stepping"
             remedy = f"One of {', '.join(TIME_STEPPING)}."
             raise ArgumentError(problem, where="integrator", got=o.integrator, remedy=remedy)
-        drives = self._command_limits() if o.limiter else None
-        midpoint = method == "moreau"
+        midpoint, drives = method == "moreau", self._command_limits()
         self.system = JointSystem(self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint)
         memory, routines = self.system.memory, self.system.routines
         self.motor_joints = tuple(self._coordinates.names[i] for i in self.system.motors.index)

@@ -57,7 +57,7 @@ class JointSystem:
 
     Args:
         bounds: (nv,), (nv,) position limits.
-        drives: limits of the command limiter, (nv,) each, by their names in the memory; ``None`` for no limiter.
+        drives: limits of the command limiter, (nv,) each, by their names in the memory.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
 
     Attributes:
@@ -74,7 +74,7 @@ class JointSystem:
         options: PlantOptions,
         friction: FrictionTable,
         bounds: tuple[Array, Array],
-        drives: dict[str, Array] | None,
+        drives: dict[str, Array],
         *,
         midpoint: bool,
     ) -> None:
@@ -103,26 +103,22 @@ class JointSystem:
         self._kernels: dict[str, Kernel] = {}
 
     def _filled_memory(
-        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array] | None
+        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array]
     ) -> Memory[PlantMemory]:
         """The memory of time stepping with the parameters of all effects."""
         o, model, floating, motors = self.options, self.model, self.coordinates.floating, self.motors
         rows = 0 if o.constraints is None else o.constraints.rows
         couples = len(friction.couple)
-        values: dict[str, Any] = dict(stop_parameters(o.stops, model, *bounds))
+        values: dict[str, Any] = {**drives, **stop_parameters(o.stops, model, *bounds)}
         constants = {"nq": model.nq, "nv": model.nv, "bodies": model.nb, "rows": rows, "couples": couples}
         constants |= {"motors": self.nz, "contacts": len(o.contacts), "floating": len(floating)}
         constants |= {"midpoint": self._midpoint, "in_momenta": self._midpoint and not rows}
-        constants |= {"by_impulse": rows + couples > 0, "limiter": drives is not None}
-        constants |= {"has_springs": o.springs is not None, "has_compliant_stops": isinstance(o.stops, CompliantStops)}
-        constants |= {"has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any())}
+        constants |= {"by_impulse": rows + couples > 0}
         memory = Memory(PlantMemory, constants, self.kernels, compiled=self.compiled)
         values |= {"q_of_v": self.coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
         if floating:
             values |= {"coth": COTH, "tanh": TANH}
             values |= {"floating_q": [iq for iq, _ in floating], "floating_v": [iv for _, iv in floating]}
-        if drives is not None:
-            values |= drives
         if o.springs is not None:
             values |= o.springs.parameters(model, self.coordinates)
         values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}

@@ -74,10 +74,6 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     bodies: int = constant(int, "number of bodies")
     in_momenta: bool = constant(bool, "whether the bias impulse is found by iteration")
     midpoint: bool = constant(bool, "Moreau's midpoint rule; else semi-implicit Euler")
-    limiter: bool = constant(bool, "whether drives limit commands")
-    has_springs: bool
-    has_compliant_stops: bool
-    has_rigid_stops: bool
     q0: Vector = numbers("nq", unit="rad or m", meaning="position at the start of the control period")
     q_forces: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
     whole_q: Vector = numbers("nq", unit="rad or m", meaning="position at the start of a step that is divided")
@@ -162,9 +158,7 @@ def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector,
 def hold(p: PlantMemory) -> None:
     """From ``p.command``: ``p.held``, what the drives let through, and ``p.tau``, what the motors give."""
     for i in range(p.nv):
-        p.held[i] = p.command[i]
-        if p.limiter:
-            p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
+        p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
         p.tau[i] = p.held[i]
     for m in range(p.motors):
         i = p.motor_index[m]
@@ -269,16 +263,11 @@ def prepare(p: PlantMemory, h: float) -> int:
     for i in range(p.nv):
         position = position_of(p, i, p.q_forces)
         p.position[i] = position
-        damping = p.viscous[i]
-        stiffness = 0.0
-        if p.has_springs:
-            damping += p.spring_d[i]
-            stiffness += p.spring_p[i]
-        if p.has_compliant_stops and (position < p.stop_lower[i] or position > p.stop_upper[i]):
-            damping += p.stop_damping[i]
-            stiffness += p.stop_stiffness[i]
-        p.damping[i] = damping
-        p.stiffness[i] = stiffness
+        p.damping[i] = p.viscous[i] + p.spring_d[i]
+        p.stiffness[i] = p.spring_p[i]
+        if position < p.stop_lower[i] or position > p.stop_upper[i]:
+            p.damping[i] += p.stop_damping[i]
+            p.stiffness[i] += p.stop_stiffness[i]
     for m in range(p.motors):
         i = p.motor_index[m]
         motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
@@ -374,14 +363,13 @@ def finish(p: PlantMemory, h: float) -> int:
     if not p.midpoint:
         _fly(p, h)
     moved = False
-    if p.has_rigid_stops:
-        for i in range(p.nv):
-            if p.limit[i] != 0:
-                stop = stop_of(p, i)
-                k = p.q_of_v[i]
-                if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
-                    p.q1[k] = stop
-                    moved = True
+    for i in range(p.nv):
+        if p.limit[i] != 0:
+            stop = stop_of(p, i)
+            k = p.q_of_v[i]
+            if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
+                p.q1[k] = stop
+                moved = True
     if p.by_impulse:
         for i in range(p.nv):
             p.resting[i] = p.x[i] / h
@@ -531,12 +519,8 @@ def _bring_back(p: PlantMemory) -> int:
 def _joint_efforts(p: PlantMemory, v: Vector) -> None:
     """``p.effort``: commands, the user's and external efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
     for i in range(p.nv):
-        effort = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
-        if p.has_springs:
-            effort += spring_effort(p, i, p.position[i], v[i])
-        if p.has_compliant_stops:
-            effort += stop_effort(p, i, p.position[i], v[i])
-        p.effort[i] = effort
+        p.effort[i] = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
+        p.effort[i] += spring_effort(p, i, p.position[i], v[i]) + stop_effort(p, i, p.position[i], v[i])
     for k in range(p.couples):
         _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
 
@@ -579,16 +563,15 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
         if solve_complementarity(p) == 0:
             return 0
         added = 0
-        if p.has_rigid_stops:
-            for i in range(p.nv):
-                if p.limit[i] == 0:
-                    ahead = p.position[i] + reach * (p.v[i] + p.u[i])
-                    if ahead < p.lower[i] - p.tolerance[i]:
-                        _add_stop(p, i, -1, reach)
-                        added += 1
-                    elif ahead > p.upper[i] + p.tolerance[i]:
-                        _add_stop(p, i, 1, reach)
-                        added += 1
+        for i in range(p.nv):
+            if p.limit[i] == 0:
+                ahead = p.position[i] + reach * (p.v[i] + p.u[i])
+                if ahead < p.lower[i] - p.tolerance[i]:
+                    _add_stop(p, i, -1, reach)
+                    added += 1
+                elif ahead > p.upper[i] + p.tolerance[i]:
+                    _add_stop(p, i, 1, reach)
+                    added += 1
         if added == 0:
             return 1
     return 1

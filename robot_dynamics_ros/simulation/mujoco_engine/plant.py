@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
-from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, UnknownNameError
 from robot_dynamics_ros.friction.law import dry_friction
 from robot_dynamics_ros.model.description import Array
@@ -88,12 +87,9 @@ class MujocoPlant(SimulatedRobot):
         super().__init__(model, dt, o)
         self._friction = friction_table(model, o.friction)
         self._brake = np.minimum(per_joint(o.brake_effort, model, "brake_effort"), BRAKE)
-        self._limits: LimitMemory | None = None
-        if o.limiter:
-            limits = Memory(LimitMemory, {"nv": model.nv}, compiled=False)
-            for name, values in self._command_limits().items():
-                limits[name][:] = values
-            self._limits = limits.python
+        self._limits = LimitMemory()
+        for name, values in self._command_limits().items():
+            setattr(self._limits, name, values)
         self.substeps = self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
         step = self.dt / self.substeps
         self.m, self.data, self.map, owners = _compile_world(model, o, step, self._start_q, self._start_v)
@@ -188,11 +184,9 @@ class MujocoPlant(SimulatedRobot):
         self._fresh = False
 
     def _limit_command(self) -> None:
-        self.tau[:] = self.command
-        if self._limits is not None:
-            q, v = self.map.read(self.data)
-            for i, (x, speed) in enumerate(zip(self._coordinates.positions(q).tolist(), v.tolist(), strict=True)):
-                self.tau[i] = limited_effort(self._limits, i, self.tau[i], x, speed)
+        q, v = self.map.read(self.data)
+        for i, (x, speed) in enumerate(zip(self._coordinates.positions(q).tolist(), v.tolist(), strict=True)):
+            self.tau[i] = limited_effort(self._limits, i, self.command[i], x, speed)
 
     def advance(self) -> None:
         mujoco, m, data = self._mujoco, self.m, self.data

@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.call import options_of
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
+from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import friction_table
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
-from robot_dynamics_ros.simulation.effects.stiffness import check_step, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
@@ -79,10 +80,72 @@ class Plant(SimulatedRobot):
         memory["max_speed"][0] = self.max_speed
         self.reset()
 
+    # -- whether the step is small enough ------------------------------------------------------------------------
+
     def _enough_substeps(self) -> int:
-        start = np.concatenate((self._start_q, self._start_v, np.zeros(self.system.nz)))
-        largest, _ = stable_step(self.system, self.integrator, start)
+        largest, _ = self._stable_step(self._start_q, self._start_v)
         return min(20, max(1, math.ceil(self.dt / (0.4 * largest))))
+
+    def _check_step(self, q: Array, v: Array) -> None:
+        """Refuse a step outside the integrator's region of stability."""
+        h, (largest, joint) = float(self.system.memory["h"][0]), self._stable_step(q, v)
+        if h >= largest:
+            raise SimulationError(
+                f"a step of {h:g} s is too large for the stiffness: there is a motion of rate "
+                f"{self.integrator.stability_limit / largest:.4g} rad/s, which {self.integrator.name!r} can follow only with steps "
+                f"below {largest:.3g} s",
+                where=f"joint {joint!r}",
+                got=h,
+                remedy=f"Use at least {math.ceil(2.0 * h / largest)} times as many substeps, or an implicit integrator "
+                "('semi_implicit_euler', 'moreau', 'rosenbrock' or 'radau').",
+            )
+
+    def _stable_step(self, q: Array, v: Array) -> tuple[float, str]:
+        """The largest step within the integrator's region of stability, s, and the joint that sets it.
+
+        The eigenvalues λ of ∂f/∂y (by differences) that are damped or oscillating must satisfy h |λ| < ``stability_limit``;
+        compliant stops are assessed as if engaged.  Time stepping is assessed only for the user's own effort: springs, stops and
+        damping it takes implicitly.
+        """
+        system, nv, limit = self.system, self.model.nv, self.integrator.stability_limit
+        if math.isinf(limit) or not nv or (self._time_stepping and self.user_effort is None):
+            return math.inf, ""
+        system.set_modes()
+        M = system.mass_matrix(q)
+        if np.linalg.eigvalsh(M)[0] <= 0.0:
+            raise not_definite()
+        inverse, matrices = np.linalg.inv(M), [self._jacobians(q, v)]
+        if isinstance(system.options.stops, CompliantStops) and not self._time_stepping:
+            stops = system.memory
+            guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
+            stiffness, damping = (np.diag(guarded * stops[name]) for name in ("stop_stiffness", "stop_damping"))
+            matrices.append((matrices[0][0] + stiffness, matrices[0][1] + damping))
+        fastest, joint = 0.0, ""
+        for K, D in matrices:
+            values, vectors = np.linalg.eig(np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]]))
+            size = np.abs(values)
+            size[values.real > 0.1 * size] = 0.0  # unstable by nature, as a pendulum upside down
+            worst = int(np.argmax(size))
+            if size[worst] > fastest:
+                fastest = float(size[worst])
+                # not where the motion is largest, but where the stiffness does its work: a light link follows a stiff one
+                speed = vectors[nv:, worst]
+                power = np.abs((K @ vectors[:nv, worst] + D @ speed) * speed)
+                joint = self._coordinates.names[int(np.argmax(power))]
+        return (limit / fastest if fastest > 0.0 else math.inf), joint
+
+    def _jacobians(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """−∂τ/∂q and −∂τ/∂v of all efforts, in time stepping of the user's, (nv, nv) each, by differences along tangents."""
+        system, still = self.system, np.zeros(self.system.nz)
+
+        def effort(q: Array, v: Array) -> Array:
+            return system.given_effort(0.0, q, v) if self._time_stepping else system.applied_effort(0.0, q, v, still)
+
+        tau, K, D, moved = effort(q, v), np.empty((len(v), len(v))), np.empty((len(v), len(v))), np.empty(len(q))
+        for j, delta in enumerate(1e-7 * np.eye(len(v))):
+            system.integrate(q, delta, moved)
+            K[:, j], D[:, j] = (tau - effort(moved, v)) / 1e-7, (tau - effort(q, v + delta)) / 1e-7
+        return K, D
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -122,7 +185,7 @@ class Plant(SimulatedRobot):
         memory = self.system.memory
         memory["held"][:] = 0.0
         self._set_wrenches({}, {})
-        check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
+        self._check_step(q, v)
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, t
         for name in ("steps", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0

@@ -456,7 +456,6 @@ def solve_apart(
 
 
 def not_definite() -> SimulationError:
-    """The error where there is no solution."""
-    problem = "friction and stop forces cannot be resolved: the mass matrix is not positive definite"
+    """The error where no motion follows from the efforts."""
     remedy = "Check masses, inertias and armatures for negative or missing values."
-    return SimulationError(problem, where="complementarity problem", remedy=remedy)
+    return SimulationError("is not positive definite", where="mass matrix", remedy=remedy)

@@ -92,7 +92,7 @@ class WorldShape:
         for field in ("mass", "friction"):
             value = getattr(self, field)
             good = isinstance(value, (int, float, np.number)) and 0.0 <= value < math.inf
-            expect(good, "a number of at least 0", value, f"{where}, {field}")
+            expect(bool(good), "a number of at least 0", value, f"{where}, {field}")
         if self.mass and (self.kind == "plane" or self.link):
             raise ArgumentError(
                 "a plane does not move" if self.kind == "plane" else "what is part of a link has no mass of its own",

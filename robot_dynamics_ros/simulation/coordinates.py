@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robot_dynamics_ros.dynamics.configuration import integrate
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import non_negative
@@ -74,8 +74,8 @@ def per_joint(
     """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get ``default``); not negative unless ``signed``."""
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
     for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
-        if name and name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where=where)
+        if name:
+            check_name("joint", name, model.joint_names, where=where)
         block, of = (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
         remedy = "Give a number, one for each coordinate, or a mapping of joint names."
         size = block.stop - block.start

@@ -190,8 +190,7 @@ class JointSystem:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user, wrenches, friction."""
         memory = self.memory
         memory["q_forces"][:], memory["middle"][:], memory["z1"][:] = q, v, z
-        if self.user_effort is not None:
-            memory["user"][:] = self.given_effort(t, q, v)
+        memory["user"][:] = self.given_effort(t, q, v)
         self.routines["applied_efforts"](memory)
         tau: Array = memory["effort"].copy()
         if self.link_wrenches or self.world_wrenches:
@@ -267,15 +266,11 @@ class JointSystem:
         wrenches = self._gatherer.gather(self.link_wrenches, self._wrenches)
         for world in (self.world_wrenches, more or {}):
             if world:
-                R = {link: self._rotation(q, link) for link in world}
+                poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
+                R = {link: poses[self.model.link_index(link), :3, :3] for link in world}
                 in_link = {k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()}
                 wrenches += self._gatherer.gather(in_link, np.empty_like(wrenches))
         return wrenches
-
-    def _rotation(self, q: Array, link: str) -> Array:
-        """(3, 3) link axes to world axes."""
-        poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
-        return poses[self.model.link_index(link), :3, :3]
 
     def contact_wrenches(self, q: Array, v: Array) -> dict[str, Array]:
         """Link → (6,) [moment; force] of the ground on it, about its origin in world axes; of links off the ground none."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, check_name
 from robot_dynamics_ros.friction.law import dry_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Shape
@@ -294,8 +294,7 @@ class MujocoPlant(SimulatedRobot):
         Raises:
             UnknownNameError: no such body.
         """
-        if name not in self._objects:
-            raise UnknownNameError("object", name, self.objects)
+        check_name("object", name, self.objects)
         data, body, pose = self._look(), self._objects[name], np.eye(4)
         pose[:3, :3], pose[:3, 3] = data.xmat[body].reshape(3, 3), data.xpos[body]
         return pose

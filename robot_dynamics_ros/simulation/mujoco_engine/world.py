@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, BackendError, check_name, optional_package
 from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.per_joint import expect, vector
@@ -144,8 +144,8 @@ class MujocoOptions(CommonOptions):
             raise ArgumentError("must be a positive number of seconds", where="contact_time", got=self.contact_time)
         if self.stops not in ("rigid", None):
             raise ArgumentError("expected 'rigid' or None", where="stops", got=self.stops)
-        if self.integrator is not None and self.integrator not in MUJOCO_INTEGRATORS:
-            raise UnknownNameError("integrator of MuJoCo", self.integrator, MUJOCO_INTEGRATORS, where="integrator")
+        if self.integrator is not None:
+            check_name("integrator of MuJoCo", self.integrator, MUJOCO_INTEGRATORS, where="integrator")
         if not (math.isfinite(self.surface_friction) and self.surface_friction >= 0.0):
             raise ArgumentError("must not be negative", where="surface_friction", got=self.surface_friction)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
-from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader, link_pose
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
     PREFIX,
     CoordinateMap,
@@ -32,6 +32,7 @@ from robot_dynamics_ros.simulation.mujoco_engine.world import (
     MUJOCO_INTEGRATORS,
     GeomOptions,
     MujocoOptions,
+    WorldShape,
     add_shapes,
     mujoco_or_error,
     read_scene,
@@ -46,6 +47,80 @@ LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
 SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 BRAKE = 1e9  # N m or N: MuJoCo takes no infinite friction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contact:
+    """One contact between two bodies.
+
+    Attributes:
+        a, b: the robot's links (without prefix) or bodies of the world (``"world"`` where they are nameless).
+        point: (3,) in the world, m.
+        normal: (3,) unit vector from ``a`` to ``b``, world axes.
+        force, moment: (3,) N, (3,) N m that ``a`` exerts on ``b`` at ``point``, world axes.
+        depth: penetration, m.
+    """
+
+    a: str
+    b: str
+    point: Array
+    normal: Array
+    force: Array
+    moment: Array
+    depth: float
+
+
+class ContactReader:
+    """Reads contacts of one compiled model; ``links`` are the robot's links that have geometry, in model order."""
+
+    def __init__(self, m: mujoco.MjModel, model: RobotModel, shapes: Sequence[WorldShape]) -> None:
+        """``shapes``: those of the options; other geoms of the robot are called ``<link>/<number>``."""
+        self._mujoco, self._m = mujoco_or_error(), m
+        self._link: list[str] = []
+        self._name: list[str] = []
+        owners = {f"{PREFIX}{shape.name}": shape.link for shape in shapes if shape.link}
+        for g in range(m.ngeom):
+            name, body = m.geom(g).name, int(m.geom_bodyid[g])
+            own = name.removeprefix(PREFIX).rpartition("/")[0] if name.startswith(PREFIX) else ""
+            self._link.append(owners.get(name, own))
+            self._name.append(self._link[g] or (m.body(body).name if body else "") or name or "world")
+        have = set(self._link)
+        self.links = tuple(link for link in model.link_names if link in have)
+        self._six = np.zeros(6)
+
+    def contacts(self, data: mujoco.MjData) -> list[Contact]:
+        """Those that exert a force."""
+        read = (self._read(data, k) for k in range(data.ncon))
+        return [contact for contact in read if contact.force.any() or contact.moment.any()]
+
+    def _read(self, data: mujoco.MjData, k: int) -> Contact:
+        contact = data.contact[k]
+        self._mujoco.mj_contactForce(self._m, data, k, self._six)
+        axes = np.array(contact.frame).reshape(3, 3)
+        one, other = (self._name[int(g)] for g in contact.geom)
+        efforts = self._six[:3] @ axes, self._six[3:] @ axes
+        return Contact(one, other, np.array(contact.pos), axes[0].copy(), *efforts, max(-float(contact.dist), 0.0))
+
+    def wrenches(self, data: mujoco.MjData) -> dict[str, Array]:
+        """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
+        total = {link: np.zeros(6) for link in self.links}
+        for k in range(data.ncon):
+            one, other = (self._link[int(g)] for g in data.contact[k].geom)
+            if one not in total and other not in total:
+                continue
+            contact = self._read(data, k)
+            for link, sign in ((one, -1.0), (other, 1.0)):
+                if link in total:
+                    R, o = link_pose(data, link)
+                    total[link][:3] += sign * (contact.moment + np.cross(contact.point - o, contact.force)) @ R
+                    total[link][3:] += sign * contact.force @ R
+        return total
+
+
+def link_pose(data: mujoco.MjData, link: str) -> tuple[Array, Array]:
+    """(3, 3), (3,) of a link in the world."""
+    site = data.site(PREFIX + link)
+    return site.xmat.reshape(3, 3), site.xpos
 
 
 class MujocoPlant(SimulatedRobot):
@@ -92,9 +167,9 @@ class MujocoPlant(SimulatedRobot):
             setattr(self._limits, name, values)
         self.substeps = self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
         step = self.dt / self.substeps
-        self.m, self.data, self.map, owners = _compile_world(model, o, step, self._start_q, self._start_v)
+        self.m, self.data, self.map = _compile_world(model, o, step, self._start_q, self._start_v)
         m = self.m
-        self._reader = ContactReader(m, model, owners)
+        self._reader = ContactReader(m, model, o.shapes)
         free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
         self._objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
         names = [m.equality(e).name for e in range(m.neq)]
@@ -343,13 +418,12 @@ class MujocoPlant(SimulatedRobot):
 
 def _compile_world(
     model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Array
-) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap, dict[str, str]]:
-    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, where its coordinates are, and geom → link.
+) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap]:
+    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, and where its coordinates are.
 
     Links that touch each other at the start never collide; a warning names them.
     """
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
-    owners = {shape.name: shape.link for shape in o.shapes if shape.link}
     excluded: set[tuple[str, str]] = set()
     while True:
         m = _compile(model, o, h, pieces, excluded)
@@ -362,11 +436,10 @@ def _compile_world(
         if touching <= excluded:
             break
         excluded |= touching
-    if (pieces or owners) and excluded:
+    if excluded:
         shown = ", ".join(f"{a} and {b}" for a, b in sorted(excluded)[:5])
         warnings.warn(ModelWarning(f"links that touch at the start never collide: {shown}", [shown]), stacklevel=4)
-    owners |= {f"{p.link}/{k + 1}": p.link for p in pieces for k in range(m.ngeom)}
-    return m, data, coordinates, owners
+    return m, data, coordinates
 
 
 def _compile(

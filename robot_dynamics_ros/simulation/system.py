@@ -257,12 +257,7 @@ class JointSystem:
     # -- wrenches ------------------------------------------------------------------------------------------------
 
     def body_wrenches(self, q: Array, more: Mapping[str, Array] | None = None) -> Array:
-        """(nb, 6) external wrenches by body, in memory used again by the next call.
-
-        Args:
-            q: where those in world axes are brought to their links' axes.
-            more: further wrenches in world axes.
-        """
+        """(nb, 6) external wrenches by body, in memory used again by the next call; ``more`` in world axes, brought to links' at ``q``."""
         wrenches = self._gatherer.gather(self.link_wrenches, self._wrenches)
         for world in (self.world_wrenches, more or {}):
             if world:
@@ -291,8 +286,7 @@ class JointSystem:
     ) -> tuple[Array, Array]:
         """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and contact wrenches acting.
 
-        Args:
-            loops: further wrenches in link axes: those of constraints.
+        ``loops`` are further wrenches in link axes, those of constraints.
         """
         tau, out = np.empty(self.nv), np.empty((len(self.model.joint_names), 6))
         wrenches = self.body_wrenches(q, self.contact_wrenches(q, v))

@@ -190,6 +190,13 @@ def speed_of(p: ComplementarityMemory, i: int, v: Vector) -> float:
     return speed
 
 
+def _at_bound(p: ComplementarityMemory, i: int) -> float:
+    """Impulse of row ``i`` if it is pushed, else zero."""
+    if p.side[i] == LOW:
+        return p.lo[i]
+    return p.hi[i] if p.side[i] == HIGH else 0.0
+
+
 def _mobility(p: ComplementarityMemory) -> None:
     """Rows of P M⁻¹ in ``p.loop_W``: the velocities per impulse of each row."""
     p.loop_ready[0] = 1
@@ -221,14 +228,10 @@ def _velocities_by_impulse(p: ComplementarityMemory) -> int:
     for i in range(p.nv):
         p.u[i] = p.loop_free[i]
     for i in range(p.nv + p.couples):
-        p.x[i] = 0.0
+        p.x[i] = _at_bound(p, i)
         if p.side[i] == HELD:
             p.part[n] = i
             n += 1
-        elif p.side[i] == LOW:
-            p.x[i] = p.lo[i]
-        elif p.side[i] == HIGH:
-            p.x[i] = p.hi[i]
         if p.side[i] != FREE:
             acting += 1
     if acting == 0:
@@ -266,14 +269,10 @@ def _velocities(p: ComplementarityMemory) -> int:
         return _velocities_by_impulse(p)
     n = 0
     for i in range(p.nv):
-        p.x[i] = 0.0
+        p.x[i] = _at_bound(p, i)
         if p.side[i] == HELD:
             p.u[i] = p.target[i] - p.v[i]
         else:
-            if p.side[i] == LOW:
-                p.x[i] = p.lo[i]
-            elif p.side[i] == HIGH:
-                p.x[i] = p.hi[i]
             p.part[n] = i
             n += 1
     if n == p.nv:
@@ -440,9 +439,7 @@ def solve_apart(
 ) -> tuple[Array, Array, np.ndarray]:
     """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity stays as it is.
 
-    Args:
-        solve: runs :func:`solve_complementarity`.
-        problem: M, f, v, target, lo and hi as above; side, the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
+    ``solve`` runs :func:`solve_complementarity`; ``problem`` is what that reads, by name.
     """
     kept = memory["v"].copy()
     for name, value in problem.items():

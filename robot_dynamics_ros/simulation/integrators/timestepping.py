@@ -133,12 +133,8 @@ def step(p: PlantMemory, command: Vector) -> int:
 
 
 def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int) -> int:
-    """Many control periods; how many were done.
-
-    Args:
-        commands: that of period k begins at k · ``stride``.
-        path: q, v and motor effort after every period, if ``recorded``.
-    """
+    """Many control periods; how many were done.  The command of period k begins at k · ``stride``; q, v and motor effort after
+    every period go to ``path`` if they are ``recorded``."""
     for k in range(steps):
         for i in range(p.nv):
             p.command[i] = commands[k * stride + i]

@@ -47,7 +47,6 @@ class JointController(Requests):
         wrench_acceleration: (n,) acceleration that the wrenches belong to.
         unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
         payload: in force, or ``None``; tolerances: for trajectories that bring none.
-        estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
         changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
         observer, collision: estimate of external efforts, and a flag on top of it, or ``None``; see :class:`MomentumObserver`.
         contact, flange: the wrench on a link that explains them, and the load that the tool exerts on the arm, or ``None``.
@@ -65,7 +64,6 @@ class JointController(Requests):
         collision: CollisionMonitor | None = None,
         contact: ContactEstimate | None = None,
         flange: FlangeLoad | None = None,
-        estimates_later: bool = False,
     ) -> None:
         """Check that everything fits together, and compile what the cycle needs.
 
@@ -75,9 +73,6 @@ class JointController(Requests):
                 friction of the description and ``options.robustness``.
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
-            estimates_later: leave what no command needs to :meth:`prepare_estimates`, if there is neither ``collision``
-                nor ``contact`` nor ``flange``; ``want_wrenches`` and ``want_efforts`` must stay False until
-                ``estimates_ready``.
 
         Raises:
             ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
@@ -89,10 +84,9 @@ class JointController(Requests):
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
         law = law.check(model)
-        later = estimates_later and collision is None and contact is None and flange is None
-        super().__init__(model, law, options.check(model), guards, estimates=not later)
+        super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self.reference, self.error, self.wrenches = self.work.reference, self.work.error, self.work.wrenches
+        self.reference, self.error, self.wrenches = (self.memory[x] for x in ("reference", "error", "wrenches"))
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange

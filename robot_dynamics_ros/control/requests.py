@@ -13,7 +13,7 @@ from robot_dynamics_ros.control.cycle.cycle import start_blend
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import STREAM, TRAJECTORY, Mode
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
-from robot_dynamics_ros.control.kernels import ESTIMATES, Kernels
+from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
@@ -225,19 +225,3 @@ class Requests(CycleRunner):
         if self.flange is not None:
             self.flange.use(kernels)
         start_blend(self.p)
-
-    def prepare_estimates(self, failed: Callable[[Exception], None] | None = None) -> None:
-        """Compile the functions of wrenches and external efforts in another process; ``failed`` is called between two
-        cycles with an error that this ended with."""
-
-        def take_over() -> None:
-            load_robot(self.memory, self.work.kernels)
-            self.estimates_ready = True
-
-        def job() -> Callable[[], None]:
-            compile_elsewhere(self.model, ESTIMATES)
-            self.base.prepare_estimates()
-            return take_over
-
-        if not self.estimates_ready:
-            self.changes.prepare("estimates", job, failed)

@@ -8,8 +8,18 @@ from math import prod
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_comment, c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
-from robot_dynamics_ros.export.functions import Advance, Argument, Call, Composed, Request, Traced
-from robot_dynamics_ros.export.plan import Plan, argument_lines, cases_of, head_lines
+from robot_dynamics_ros.export.plan import (
+    Advance,
+    Argument,
+    Call,
+    Composed,
+    Plan,
+    Request,
+    Traced,
+    argument_lines,
+    cases_of,
+    head_lines,
+)
 
 
 def _comment(lines: list[str]) -> list[str]:
@@ -77,8 +87,7 @@ def c_source(plan: Plan, real: str) -> str:
     if plan.parameters:
         values = ",\n".join(f"    {c_number(float(d.value or 0.0), real)}" for d in plan.parameters)
         out += [f"const {plan.prefix}_parameters {plan.prefix}_default_parameters = {{", values, "};", ""]
-    emitted: list[Traced | Composed] = [*plan.traced, *plan.stepping, *plan.composed]
-    for x in emitted:
+    for x in plan.emitted:
         head = ("static " if x in plan.stepping else "") + prototype(plan, x.request, real)
         body = _calls(plan, x, real) if isinstance(x, Composed) else _body(plan, x, real)
         out += [head, "{", *(f"    {line}" for line in body), "}", ""]

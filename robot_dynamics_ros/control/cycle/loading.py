@@ -88,9 +88,9 @@ def joint_sizes(model: RobotModel) -> dict[str, Array]:
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
-    """Call the functions of this robot, which differs from the one before at most by a payload; as many as there are.
+    """Call the functions of this robot, which differs from the one before at most by a payload.
     RobotDynamicsError: they run in another way than those before; nothing is changed then."""
-    functions = robot_functions(kernels.model, estimates=kernels.estimates_ready)
+    functions = robot_functions(kernels.model)
     if not all(memory.fits(name, function) for name, function in functions.items()):
         problem = "the functions of the robot with this payload run in another way than those before"
         remedy = "Make a new controller for the robot with its payload."

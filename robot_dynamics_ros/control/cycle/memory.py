@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from robot_dynamics_ros.control.kernels import ESTIMATES
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
@@ -194,7 +193,6 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     uses_inertia: Integers = integers(1, meaning="1 if the law asks for M(q)")
     uses_motion: Integers = integers(1, meaning="1 if the law asks for inverse dynamics at the state")
     uses_motion_of_reference: Integers = integers(1, meaning="1 if it asks for them at the reference")
-    wrenches_with_law: Integers = integers(1, meaning="1 if the law's inverse dynamics give the wrenches too")
     gravity: Vector = numbers("nv", unit="N m or N", meaning="g(q)")
     inertia: Matrix = numbers("nv", "nv", unit="kg m²", meaning="M(q)")
     a: Vector = numbers("nv", unit="rad/s²", meaning="acceleration that the law asked the robot for")
@@ -256,7 +254,6 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     answer_joints: Integers = integers("nv", meaning="which joint's command each of them is")
     # the robot, payload included, and the law
     inverse_dynamics: Kernel = kernel("q", "v", "a", "out efforts")
-    inverse_dynamics_wrenches: Kernel = kernel("q", "v", "a", "out efforts", "out wrenches")
     gravity_forces: Kernel = kernel("q", "out efforts")
     bias_forces: Kernel = kernel("q", "v", "out efforts")
     mass_matrix: Kernel = kernel("q", "out inertia")
@@ -277,10 +274,9 @@ _FUNCTIONS: dict[str, tuple[str, Options]] = {
 }
 
 
-def robot_functions(model: RobotModel, *, estimates: bool) -> dict[str, Evaluator]:
-    """Kernel → function of the robot; ``estimates``: those that no command needs, too."""
-    chosen = {name: entry for name, entry in _FUNCTIONS.items() if estimates or entry not in ESTIMATES}
-    return {name: evaluator(model, *entry) for name, entry in chosen.items()}
+def robot_functions(model: RobotModel) -> dict[str, Evaluator]:
+    """Kernel → function of the robot."""
+    return {name: evaluator(model, *entry) for name, entry in _FUNCTIONS.items()}
 
 
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
@@ -289,11 +285,9 @@ def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
     return {name: shape_of(declared[name], {"nv": n}) for name in _LAW_INPUTS}
 
 
-def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[CycleMemory], bool]:
-    """The memory for a robot, and whether compiled code can work on it; without ``estimates``, functions that no
-    command needs are given later, by ``load_robot``."""
-    functions = robot_functions(model, estimates=estimates)
-    functions = dict.fromkeys(_FUNCTIONS, functions["inverse_dynamics"]) | functions  # which needs as much room
+def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
+    """The memory for a robot, and whether compiled code can work on it."""
+    functions = robot_functions(model)
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
     functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())

@@ -51,18 +51,16 @@ class CycleRunner:
         want_efforts: whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts.
     """
 
-    def __init__(
-        self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
-    ) -> None:
+    def __init__(self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None) -> None:
         self.model, self.options, self.law, self._wanted_law = model, options, law, law
-        self.work = Workspace(model, estimates=estimates)
+        self.work = Workspace(model)
         self.base = self._coming = self.work.kernels
         self.payload: Payload | None = None
         self.counts: Counter[str] = Counter()
         self.changes = Changes()
         self.memory = memory = self.work.memory
         self.p, self.compiled = memory.python, self.work.compiled
-        self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
+        self.want_wrenches = self.want_efforts = True
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
         memory["commanded"][:] = table.commanded
@@ -153,7 +151,7 @@ class CycleRunner:
     def answer(self) -> bool:
         """The cycle for the state in ``memory``, up to the command, which is written into the answer; False: the state was
         dropped, or the answer is the safe command."""
-        if self.changes.ready:
+        if self.changes.pending:
             self.changes.take_over()
         run, p = self._run, self.p
         p.want_wrenches[0] = self.want_wrenches
@@ -203,7 +201,6 @@ class CycleRunner:
         self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:
-        self.work.want_wrenches = bool(self.p.wrenches_with_law[0])
         self._law_failed = ""
         try:
             self.law(self.work, self.effort)

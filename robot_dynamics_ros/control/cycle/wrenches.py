@@ -17,18 +17,11 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
     if p.want_wrenches[0] == 0:
         p.differentiates[0] = 0
         return
-    altered = p.adds_feedforward[0] == 1 or p.blending[0] > 0 or p.cut[0] == 1  # since the law
-    for i in range(p.nv):
-        altered = altered or p.commanded[i] == 0
     if p.wrench_source[0] == DIFFERENTIATED:
         differentiate(p)
     elif p.wrench_source[0] == REFERENCE:
         for i in range(p.nv):
             p.wrench_acceleration[i] = p.reference[2, i]
-    elif p.wrenches_with_law[0] == 1 and not altered:
-        for i in range(p.nv):
-            p.wrench_acceleration[i] = p.a[i]
-        return
     else:
         for i in range(p.nv):
             p.net[i] = measured[i] if is_measured and p.wrench_source[0] == MEASURED else p.effort[i]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -19,6 +18,7 @@ from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCo
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
 from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.export.c99 import filled
 from robot_dynamics_ros.export.package import ExportedCode, export_code
 from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES, words_of_cycle
@@ -127,8 +127,7 @@ def _files(kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, 
         if path.is_file() and (solver or path.stem != SOLVER):
             name = path.relative_to(TEMPLATES).as_posix().replace("include/", f"include/{package}/")
             name = name.replace("/cycle.", f"/{prefix}_cycle.")
-            # an unknown word between two @ is an error in this package
-            files[name] = re.sub(r"@(\w+)@", lambda match: words[match[1]], path.read_text(encoding="utf-8"))
+            files[name] = filled(path, words)
     return dict(sorted(files.items()))
 
 

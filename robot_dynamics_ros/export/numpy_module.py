@@ -48,7 +48,6 @@ def _text(text: str) -> str:
 
 
 def numpy_module(plan: Plan) -> str:
-    """The module's source."""
     model = plan.model
     out = [f'"""{_text(head_lines(plan)[0])}', *map(_text, head_lines(plan)[1:]), ""]
     out += [
@@ -74,7 +73,6 @@ def numpy_module(plan: Plan) -> str:
 
 
 def _raw(traced: Traced) -> str:
-    """The straight-line function."""
 
     def leaf(key: tuple[str, object]) -> str:
         name, what = key

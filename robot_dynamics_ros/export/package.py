@@ -159,7 +159,6 @@ class _Unshared(Graph):
 
 
 def count_all(plan: Plan) -> list[OperationCount]:
-    """Counts for all functions of a plan."""
     counts = []
     for t in plan.traced:
         tally, graph = [0], _Unshared()
@@ -172,7 +171,6 @@ def count_all(plan: Plan) -> list[OperationCount]:
 
 
 def report_text(counts: Iterable[OperationCount]) -> str:
-    """A table for people."""
     order = ("add", "sub", "mul", "div", "sin", "cos", "sqrt")
     head = ["function", "as written", "folded", "shared", *order]
     rows = [

@@ -66,7 +66,6 @@ class Argument:
 
     @property
     def size(self) -> int:
-        """Number of entries."""
         return math.prod(self.shape)
 
 
@@ -111,7 +110,6 @@ class Request:
 
     @property
     def results(self) -> tuple[Argument, ...]:
-        """The other outputs."""
         return tuple(a for a in self.outputs if a not in self.inputs)
 
 
@@ -123,7 +121,6 @@ class Traced:
     outputs: tuple[tuple[Expr, ...], ...]
 
     def flat(self) -> list[Expr]:
-        """All outputs in order."""
         return [x for output in self.outputs for x in output]
 
 
@@ -242,7 +239,6 @@ class Joints:
 
     @property
     def words(self) -> str:
-        """The friction."""
         dry = f" and dry friction (smoothed over {self.width:g})" if any(self.dry) else ""
         return ("viscous friction" if any(self.viscous) else "no friction") + dry
 
@@ -395,7 +391,7 @@ class Plan:
     @property
     def requests(self) -> list[Request]:
         """All functions that are emitted for users."""
-        return [x.request for x in (*self.traced, *self.composed)]
+        return [x.request for x in self.emitted if x not in self.stepping]
 
     @property
     def emitted(self) -> list[Traced | Composed]:
@@ -585,7 +581,7 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
 def _run(
     functions: Mapping[str, Traced | Composed], name: str, tree: NumericTree, inputs: Inputs
 ) -> Sequence[Sequence[float]]:
-    """What one of the functions gives: its algorithm's results, or its statements one after the other, entry by entry."""
+    """The results of one of the functions: those of its algorithm, or its statements one after the other, entry by entry."""
     function = functions[name]
     if isinstance(function, Traced):
         return function.request.run(tree, inputs)

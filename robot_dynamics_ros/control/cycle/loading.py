@@ -59,7 +59,6 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
 
 
 def load_friction(memory: Memory[FrictionMemory], friction: Friction | None) -> None:
-    """Know this friction."""
     memory["rubs"][0] = friction is not None
     if friction is not None:
         memory["coupled"][0] = friction.coupling is not None

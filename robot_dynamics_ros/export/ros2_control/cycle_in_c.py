@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable
 from itertools import product
 
@@ -41,7 +40,6 @@ LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
 FRICTION = ("none", "reference", "measured")  # ways to compensate it
 
 
-@functools.lru_cache(maxsize=4)
 def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
     steps = (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES)
     sizes = {"nv": nv, "nb": loaded, "nl": loaded}  # known wrenches: a row for each loaded link
@@ -111,7 +109,7 @@ def _indented(lines: Iterable[str]) -> str:
 
 
 def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
-    """What the templates of the cycle leave open; ``friction``: what the laws compensate."""
+    """The words that the templates of the cycle leave open; ``friction``: what the laws compensate."""
     upper, n, loaded = plan.prefix.upper(), plan.model.nv, len(plan.external)
     texts = _routines(n, loaded, plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})

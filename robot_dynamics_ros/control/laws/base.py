@@ -103,7 +103,7 @@ class Law:
         name: set in a class that :data:`~robot_dynamics_ros.control.laws.LAWS` lists: its name in parameters.
         integrates: whether it uses the integral of the error.
         inverts_dynamics: set in a class whose effort is ``inverse_dynamics(a)`` and friction, and nothing else: the arm
-            then gets the acceleration ``a``, and ``ControllerOptions.robustness`` applies.
+            then gets the acceleration ``a``, to which joint wrenches belong, and ``ControllerOptions.robustness`` applies.
         straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory, and uses no more of
             NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the workspace no links: it is then run once on
             symbols and compiled.  A subclass must set it again.

@@ -111,9 +111,7 @@ class Kernels:
         self.forward_dynamics = kernel(model, "forward_dynamics")
         self.generalized_momentum = kernel(model, "generalized_momentum")
         self.external_efforts = kernel(model, "external_efforts", external=True)
-        kernel(
-            model, "inverse_dynamics_wrenches", external=True
-        )  # called by the cycle's routines, which find it compiled
+        kernel(model, "inverse_dynamics_wrenches", external=True)  # the cycle's routines find it compiled
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
         self._made: dict[tuple[Any, ...], Any] = {}
 

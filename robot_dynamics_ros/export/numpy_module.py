@@ -73,7 +73,6 @@ def numpy_module(plan: Plan) -> str:
 
 
 def _raw(traced: Traced) -> str:
-
     def leaf(key: tuple[str, object]) -> str:
         name, what = key
         return f'p["{what}"]' if name == "parameter" else f"{name}[{what}]"

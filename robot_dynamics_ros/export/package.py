@@ -124,9 +124,7 @@ class OperationCount:
     """Operations of one function."""
 
     name: str
-    written: (
-        int  # additions, multiplications, … that the general algorithm performs on this robot, zeros and ones included
-    )
+    written: int  # that the general algorithm performs on this robot, zeros and ones included
     folded: int  # after constants are folded and zeros and ones have vanished
     shared: int  # after equal expressions are computed once: what is emitted
     kinds: dict[str, int]  # ``shared`` by kind of operation

@@ -224,9 +224,7 @@ class Joints:
     viscous: Sequence[float]  # (nv) N m s/rad or N s/m
     dry: Sequence[float]  # (nv) N m or N
     width: float  # rad/s or m/s, over which dry friction is smoothed
-    motors: tuple[
-        tuple[str, int, DCMotor], ...
-    ]  # joint, its entry in v, motor, in joint order; the command is then a voltage
+    motors: tuple[tuple[str, int, DCMotor], ...]  # joint, its entry in v, motor; in joint order; commanded by voltage
     floating: tuple[int, ...]  # first numbers in q of floating joints
 
     def normalized(self, q: Numbers) -> list[Scalar]:
@@ -279,12 +277,11 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
         return joints.efforts(x["v"], x.get("i", ()), x["command"])[: 1 + bool(nm)]
 
     unit = "normalized", "q with quaternions of unit length.", "q", "unit"
+    rates = "position_rates", "Rates of q.", "q v", "dq"
     applied = "applied_efforts", "Efforts at the joints, and rates of currents.", "v i command", "tau di"
     return [
         *([request(*unit, lambda _, x: [joints.normalized(x["q"])])] if joints.floating else []),
-        request(
-            "position_rates", "Rates of q.", "q v", "dq", lambda tree, x: [configuration_rate(tree, x["q"], x["v"])]
-        ),
+        request(*rates, lambda tree, x: [configuration_rate(tree, x["q"], x["v"])]),
         request(*applied, efforts),
     ]
 

@@ -73,7 +73,7 @@ def add_efforts(p: CycleMemory) -> None:
     if p.adds_feedforward[0] == 1:
         t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
         for i in range(p.nv):
-            p.effort[i] = p.effort[i] + (p.piece_effort[0, i] + t * p.piece_effort[1, i])
+            p.effort[i] = p.effort[i] + (p.piece[6, i] + t * p.piece[7, i])
     if p.pushed[0] == 1:
         p.efforts_of_wrenches(p.q, p.external, p.external_efforts)
         for i in range(p.nv):

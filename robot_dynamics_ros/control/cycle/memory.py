@@ -89,9 +89,7 @@ class RejectionMemory(Declared):
     waited: Vector = numbers("nv", unit="s", meaning="time since the last one that was not")
     told: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity of that one")
     last_change: Vector = numbers("nv", unit="rad or m", meaning="of the position, other than 0")
-    position_before: Vector = numbers(
-        "nv", unit="rad or m", meaning="position of the last measurement that was no repetition"
-    )
+    position_before: Vector = numbers("nv", unit="rad or m", meaning="position of the last new measurement")
     feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
     held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
     calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")
@@ -99,9 +97,7 @@ class RejectionMemory(Declared):
     past: Matrix = numbers(PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first")
     passed: Matrix = numbers(5, "nv", meaning="states of the filters of velocity (2) and effort (3)")
     ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
-    swing: Vector = numbers(
-        "nv", unit="s", meaning="time since the ringing changed its side, with the sign of this one"
-    )
+    swing: Vector = numbers("nv", unit="s", meaning="time since the ringing changed its side, with the sign of it")
     peak: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before")
     swings: Integers = integers("nv", meaning="quick swings, one after the other, that did not decay")
     share: Vector = numbers("nv", meaning="root of the share of its feedback that a joint has, less once it has rung")
@@ -171,8 +167,7 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     continuous: Integers = integers("nv", meaning="1 where a joint turns without limits")
     commanded: Integers = integers("nv", meaning="1 where a joint is commanded")
     knot: Integers = integers(1, unit="ns", meaning="start of the piece")
-    piece: Matrix = numbers(6, "nv", meaning="coefficients of 1, τ … τ⁵ of the path's piece, τ in s")
-    piece_effort: Matrix = numbers(2, "nv", unit="N m or N", meaning="coefficients of 1, τ of the feed-forward effort")
+    piece: Matrix = numbers(8, "nv", meaning="coefficients of 1, τ … τ⁵ of the path, of 1, τ of its effort; τ in s")
     due: Integers = integers(1, unit="ns", meaning="when the piece is over, or a goal begins")
     reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
     error: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity")

@@ -12,9 +12,8 @@ from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
 from robot_dynamics_ros.export.package import LANGUAGES, ExportedCode, export_code, report_text
-from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS, MAX_OPERATIONS
+from robot_dynamics_ros.export.plan import DEFAULT, FRICTIONS, FUNCTIONS, INTEGRATORS, MAX_OPERATIONS
 from robot_dynamics_ros.export.ros2_control import export_controller
 from robot_dynamics_ros.friction.file import FrictionFile
 

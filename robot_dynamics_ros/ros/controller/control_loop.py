@@ -73,7 +73,7 @@ class ControlLoop:
         self.running = False
         self.stamp = 0
         self.after_cycle: Callable[[], None] | None = None
-        self.enabled = self._preparing_estimates = False
+        self.enabled = False
         self._arrival = 0
         self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
@@ -211,12 +211,7 @@ class ControlLoop:
         """To be called many times a second, but not while a joint state waits: who wants what besides commands."""
         if not self.running:
             return
-        if self.controller.estimates_ready:
-            self.wrenches.look_for_listeners()
-        elif not self._preparing_estimates:  # not before the first command
-            self._preparing_estimates = True
-            nothing = "there will be no wrenches and no external efforts"
-            self.controller.prepare_estimates(lambda error: self._rejections.report("estimates", f"{nothing}: {error}"))
+        self.wrenches.look_for_listeners()
         self._others.look_for_listeners()
         self.controller.want_wrenches = self.wrenches.has_listeners
 
@@ -233,7 +228,6 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
         collision=settings.collision(values, model),
         contact=settings.contact(values, model),
         flange=settings.flange(values, model),
-        estimates_later=True,
     )
     if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
         controller.set_law(settings.make_law({**values, "law": "cartesian_impedance"}, model))

@@ -115,7 +115,7 @@ class ExternalEfforts(Output):
 
     def look_for_listeners(self) -> None:
         super().look_for_listeners()
-        self.has_listeners = self._controller.want_efforts = self.has_listeners and self._controller.estimates_ready
+        self._controller.want_efforts = self.has_listeners
 
     def publish(self, stamp: int) -> None:
         self._publisher.send(stamp, self._observer.effort)

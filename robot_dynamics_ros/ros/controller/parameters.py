@@ -13,8 +13,7 @@ import numpy as np
 from robot_dynamics_ros.control.contact import CONTACTS, ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.controller import ControllerOptions
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.laws import CartesianImpedance, Law
-from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
+from robot_dynamics_ros.control.laws import LAWS, CartesianImpedance, Law, gain_fields
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.robustness import Robustness

@@ -41,44 +41,47 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
 
 
 def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:
-    """Refuse numbers beyond :data:`LARGEST`."""
+    """Refuse numbers that are not finite, or beyond :data:`LARGEST`."""
     if not (np.abs(numbers) <= LARGEST).all():
-        problem = f"its {what} is too large to compute with (beyond {LARGEST:g})"
-        raise error(problem, where=where, got=numbers, remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.")
+        fault = f"too large to compute with (beyond {LARGEST:g})" if np.isfinite(numbers).all() else "not finite"
+        raise error(
+            f"its {what} is {fault}",
+            where=where,
+            got=numbers,
+            remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.",
+        )
 
 
-def checked_joint(joint: Joint) -> Joint:
+def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) -> Joint:
     """The joint with a unit axis, or an error if any of its numbers cannot be used."""
-    where = f"joint {joint.name!r}"
+    where = where or f"joint {joint.name!r}"
     if not isinstance(joint.type, JointType):
         remedy = f"Give one of {', '.join(f'JointType.{kind.name}' for kind in JointType)}."
-        raise ModelError(f"its type is {joint.type!r}", where=where, remedy=remedy)
+        raise error(f"its type is {joint.type!r}", where=where, remedy=remedy)
     R = joint.origin.rotation
     if not (np.isfinite(joint.origin.position).all() and np.abs(R @ R.T - _EYE).max() < 1e-6):
         remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one."
-        raise ModelError("its origin is not finite, or the rotation is none", where=where, remedy=remedy)
-    check_numbers(joint.origin.position, where, "origin")
+        raise error("its origin is not finite, or the rotation is none", where=where, remedy=remedy)
+    check_numbers(joint.origin.position, where, "origin", error)
     if joint.type is JointType.FIXED:
         return joint
-    check_limits(joint.limits, where)
+    check_limits(joint.limits, where, error)
     for name in ("damping", "friction", "armature", "rotor_inertia"):
         value = getattr(joint, name)
         if not (math.isfinite(value) and value >= 0.0):
-            raise ModelError(f"{name} is {value!r}", where=where, remedy="Give a finite number that is zero or more.")
-        check_numbers(value, where, name)
-    if joint.mimic is not None and not (math.isfinite(joint.mimic.multiplier) and math.isfinite(joint.mimic.offset)):
-        raise ModelError("its mimic multiplier or offset is not finite", where=where, remedy="Give finite numbers.")
-    if joint.mimic is not None:
-        check_numbers([joint.mimic.multiplier, joint.mimic.offset], where, "mimic")
+            raise error(f"{name} is {value!r}", where=where, remedy="Give a finite number that is zero or more.")
+        check_numbers(value, where, name, error)
+    if (m := joint.mimic) is not None:
+        check_numbers([m.multiplier, m.offset], where, "mimic multiplier or offset", error)
     if (c := joint.coupling) is not None:
         sizes = (c.damping, c.friction, c.armature, c.width)
-        check_numbers([c.ratio, *sizes], where, "coupling")
+        check_numbers([c.ratio, *sizes], where, "coupling", error)
         if c.ratio == 0.0 or c.width == 0.0 or min(sizes) < 0.0:
             remedy = "Ratio and width are not zero, friction and inertia not negative."
-            raise ModelError(f"its coupling is {c}", where=where, remedy=remedy)
+            raise error(f"its coupling is {c}", where=where, remedy=remedy)
     if joint.type is JointType.FLOATING:
         return joint
-    axis = checked_axis(joint.axis, where)
+    axis = checked_axis(joint.axis, where, error)
     return joint if axis is joint.axis else dataclasses.replace(joint, axis=axis)
 
 

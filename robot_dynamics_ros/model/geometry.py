@@ -11,22 +11,19 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model import shapes
 from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
+from robot_dynamics_ros.model.urdf_elements import Element, numbers, version_of
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
 SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
-_GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
-_PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
-_SCHEMA = {"robot": {"material": {"color": {}}, "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
+_IN_URDF = ("box", "cylinder", "sphere", "capsule", "mesh")
 Colour = tuple[float, float, float, float]
 
 
@@ -97,7 +94,7 @@ def read_looks(
     if not text:
         return Looks()
     reader = _Reader(model, _folder_of(where) if directory is None else Path(directory), up_axis)
-    return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
+    return reader.read(parse_xml(text, source=where or "URDF text"))
 
 
 class _Reader:
@@ -111,27 +108,24 @@ class _Reader:
         self.lost_collisions: list[str] = []
 
     def read(self, robot: Node) -> Looks:
-        self.version = urdf_version(robot)
+        self.version = version_of(robot, [])
         links = robot.all("link")
-        inside = [node for link in links for piece in link.children for node in piece.all("material")]
+        pieces = [(link.name, piece) for link in links for piece in link.all("visual", "collision")]
+        inside = [node for _, piece in pieces for node in piece.all("material")]
         for node in [*robot.all("material"), *inside]:  # one link may name what another defines, wherever that stands
             self.material(node)
-        pieces: dict[str, list[Shape]] = {"visual": [], "collision": []}
-        for link in links:
-            name = link.attributes.get("name", "")
-            for piece in link.children if name in self.links else ():
-                if piece.tag in pieces:
-                    pieces[piece.tag] += self.shapes(name, piece)
+        found: dict[str, list[Shape]] = {"visual": [], "collision": []}
+        for name, piece in pieces:
+            if name in self.links:
+                found[piece.tag] += self.shapes(name, piece)
         if self.lost_meshes:
             shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
             self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}")
-        return Looks(
-            tuple(pieces["visual"]), tuple(pieces["collision"]), tuple(self.findings), tuple(self.lost_collisions)
-        )
+        return Looks(*map(tuple, (found["visual"], found["collision"], self.findings, self.lost_collisions)))
 
     def material(self, node: Node) -> Colour | None:
-        name = node.attributes.get("name", "")
-        for child in node.children:
+        name = node.name
+        for child in node.all("color"):
             try:
                 r, g, b, a = numbers(child.attributes.get("rgba", ""), 4)
             except ValueError:
@@ -148,12 +142,12 @@ class _Reader:
         try:
             for node in piece.children:
                 if node.tag == "origin":
-                    pose = pose_of_origin(node, self.version)
+                    pose = Element(node, []).pose(self.version)
                 elif node.tag == "material":
                     colour = self.material(node)
             for node in piece.all("geometry"):
                 lost = len(self.lost_meshes)
-                found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                found += [s for s in (self.shape(link, pose, colour, g) for g in node.all(*_IN_URDF)) if s is not None]
                 if piece.tag == "collision":
                     self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
@@ -233,12 +227,12 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     Collision geometry is taken, visual geometry where there is none.
     """
     where = description.path or "URDF text"
-    robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
-    directory, version = _folder_of(description.path), urdf_version(robot)
+    robot = parse_xml(description.source, source=where)
+    directory, version = _folder_of(description.path), version_of(robot, [])
     inertias: dict[str, Inertia] = {}
     findings = []
     for link in robot.all("link"):
-        name = link.attributes.get("name", "")
+        name = link.name
         pieces = link.all("collision") or link.all("visual")
         if link.all("inertial") or not pieces:
             continue
@@ -259,8 +253,8 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
 
 
 def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
-    poses = [pose_of_origin(node, version) for node in piece.all("origin")]
-    bodies = [_solid(shape, density, directory) for node in piece.all("geometry") for shape in node.children]
+    poses = [Element(node, []).pose(version) for node in piece.all("origin")]
+    bodies = [_solid(shape, density, directory) for node in piece.all("geometry") for shape in node.all(*_IN_URDF)]
     if not bodies:
         raise ValueError(f"line {piece.line}: no shape that is known")
     return bodies[-1], poses[-1] if poses else Pose()

@@ -1,14 +1,10 @@
-"""Checks of the numbers of a joint: axis, limits, frictions.
-
-An axis may be off unit length by 1e-3 (rounded to three digits, as real files have it) and is then normalised; more
-is taken for a mistake.
-"""
+"""Checks of the numbers of a joint: axis, limits, frictions."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +12,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.errors import ModelError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, Joint, JointLimits, JointType
 
-AXIS_TOLERANCE = 1e-3
+AXIS_TOLERANCE = 1e-3  # off unit length, as axes rounded to three digits are; more is taken for a mistake
 
 _EYE = np.eye(3)
 LARGEST = 1e12
@@ -38,6 +34,12 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
         remedy = f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
         raise error(f"the axis {shown} has length {length:.6g}, not 1", where=where, remedy=remedy)
     return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
+
+
+def listed(sentences: Sequence[str], most: int) -> str:
+    """A line each for the first of some sentences, and how many more there are."""
+    more = [f"… and {len(sentences) - most} more"] if len(sentences) > most else []
+    return "".join(f"\n  {line}" for line in [*sentences[:most], *more])
 
 
 def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:

@@ -1,15 +1,7 @@
 """Which mass properties a rigid body can have, which robots are refused for theirs, and the nearest possible ones.
 
-The equations of motion know merged bodies only: a link and all that is fixed to it.  The policies are those of
-:func:`~robot_dynamics_ros.model.urdf.load_urdf`.  Unless repaired, what could make the mass matrix indefinite is always an error:
-a negative mass, or a moving body with a negative moment of inertia, whatever armature hides it.
-
-Tolerances, and why they are what they are:
-
-* The triangle inequality of the principal moments of inertia may be missed by 1e-3 of the largest one, which
-  is what rounding to three digits can do; a moment may be negative by a thousandth of that.
-* Moments below mass · (1 µm)² count as zero, so that a body written as a point mass may carry rounding noise.
-* Moments below 1e-12 of the largest one are rounding errors of the eigenvalues, and shown as the zeros they stand for.
+The equations of motion know merged bodies only: a link and all that is fixed to it.  Unless repaired, what could make the
+mass matrix indefinite is always an error: a negative mass, or a moving body with a negative moment of inertia.
 """
 
 from __future__ import annotations
@@ -21,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.checks import ErrorType, check_numbers
+from robot_dynamics_ros.model.checks import ErrorType, check_numbers, listed
 from robot_dynamics_ros.model.description import Array, Inertia, Link
 
-TRIANGLE_TOLERANCE = 1e-3
+TRIANGLE_TOLERANCE = 1e-3  # of the largest moment: what rounding to three digits can do
 NEGATIVE_TOLERANCE = 1e-6
-ROUND_OFF = 1e-12
-NO_SIZE = 1e-6  # m
+ROUND_OFF = 1e-12  # of the eigenvalues
+NO_SIZE = 1e-6  # m; a body written as a point mass may carry rounding noise
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
@@ -139,26 +131,31 @@ def small_ball(robot_mass: float) -> Inertia:
 def check_bodies(
     links: Sequence[Link], body_of: Mapping[str, int], bodies: Sequence[Inertia], joints: Sequence[str], policy: str
 ) -> None:
-    """Judge what the links of a robot add up to.
-
-    An impossible body names the links that are impossible themselves, or all that have inertia.
+    """Judge what the links of a robot add up to; an error names the links that are impossible themselves, or all that have inertia.
 
     Args:
         body_of: link name → index into ``bodies``, of which the root body is the last (index −1).
         joints: the joint that moves each body, by name; one less than there are bodies.
     """
-    masses = np.array([body.mass for body in bodies])
-    tensors = np.array([body.rotational for body in bodies])
     heavy = [link for link in links if link.inertia.mass != 0.0 or link.inertia.rotational.any()]
     for link in heavy:
         check_size(link.inertia, inertial_place(link.name))
         check_size(bodies[body_of[link.name]], inertial_place(link.name))
-        check_mass(link.inertia, inertial_place(link.name))
-    not_positive, not_triangle = _impossible(masses, _principal_moments(tensors))
+        if link.inertia.mass < 0.0:  # which no link may have, whatever it is fixed to
+            fault = inertia_fault(link.inertia)
+            assert fault is not None
+            raise ModelError(
+                fault.problem,
+                where=inertial_place(link.name),
+                got=link.inertia.mass,
+                remedy=f"{fault.remedy} {_REPAIR}",
+                setting=("inertia_check", "repair"),
+            )
+    moments = _principal_moments(np.array([body.rotational for body in bodies]))
+    broken, not_triangle = _impossible(np.array([body.mass for body in bodies]), moments)
     if policy == "error":
-        broken = not_positive | not_triangle
+        broken |= not_triangle
     else:
-        broken = not_positive
         broken[-1] = False  # the root body does not move
     if not broken.any():
         return
@@ -179,13 +176,9 @@ def check_bodies(
         fault = inertia_fault(link.inertia) or whole
         body = f"the body that joint {joints[i]!r} moves" if i < len(joints) else "the root body"
         problem = f"{fault.problem}; nor can {body}, which it is part of, exist: {whole.problem}"
-    for other in guilty[1:_SHOWN]:
-        own = inertia_fault(other.inertia) or fault
-        problem += f"\n  {inertial_place(other.name)}: {own.problem}"
-    if len(guilty) > _SHOWN:
-        problem += f"\n  … and {len(guilty) - _SHOWN} more"
+    others = [f"{inertial_place(x.name)}: {(inertia_fault(x.inertia) or fault).problem}" for x in guilty[1:]]
     raise ModelError(
-        problem,
+        problem + listed(others, _SHOWN - 1),
         where=inertial_place(link.name),
         got=link.inertia.rotational.tolist(),
         remedy=f"{fault.remedy} {_REPAIR}",
@@ -196,14 +189,6 @@ def check_bodies(
 def check_size(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
     """Raise ModelError if a number is so large that its products leave the range of floating-point numbers."""
     check_numbers([inertia.mass, *inertia.com, *inertia.rotational.flat], where, "mass, center or inertia", error)
-
-
-def check_mass(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
-    """Raise ModelError if the mass is negative: no link may have that, whatever it is fixed to."""
-    if inertia.mass < 0.0:
-        problem = f"the mass {inertia.mass:g} kg is negative"
-        remedy = f"Give a positive mass. {_REPAIR}"
-        raise error(problem, where=where, got=inertia.mass, remedy=remedy, setting=("inertia_check", "repair"))
 
 
 def _principal_moments(rotational: Array) -> Array:

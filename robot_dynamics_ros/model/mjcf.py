@@ -40,16 +40,6 @@ def is_mjcf(data: bytes | str) -> bool:
     return root_element(data) == "mujoco"
 
 
-def refuse_sdf(label: str) -> UrdfError:
-    """The error for an SDF file: no well-kept parser of it can be installed with pip."""
-    return UrdfError(
-        "it is SDF, which is not read",
-        where=label,
-        remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf publishes it as one, and "
-        "the robot can then be named robot_description.",
-    )
-
-
 def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescription:
     """The robot of an MJCF document; includes and meshes are found from the file ``path``, ``""`` if there is none."""
     mujoco, m = compile_mjcf(data, path)

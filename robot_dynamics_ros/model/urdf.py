@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UrdfError, check_name
-from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, checked_axis, checked_joint
+from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, checked_axis, checked_joint, listed
 from robot_dynamics_ros.model.description import (
     Coupling,
     Inertia,
@@ -35,7 +35,7 @@ from robot_dynamics_ros.model.inertia_check import (
     inertial_place,
     nearest_possible,
 )
-from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
+from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_elements import Element, finite_number, version_of
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
@@ -142,8 +142,13 @@ def _read(
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
     path = "" if label == "URDF text" else label
-    if root_element(data) == "sdf":
-        raise refuse_sdf(label)
+    if root_element(data) == "sdf":  # no well-kept parser of it can be installed with pip
+        raise UrdfError(
+            "it is SDF, which is not read",
+            where=label,
+            remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf publishes it as one, and "
+            "the robot can then be named robot_description.",
+        )
     if is_mjcf(data):
         description = parse_mjcf(data, path, inertia_check)
         moving = {joint.name for joint in description.joints if joint.type is not JointType.FIXED}
@@ -159,8 +164,13 @@ def _read(
         findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
     rotors = {**reader.armature, **_checked_armatures(moving, armature)}
     names = {joint.name for joint in joints}
-    joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
-    for joint in joints:
+    for i, joint in enumerate(joints):
+        if joint.mimic is not None and joint.mimic.joint not in names:
+            near = difflib.get_close_matches(joint.mimic.joint, names, n=1)
+            hint = f"; is {near[0]!r} meant?" if near else ""
+            problem = f"joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
+            findings.append(f"joint {joint.name!r} <mimic>: {problem}")
+            joints[i] = dataclasses.replace(joint, mimic=None)
         if joint.coupling is not None and joint.coupling.joint not in names - {joint.name}:
             where = f"joint {joint.name!r} <coupling>"
             raise UrdfError(f"{joint.coupling.joint!r} is no other joint", where=where, remedy="Name a neighbour.")
@@ -355,17 +365,6 @@ class _Reader:
             self.findings.append(f"{where}: rotor inertia is ignored, since not one joint alone is driven")
 
 
-def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:
-    if joint.mimic is None or joint.mimic.joint in names:
-        return joint
-    near = difflib.get_close_matches(joint.mimic.joint, names, n=1)
-    hint = f"; is {near[0]!r} meant?" if near else ""
-    findings.append(
-        f"joint {joint.name!r} <mimic>: joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
-    )
-    return dataclasses.replace(joint, mimic=None)
-
-
 def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) -> list[Joint]:
     """Mimic joints without position limits that would leave their masters no room: a multiplier of the other sign, as a
     rule."""
@@ -406,10 +405,7 @@ def _checked_armatures(moving: set[str], armature: Mapping[str, float] | None) -
 def _report(robot: str, findings: list[str]) -> None:
     if not findings:
         return
-    lines = "".join(f"\n  - {finding}" for finding in findings[:_SHOWN])
-    if len(findings) > _SHOWN:
-        lines += f"\n  … and {len(findings) - _SHOWN} more"
-    message = f"robot {robot!r} is usable, but:{lines}"
+    message = f"robot {robot!r} is usable, but:{listed([f'- {finding}' for finding in findings], _SHOWN)}"
     if any("nearest possible" in finding for finding in findings):
         message += (
             "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest possible ones, 'error' none."

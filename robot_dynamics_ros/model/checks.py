@@ -45,13 +45,8 @@ def listed(sentences: Sequence[str], most: int) -> str:
 def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:
     """Refuse numbers that are not finite, or beyond :data:`LARGEST`."""
     if not (np.abs(numbers) <= LARGEST).all():
-        fault = f"too large to compute with (beyond {LARGEST:g})" if np.isfinite(numbers).all() else "not finite"
-        raise error(
-            f"its {what} is {fault}",
-            where=where,
-            got=numbers,
-            remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.",
-        )
+        problem = f"its {what} is not finite, or too large to compute with (beyond {LARGEST:g})"
+        raise error(problem, where=where, got=numbers, remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.")
 
 
 def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) -> Joint:

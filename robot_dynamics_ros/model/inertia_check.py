@@ -41,13 +41,9 @@ class InertiaFault(NamedTuple):
 def check_policy(policy: str) -> None:
     """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
     if policy not in INERTIA_POLICIES:
-        raise ArgumentError(
-            f"expected 'error', 'warn' or 'repair', got {policy!r}",
-            where="inertia_check",
-            got=policy,
-            remedy="'error' refuses bodies that cannot exist, 'warn' (default) computes with them where that is possible, "
-            "'repair' takes the nearest that can.",
-        )
+        problem = f"expected 'error', 'warn' or 'repair', got {policy!r}"
+        remedy = "'error' refuses bodies that cannot exist, 'warn' computes with them where possible, 'repair' takes the nearest."
+        raise ArgumentError(problem, where="inertia_check", remedy=remedy)
 
 
 def inertial_place(link: str) -> str:
@@ -142,15 +138,9 @@ def check_bodies(
         check_size(link.inertia, inertial_place(link.name))
         check_size(bodies[body_of[link.name]], inertial_place(link.name))
         if link.inertia.mass < 0.0:  # which no link may have, whatever it is fixed to
-            fault = inertia_fault(link.inertia)
-            assert fault is not None
-            raise ModelError(
-                fault.problem,
-                where=inertial_place(link.name),
-                got=link.inertia.mass,
-                remedy=f"{fault.remedy} {_REPAIR}",
-                setting=("inertia_check", "repair"),
-            )
+            problem, remedy = f"the mass {link.inertia.mass:g} kg is negative", f"Give a positive mass. {_REPAIR}"
+            setting = "inertia_check", "repair"
+            raise ModelError(problem, where=inertial_place(link.name), remedy=remedy, setting=setting)
     moments = _principal_moments(np.array([body.rotational for body in bodies]))
     broken, not_triangle = _impossible(np.array([body.mass for body in bodies]), moments)
     if policy == "error":

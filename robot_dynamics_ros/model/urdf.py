@@ -353,12 +353,9 @@ class _Reader:
                     inertia = value
             total += ratio * ratio * inertia  # overflows to infinity, where ** raises
         if not math.isfinite(total):
-            raise UrdfError(
-                "rotor inertia and gear ratio give more armature than a number can hold",
-                where=where,
-                got=total,
-                remedy="Correct the numbers: kg m^2, and turns of the motor for one of the joint.",
-            )
+            problem = "rotor inertia and gear ratio give more armature than a number can hold"
+            remedy = "Correct the numbers: kg m^2, and turns of the motor for one of the joint."
+            raise UrdfError(problem, where=where, remedy=remedy)
         if total > 0.0 and len(joints) == 1:
             self.armature[joints[0].name] = self.armature.get(joints[0].name, 0.0) + total
         elif total > 0.0:

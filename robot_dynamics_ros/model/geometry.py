@@ -121,7 +121,9 @@ class _Reader:
         if self.lost_meshes:
             shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
             self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}")
-        return Looks(*map(tuple, (found["visual"], found["collision"], self.findings, self.lost_collisions)))
+        return Looks(
+            tuple(found["visual"]), tuple(found["collision"]), tuple(self.findings), tuple(self.lost_collisions)
+        )
 
     def material(self, node: Node) -> Colour | None:
         name = node.name

@@ -24,8 +24,9 @@ from robot_dynamics_ros.model.description import (
     Mimic,
     Pose,
     RobotDescription,
+    joint_pose,
+    rotation_of_quaternion,
 )
-from robot_dynamics_ros.model.joint_motion import joint_pose, rotation_of_quaternion
 from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.xml_guard import root_element
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.checks import listed
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
-from robot_dynamics_ros.model.joint_motion import joint_pose, plane_axes
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose, joint_pose, plane_axes
 
 _SHOWN = 6
 _ZERO = 1e-11  # of the composite inertia: round-off

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UrdfError, check_name
-from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, checked_axis, checked_joint, listed
+from robot_dynamics_ros.model.checks import (
+    AXIS_TOLERANCE,
+    DEFAULT_POLICY,
+    check_policy,
+    check_size,
+    checked_joint,
+    inertia_fault,
+    inertial_place,
+    listed,
+    nearest_possible,
+)
 from robot_dynamics_ros.model.description import (
     Coupling,
     Inertia,
@@ -27,17 +37,9 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.edit import with_floating_base
 from robot_dynamics_ros.model.geometry import check_missing_inertia, with_inertia_from_geometry
-from robot_dynamics_ros.model.inertia_check import (
-    DEFAULT_POLICY,
-    check_policy,
-    check_size,
-    inertia_fault,
-    inertial_place,
-    nearest_possible,
-)
 from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
-from robot_dynamics_ros.model.urdf_elements import Element, finite_number, version_of
+from robot_dynamics_ros.model.urdf_elements import Element, number_of, version_of
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml, root_element, without_blanks
 
@@ -238,7 +240,7 @@ class _Reader:
                 moment = f"i{'xyz'[i]}{'xyz'[j]}"
                 if i != j and moment not in tensor.node.attributes:
                     self.findings.append(f"{tensor.where}: attribute {moment!r} is missing; it counts as zero")
-                matrix[i, j] = matrix[j, i] = tensor.number(moment, 0.0 if i != j else None)
+                matrix[i, j] = matrix[j, i] = tensor.number(moment, "0" if i != j else None)
         inertia = Inertia(mass, rotational=matrix)
         check_size(inertia, where, UrdfError)
         fault = inertia_fault(inertia)
@@ -276,15 +278,14 @@ class _Reader:
             if 0.0 < length < math.inf and abs(length - 1.0) > AXIS_TOLERANCE:
                 self.findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
                 axis = axis / length
-            axis = checked_axis(axis, f"{where} <axis>", UrdfError)
             if given := element.child("mimic"):
-                mimic = Mimic(given.text("joint"), given.number("multiplier", 1.0), given.number("offset", 0.0))
+                mimic = Mimic(given.text("joint"), given.number("multiplier", "1"), given.number("offset", "0"))
             if given := element.child("coupling"):
-                numbers = {f.name: given.number(f.name, f.default) for f in dataclasses.fields(Coupling)[1:]}
-                coupling = Coupling(given.text("joint"), **numbers)
+                words = [f.name for f in dataclasses.fields(Coupling)[1:] if f.name in given.node.attributes]
+                coupling = Coupling(given.text("joint"), **{word: given.number(word) for word in words})
         damping = friction = 0.0
         if given := element.child("dynamics"):
-            damping, friction = given.number("damping", 0.0), given.number("friction", 0.0)
+            damping, friction = given.number("damping", "0"), given.number("friction", "0")
         limits = self.limits(element.child("limit"), kind, where, mimic is not None)
         joint = Joint(name, kind, *ends, pose, axis, limits, damping, friction, mimic=mimic, coupling=coupling)
         return checked_joint(joint, where, UrdfError)
@@ -300,14 +301,14 @@ class _Reader:
         for name in ("effort", "velocity"):
             if bounded and name not in limit.node.attributes:
                 self.findings.append(f"{limit.where}: attribute {name!r} is missing; no {name} limit is assumed")
-        effort, velocity = (limit.number(name, math.inf, limit=True) for name in ("effort", "velocity"))
+        effort, velocity = (limit.number(name, "inf", limit=True) for name in ("effort", "velocity"))
         where = f"{where} <limit>"
         if not bounded:
             if effort == velocity == 0.0:
                 self.findings.append(f"{where}: effort and velocity are 0, as if not known; no limits are assumed")
                 return JointLimits()
             return JointLimits(velocity=velocity, effort=effort)
-        lower, upper = (limit.number(name, 0.0, limit=True) for name in ("lower", "upper"))
+        lower, upper = (limit.number(name, "0", limit=True) for name in ("lower", "upper"))
         if lower > upper:
             self.findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
             lower, upper = upper, lower
@@ -335,7 +336,7 @@ class _Reader:
             for param in (param for interface in interfaces for param in interface.all("param")):
                 if param.name == "initial_value":
                     where = f"<ros2_control> joint {joint.name!r} (line {param.line})"
-                    self.initial_positions[joint.name] = finite_number(param.text.strip(), where)
+                    self.initial_positions[joint.name] = number_of(param.text.strip(), where)
 
     def transmission(self, transmission: Node) -> None:
         total, joints = 0.0, transmission.all("joint")
@@ -344,7 +345,7 @@ class _Reader:
             inertia, ratio = 0.0, 1.0
             for child in actuator.all("drake:rotor_inertia", "drake:gear_ratio"):
                 place = f"transmission {transmission.name!r} <{child.tag}> (line {child.line})"
-                value = finite_number(child.attributes.get("value", ""), place)
+                value = number_of(child.attributes.get("value", ""), place)
                 if child.tag == "drake:gear_ratio":
                     ratio = value
                 elif value < 0.0:

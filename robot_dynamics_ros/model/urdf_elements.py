@@ -13,8 +13,7 @@ import re
 import numpy as np
 
 from robot_dynamics_ros.errors import UrdfError
-from robot_dynamics_ros.model.description import Pose
-from robot_dynamics_ros.model.joint_motion import rotation_of_quaternion
+from robot_dynamics_ros.model.description import Pose, rotation_of_quaternion
 from robot_dynamics_ros.model.xml_guard import Node
 
 # element → an example of all its attributes
@@ -94,10 +93,11 @@ class Element:
             raise UrdfError(f"<{tag}> is missing", where=self.where, remedy=_example(tag))
         return child
 
-    def _attribute(self, name: str) -> str:
-        if name not in self.node.attributes:
+    def _attribute(self, name: str, default: str | None = None) -> str:
+        text = self.node.attributes.get(name, default)
+        if text is None:
             raise UrdfError(f"attribute {name!r} is missing", where=self.where, remedy=_example(self.node.tag))
-        return self.node.attributes[name]
+        return text
 
     def text(self, name: str) -> str:
         """An attribute that is not empty."""
@@ -106,27 +106,17 @@ class Element:
             raise UrdfError("it is empty", where=f"{self.where} {name}", got=text, remedy="Give a name.")
         return text
 
-    def number(self, name: str, default: float | None = None, *, limit: bool = False) -> float:
-        """A finite number; as a ``limit`` also an infinite one, which 1e300 and more are."""
-        if default is not None and name not in self.node.attributes:
-            return default
-        where, text = f"{self.where} {name}", self._attribute(name)
-        if not limit:
-            return finite_number(text, where)
-        number = number_of(text, where)
-        if math.isnan(number):
-            raise UrdfError(f"{text!r} is not a finite number", where=where, remedy="Give a finite number.")
-        return math.copysign(math.inf, number) if abs(number) >= _NO_LIMIT else number
+    def number(self, name: str, default: str | None = None, *, limit: bool = False) -> float:
+        """A number as :func:`number_of` reads it."""
+        return number_of(self._attribute(name, default), f"{self.where} {name}", limit=limit)
 
     def vector(self, name: str, default: str | None = None) -> list[float]:
         """Three finite numbers."""
-        if default is None or name in self.node.attributes:
-            default = self._attribute(name)
-        where, parts = f"{self.where} {name}", default.split()
-        if len(parts) != 3:
+        where, text = f"{self.where} {name}", self._attribute(name, default)
+        if len(parts := text.split()) != 3:
             remedy = 'Separate them by spaces, as in "0 0 1".'
-            raise UrdfError(f"expected three numbers, got {default!r}", where=where, remedy=remedy)
-        return [finite_number(part, where) for part in parts]
+            raise UrdfError(f"expected three numbers, got {text!r}", where=where, remedy=remedy)
+        return [number_of(part, where) for part in parts]
 
     def pose(self, version: tuple[int, int]) -> Pose:
         """The placement that an ``<origin>`` gives: fixed-axis angles, or a quaternion from version 1.1 on.
@@ -136,23 +126,19 @@ class Element:
         """
         xyz, rpy = self.vector("xyz", "0 0 0"), self.vector("rpy", "0 0 0")
         text = self.node.attributes.get("quat_xyzw")
+        if text is not None and version < _QUATERNIONS_SINCE:
+            problem = 'quat_xyzw is ignored, as other parsers do: it needs <robot version="1.1"> or later'
+            self.findings.append(f"{self.where}: {problem}")
+            text = None
         if text is None:
             return Pose.from_rpy(xyz, rpy)
-        if version < _QUATERNIONS_SINCE:
-            self.findings.append(
-                f'{self.where}: quat_xyzw is ignored, as other parsers do: it needs <robot version="1.1"> or later'
-            )
-            return Pose.from_rpy(xyz, rpy)
-        problem, quaternion = "", np.zeros(4)
+        try:
+            quaternion = np.array(numbers(text, 4))
+            problem = "" if quaternion.any() else "quat_xyzw is zero, which is no rotation"
+        except ValueError:
+            problem = f"quat_xyzw is {text!r}, expected four finite numbers: x, y, z, w"
         if "rpy" in self.node.attributes:
             problem = "rpy and quat_xyzw are both given; give one of them"
-        else:
-            try:
-                quaternion = np.array(numbers(text, 4))
-                if not quaternion.any():
-                    problem = "quat_xyzw is zero, which is no rotation"
-            except ValueError:
-                problem = f"quat_xyzw is {text!r}, expected four finite numbers: x, y, z, w"
         if problem:
             raise UrdfError(problem, where=self.where, got=text, remedy='No rotation is quat_xyzw="0 0 0 1".')
         scaled = quaternion / np.abs(quaternion).max()  # whose length neither overflows nor vanishes
@@ -178,12 +164,12 @@ def numbers(text: str, count: int) -> tuple[float, ...]:
     return values
 
 
-def number_of(text: str, where: str) -> float:
-    """A number, finite or not; a UrdfError if it is none."""
+def number_of(text: str, where: str, *, limit: bool = False) -> float:
+    """A finite number, as a ``limit`` also an infinite one, which 1e300 and more are; a UrdfError if it is none."""
     try:
         if "_" in text or not text.isascii():  # Python reads 1_000 and the digits of all alphabets
             raise ValueError
-        return float(text)
+        number = float(text)
     except ValueError:
         remedy = "Write decimals with a point, and blanks between numbers." if "," in text else "Give a number."
         if not text.isascii():
@@ -191,11 +177,8 @@ def number_of(text: str, where: str) -> float:
         if "${" in text or "$(" in text:
             remedy = "This is a xacro expression: expand the file with `xacro`, or load it as a .xacro file."
         raise UrdfError(f"{text!r} is not a number", where=where, remedy=remedy) from None
-
-
-def finite_number(text: str, where: str) -> float:
-    """A finite number; a UrdfError if it is none."""
-    number = number_of(text, where)
+    if limit and abs(number) >= _NO_LIMIT:
+        return math.copysign(math.inf, number)
     if not math.isfinite(number):
         raise UrdfError(f"{text!r} is not a finite number", where=where, remedy="Give a finite number.")
     return number

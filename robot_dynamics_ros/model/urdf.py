@@ -195,7 +195,7 @@ def _read(
 
 
 class _Reader:
-    """What the elements of a URDF say.
+    """Links and joints of a URDF, and what else its elements say.
 
     Attributes:
         links, joints: in the order of the text; a named frame is a link without mass, fixed to another.

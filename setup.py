@@ -54,7 +54,6 @@ SYMBOLIC = ["sympy>=1.10"]
 MJCF = ["mujoco>=3.1"]
 MUJOCO = ["mujoco>=4.0", "trimesh>=4.5", "pycollada>=0.8"]
 COMPLETION = ["argcomplete>=3.0"]
-CONSTRAINTS = ["pyyaml>=5.1"]
 CLUSTER = ["distributed>=2024.1"]
 JAX = ["jax>=0.4.30"]
 CASADI = ["casadi>=3.6"]
@@ -87,17 +86,17 @@ setup(
         *shared("launch/*.py", "config/*", "config/arms/*", "config/moveit/*", "urdf/**/*"),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy>=1.21", "scipy>=1.8", "urdf-parser-py>=0.0.4"],
+    install_requires=["numpy>=1.21", "scipy>=1.8", "pyyaml>=5.1"],
     extras_require={
-        "ros": [*ROS_JAZZY, *NATIVE, *CONSTRAINTS],
-        "ros-kilted": [*ROS_KILTED, *NATIVE, *CONSTRAINTS],
+        "ros": [*ROS_JAZZY, *NATIVE],
+        "ros-kilted": [*ROS_KILTED, *NATIVE],
         "native": NATIVE,
         "view": VIEW,
         "viz": VIZ,
         "xacro": XACRO,
         "bags": BAGS,
         "symbolic": SYMBOLIC,
-        "constraints": CONSTRAINTS,
+        "constraints": [],  # PyYAML comes with every installation
         "cluster": CLUSTER,
         "jax": JAX,
         "casadi": CASADI,
@@ -113,7 +112,6 @@ setup(
             "exudyn>=1.9",
             "hypothesis>=6",
             "pin>=3.0",
-            *CONSTRAINTS,
             *CLUSTER,
             *JAX,
             *CASADI,

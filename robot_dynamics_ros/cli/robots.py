@@ -15,8 +15,8 @@ import numpy as np
 from robot_dynamics_ros.cli.arguments import finite, input_path, option, pair
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile
+from robot_dynamics_ros.model.checks import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
-from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot, robot_names
 from robot_dynamics_ros.model.robot_model import BACKENDS, DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.to_urdf import to_urdf

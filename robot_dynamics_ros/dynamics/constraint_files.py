@@ -14,8 +14,7 @@ from robot_dynamics_ros.dynamics.constraints import Constraint, Constraints
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, check_name, optional_package
-from robot_dynamics_ros.model.description import Array, JointType, Pose
-from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.model.description import Array, JointType, Pose, joint_pose
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect

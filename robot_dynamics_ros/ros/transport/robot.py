@@ -8,7 +8,7 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robot_dynamics_ros.errors import check_name
-from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
+from robot_dynamics_ros.model.checks import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf, parse_urdf

@@ -16,9 +16,8 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics import Constraints
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.model.description import Array, JointType, Pose
+from robot_dynamics_ros.model.description import Array, JointType, Pose, plane_axes, rotation_of_quaternion
 from robot_dynamics_ros.model.geometry import Shape, read_looks
-from robot_dynamics_ros.model.joint_motion import plane_axes, rotation_of_quaternion
 from robot_dynamics_ros.model.mjcf import is_mjcf
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput

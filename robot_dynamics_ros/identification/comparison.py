@@ -25,7 +25,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.consistent import consistent_parameters
-from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import held_out_bodies, held_out_least_squares, root_mean_square
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
@@ -314,8 +313,8 @@ def _without(
             out[kind] = held_out_least_squares(identifiable, data, base, start, without=mask)
     if any(form.presliding for form in parameters.effects):
         forms = tuple(dataclasses.replace(form, presliding=0.0) for form in parameters.effects)
-        other = EffortParameters(parameters.model, parameters.terms, forms, parameters.loaded)
-        out["presliding"] = held_out_least_squares(identifiable, blocks(other, motion, block), base, start)
+        other = blocks(parameters.with_effects(forms), motion, block)
+        out["presliding"] = held_out_least_squares(identifiable, other, base, start)
     if result.delay:
         late = blocks(parameters, motion.earlier(-result.delay), block)
         out["delay"] = held_out_least_squares(identifiable, late, base, start)

@@ -78,8 +78,8 @@ class _Problem:
         self.low[: self.split] = -np.inf
         self.start = np.clip(self.start, self.low, self.high)
         # a joint's usual efforts: of fast motion, or those recorded where they are more
-        usual = np.array([identifiable.effort_scale[j] for j in parameters.joint_of()])
-        recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
+        usual = np.array([identifiable.effort_scale[j] for j in parameters.joint_of])
+        recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of]
         bodies = np.tile(BodyShape.distance(np.ones(10)), self.nb)
         self.metric = np.concatenate(
             [bodies, identifiable.strength[self.split :] * usual / np.maximum(usual, recorded)]

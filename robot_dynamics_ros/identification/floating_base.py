@@ -23,7 +23,7 @@ from robot_dynamics_ros.dynamics import difference, external_efforts
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
-from robot_dynamics_ros.identification.effort_parameters import BodyParameters
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import held_out_bodies, root_mean_square
 from robot_dynamics_ros.identification.least_squares import (
     BaseEstimate,
@@ -108,7 +108,8 @@ def identify_segments(
     if not root or model.joint(root).type is not JointType.FLOATING:
         where, remedy = f"robot {model.name!r}", "Load it with floating_base=True."
         raise ArgumentError("the first joint is not floating", where=where, remedy=remedy)
-    parameters, rows = BodyParameters(model), model.v_slice(root)
+    terms = FrictionTerms(viscous=False, coulomb=False, offset=False)
+    parameters, rows = EffortParameters(model, terms), model.v_slice(root)
     t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:
         raise ArgumentError(f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q.")

@@ -7,7 +7,7 @@ over blocks, both alike, so that white noise of the efforts stays white from blo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,7 @@ from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.plausibility import check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
@@ -35,22 +36,6 @@ def _not_efforts(copied: Sequence[str]) -> ArgumentError:
     problem = f"this is another quantity: the column of {', that of '.join(copied)}"
     remedy = "Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT."
     return ArgumentError(problem, where="effort", remedy=remedy)
-
-
-def _arrays(
-    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike, v: ArrayLike | None
-) -> tuple[Array, Array, Array, Array | None]:
-    """(n,) times, (n, nv) positions, efforts and velocities, finite; n is 20 or more."""
-    t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
-    velocity = None if v is None else as_input(v, (nv,), "v")
-    for where, array in (("q", q), ("effort", effort), ("v", velocity)):
-        if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
-            problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
-            remedy = "One row a sample, one column a joint, in the order of joint_names."
-            raise ArgumentError(problem, where=where, remedy=remedy)
-    if len(t) < 20:
-        raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
-    return t, q, effort, velocity
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +72,7 @@ class MotionSamples:
         v: ArrayLike | None = None,
         *,
         window: float | None = None,
-        check: Callable[[Array, Array], None] | None = None,
+        check: bool = False,
     ) -> MotionSamples:
         """Smooth and differentiate.
 
@@ -96,28 +81,39 @@ class MotionSamples:
             q, effort: (n, nv) recorded positions and motor efforts.
             v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
             window: see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`.
-            check: called with times and positions before anything is made of them.
+            check: whether positions are compared with the robot's limits.
 
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
+            Implausible: positions that the robot cannot have.
         """
-        t, q, effort, measured_velocity = _arrays(model.nv, t, q, effort, v)
+        nv = model.nv
+        t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
+        velocity = None if v is None else as_input(v, (nv,), "v")
+        for where, array in (("q", q), ("effort", effort), ("v", velocity)):
+            if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
+                problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
+                remedy = "One row a sample, one column a joint, in the order of joint_names."
+                raise ArgumentError(problem, where=where, remedy=remedy)
+        if len(t) < 20:
+            remedy = "Record some tens of seconds of motion."
+            raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy=remedy)
         require_increasing(t)
         step = float(np.median(np.diff(t)))
         if step > _SLOWEST:
             remedy = "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
             raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
-        if check is not None:
-            check(t, q)
+        if check:
+            check_positions(model, t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
         if constant:
             problem = f"the effort of {', '.join(constant)} is constant while the joint moves"
             remedy = "Record it, or lock the joint if it does not matter: --lock JOINT."
             raise ArgumentError(problem, where="effort", remedy=remedy)
-        others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
+        others = {"position": q} if velocity is None else {"position": q, "velocity": velocity}
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
-        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
+        smooth = smooth_motion(model, t, q, velocity, effort, window=window)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:
@@ -141,7 +137,7 @@ class MotionSamples:
         recordings: Sequence[Recording],
         *,
         window: float | None = None,
-        check: Callable[[Array, Array], None] | None = None,
+        check: bool = False,
         workers: Workers = None,
     ) -> MotionSamples:
         """One motion of several recordings, each a stretch or several of its own.
@@ -244,9 +240,7 @@ class MotionSamples:
         return np.concatenate(out)
 
 
-def _motion_of(
-    model: RobotModel, window: float | None, check: Callable[[Array, Array], None] | None, recording: Recording
-) -> MotionSamples:
+def _motion_of(model: RobotModel, window: float | None, check: bool, recording: Recording) -> MotionSamples:
     assert recording.effort is not None
     return MotionSamples.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +33,7 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.least_squares import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
+from robot_dynamics_ros.per_joint import expect, non_negative, per_joint, settings_or_default
 
 _MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes
@@ -192,6 +193,14 @@ class DesignSettings:
         expect(self.floor is None or math.isfinite(self.floor), "a height in m", self.floor, "floor", "")
 
 
+def position_bounds(model: RobotModel, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Array, Array]:
+    """(nv,) each: the URDF's limits of positions, or those given where they are narrower."""
+    expected: dict[str, Any] = {"size": model.nv, "infinite": True, "signed": True}
+    low = model.lower if lower is None else np.maximum(model.lower, non_negative(lower, "lower", **expected))
+    high = model.upper if upper is None else np.minimum(model.upper, non_negative(upper, "upper", **expected))
+    return low, high
+
+
 class _Problem:
     """The map from free numbers to motions, and the cost of these."""
 
@@ -199,8 +208,7 @@ class _Problem:
         self.model, self.settings, self.identifiable = model, s, identifiable
         n = model.nv
         self.size = (2, n, s.harmonics)
-        low = np.array(model.lower) if s.lower is None else np.maximum(model.lower, _bounds(s.lower, n, "lower"))
-        high = np.array(model.upper) if s.upper is None else np.minimum(model.upper, _bounds(s.upper, n, "upper"))
+        low, high = position_bounds(model, s.lower, s.upper)
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - _SPAN, -0.5 * _SPAN))
         high = np.where(np.isfinite(high), high, low + _SPAN)
         if (low >= high).any():
@@ -306,9 +314,3 @@ def design_excitation(
     q, v, a = (motion.at(problem.times, k) for k in range(3))
     tau = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v)
     return dataclasses.replace(motion, condition=10.0**best, effort=np.abs(tau).max(axis=0))
-
-
-def _bounds(values: ArrayLike, n: int, name: str) -> Array:
-    out = np.asarray(values, dtype=np.float64)
-    expect(out.shape == (n,) and not np.isnan(out).any(), f"{n} numbers", values, name, "Infinite: the URDF's limit.")
-    return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
@@ -267,25 +267,7 @@ def report_json(
     Args:
         recordings, checks, estimates: see :func:`report_text`.
     """
-    base, names, c = result.base, result.prior.joint_names, result.torque_constants
-    by_joint = {
-        "effort_rms": result.effort_rms,
-        "prior_residual_rms": result.prior_rms,
-        "residual_rms": result.rms,
-        "noise": base.noise,
-        "prediction_rms": result.prediction_rms,
-        "simple_prediction_rms": result.simple_rms,
-        "least_squares_share": result.least_squares_share,
-        "correlation": base.correlation,
-        "used": result.used,
-    }
-    by_parameter = {
-        "name": base.names,
-        "value": base.values,
-        "standard_error": base.standard_error,
-        "half_width": base.half_width,
-        "stands_for": [result.identifiable.meaning(k) for k in range(len(base.names))],
-    }
+    base, names, c, e = result.base, result.prior.joint_names, result.torque_constants, estimates
     document: dict[str, Any] = {
         "robot": result.prior.name,
         "duration": result.duration,
@@ -294,33 +276,48 @@ def report_json(
         "spread": result.full.spread,
         "condition": base.condition,
         "confidence": base.confidence,
-        "joints": dict(zip(names, _objects(by_joint), strict=True)),
+        "joints": _named(
+            names,
+            effort_rms=result.effort_rms,
+            prior_residual_rms=result.prior_rms,
+            residual_rms=result.rms,
+            noise=base.noise,
+            prediction_rms=result.prediction_rms,
+            simple_prediction_rms=result.simple_rms,
+            least_squares_share=result.least_squares_share,
+            correlation=base.correlation,
+            used=result.used,
+        ),
         "friction": friction_file(result).joints,
-        "base_parameters": _objects(by_parameter),
+        "base_parameters": _objects(
+            name=base.names,
+            value=base.values,
+            standard_error=base.standard_error,
+            half_width=base.half_width,
+            stands_for=[result.identifiable.meaning(k) for k in range(len(base.names))],
+        ),
         "unseen": base.unseen,
         "notes": result.notes,
         "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
         "recordings": [{"source": r.source, "rows": len(r), "notes": r.notes} for r in recordings],
         "parameters": dict(zip(result.parameters.names, result.full.values, strict=True)),
         "standard_errors": dict(zip(result.parameters.names, result.full.standard_error, strict=True)),
-        "torque_constants": None,
+        "torque_constants": c and _named(names, value=c.values, relative_error=c.error, given=c.given, known=c.known),
         "converged": result.full.converged,
-        "estimators": None,
-        "without": None,
+        "estimators": e
+        and _named(e.names, values=e.values, standard_errors=e.standard_error, error=e.error, condition=e.condition),
+        "without": e and e.without,
     }
-    if c is not None:
-        figures = {"value": c.values, "relative_error": c.error, "given": c.given, "known": c.known}
-        document["torque_constants"] = dict(zip(names, _objects(figures), strict=True))
-    if estimates is not None:
-        e = estimates
-        figures = {"values": e.values, "standard_errors": e.standard_error, "error": e.error, "condition": e.condition}
-        document |= {"estimators": dict(zip(e.names, _objects(figures), strict=True)), "without": e.without}
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
-def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _objects(**columns: Sequence[Any] | np.ndarray) -> list[dict[str, Any]]:
     """Rows of a table with these columns."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _named(names: Sequence[str], **columns: np.ndarray) -> dict[str, dict[str, Any]]:
+    return dict(zip(names, _objects(**columns), strict=True))
 
 
 def report_html(

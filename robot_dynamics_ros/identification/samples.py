@@ -7,7 +7,7 @@ over blocks, both alike, so that white noise of the efforts stays white from blo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -211,30 +211,25 @@ class MotionSamples:
     def mean(self, x: Array, length: float) -> Array:
         """(m, ...) averages of (n, ...) rows over blocks of ``length`` s; a stretch's last rows that fill no block are
         left out."""
-        out = []
-        for p in self.parts:
-            D = self._rows(p, length)
-            rows = x[p.start : p.start + (p.stop - p.start) // D * D]
-            out.append(rows.reshape(-1, D, *x.shape[1:]).mean(axis=1))
-        return np.concatenate(out)
+        return np.concatenate([x[p].reshape(-1, D, *x.shape[1:]).mean(axis=1) for p, D in self._whole(length)])
 
     def block_parts(self, length: float) -> NDArray[np.int64]:
         """(m,) number of the stretch each block is from."""
-        counts = [(p.stop - p.start) // self._rows(p, length) for p in self.parts]
-        return np.repeat(np.arange(len(self.parts)), counts)
+        return np.repeat(np.arange(len(self.parts)), [(p.stop - p.start) // D for p, D in self._whole(length)])
 
-    def _rows(self, part: slice, length: float) -> int:
-        return max(1, round(length / self._step(part)))
+    def _whole(self, length: float) -> Iterator[tuple[slice, int]]:
+        """Rows of each stretch that fill blocks of ``length`` s, and how many one has."""
+        for part in self.parts:
+            D = max(1, round(length / self._step(part)))
+            yield slice(part.start, part.stop - (part.stop - part.start) % D), D
 
     def mean_regressor(self, model: RobotModel, length: float) -> Array:
         """(m, nv, 10 nb) block averages of the regressor of the bodies."""
         out = []
-        for part in self.parts:
-            D = self._rows(part, length)
-            count = (part.stop - part.start) // D
-            per = max(1, _CHUNK // D)
-            for first in range(0, count, per):
-                rows = slice(part.start + first * D, part.start + min(first + per, count) * D)
+        for part, D in self._whole(length):
+            per = max(1, _CHUNK // D) * D
+            for first in range(part.start, part.stop, per):
+                rows = slice(first, min(first + per, part.stop))
                 Y = np.asarray(joint_torque_regressor(model, self.q[rows], self.v[rows], self.a[rows]))
                 out.append(Y.reshape(-1, D, *Y.shape[1:]).mean(axis=1))
         return np.concatenate(out)

@@ -74,35 +74,23 @@ _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the 
 
 @dataclass(frozen=True)
 class Cause:
-    """A likely fault of some joints, with its remedy.
-
-    Attributes:
-        gain: logarithm of the likelihood ratio to the recording as it is.
-        left: (nv,) share of each joint's efforts that is not explained with it.
-    """
+    """A likely fault of some joints, with its remedy."""
 
     text: str
     remedy: str
     joints: tuple[str, ...]
-    gain: float
-    left: Array
+    gain: float  # logarithm of the likelihood ratio to the recording as it is
+    left: Array  # (nv,) share of each joint's efforts that is not explained with it
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """Faults, delay and unusable stretches of a recording.
+    """Faults, delay and unusable stretches of a recording."""
 
-    Attributes:
-        delay: s, by which efforts are late.
-        cause: the fault that explains efforts clearly better than none, if there is one.
-        motion: the recording, without the efforts of stretches in which something else acted.
-        notes: sentences about delay and these stretches.
-    """
-
-    delay: float
-    cause: Cause | None
-    motion: MotionSamples
-    notes: tuple[str, ...]
+    delay: float  # s, by which efforts are late
+    cause: Cause | None  # the fault that explains efforts clearly better than none, if there is one
+    motion: MotionSamples  # the recording, without the efforts of stretches in which something else acted
+    notes: tuple[str, ...]  # sentences about delay and these stretches
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +105,9 @@ class _Rows:
 
     def without(self, mistake: ReadingMistake) -> _Rows:
         order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
-        fields = (*(("q", "v", "a") if mistake.of_positions else ()), *(("effort",) if mistake.of_efforts else ()))
+        fields = ("q", "v", "a") * ("positions" in mistake.columns) + ("effort",) * ("efforts" in mistake.columns)
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
-        use = self.use[:, order] if mistake.exchanged and mistake.of_efforts else self.use
+        use = self.use[:, order] if mistake.exchanged and "effort" in fields else self.use
         return dataclasses.replace(self, use=use, **changes)
 
 
@@ -258,7 +246,6 @@ def diagnose(
         slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
         delay: s, by which efforts are late, if it is known.
         currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
-        tell: called with the share that is done, and what is done next.
     """
     inner = np.concatenate([_inner(motion.t[part]) + part.start for part in motion.parts])
     if len(inner) < _FEWEST:
@@ -428,7 +415,7 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
     """Recordings as they would be without a fault."""
     names, nv = model.joint_names, model.nv
     for mistake in reading_mistakes(nv):
-        if currents and mistake.of_efforts and not mistake.exchanged:
+        if currents and "efforts" in mistake.columns and not mistake.exchanged:
             continue
         remedy = (
             "Check the names of the columns, or the order of the joints."

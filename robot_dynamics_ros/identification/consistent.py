@@ -18,7 +18,6 @@ and Park, IEEE RA-L 3 (2018) (Riemannian distance between bodies).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -158,7 +157,8 @@ class _Problem:
         self.A, self.b = R[:, :p], R[:, p]
         masses = prior[: self.split : 10]
         least = _MASS_SHARE * max(float(masses.sum()) / max(self.nb, 1), 1e-3)
-        self.shapes = [BodyShape(prior[10 * k : 10 * k + 10], least) for k in range(self.nb)]
+        parts = [slice(10 * k, 10 * k + 10) for k in range(self.nb)]
+        self.shapes = [(part, BodyShape(prior[part], least)) for part in parts]
         self.start = np.concatenate([np.zeros(self.split), prior[self.split :]])
         self.low, self.high = parameters.bounds()
         self.low[: self.split] = -np.inf
@@ -173,12 +173,8 @@ class _Problem:
 
     def full(self, x: Array) -> Array:
         """(p,) parameters of free ones."""
-        bodies = [shape.parameters(x[part]) for part, shape in self.parts()]
+        bodies = [shape.parameters(x[part]) for part, shape in self.shapes]
         return np.concatenate([*bodies, x[self.split :]])
-
-    def parts(self) -> Iterator[tuple[slice, BodyShape]]:
-        """Each body's parameters, and its shape."""
-        return ((slice(10 * k, 10 * k + 10), shape) for k, shape in enumerate(self.shapes))
 
     def away(self, x: Array) -> Array:
         """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
@@ -187,7 +183,7 @@ class _Problem:
     def slope(self, x: Array, A: Array) -> Array:
         """(rows, p) ∂(A full)/∂x, to first order."""
         out = A.copy()
-        for part, shape in self.parts():
+        for part, shape in self.shapes:
             out[:, part] = A[:, part] @ shape.derivative(x[part])
         return out
 

@@ -86,11 +86,8 @@ def root_mean_square(residual: Array) -> Array:
 
 
 def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
-    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts.
-
-    Args:
-        bodies, least_squares: (m, nv) held-out residuals.  effort: (nv,) root mean square of the efforts.
-    """
+    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts, by (m, nv) held-out residuals of both and
+    the root mean square of the efforts."""
     out = np.zeros(bodies.shape[1])
     for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
         power = float((r - s) @ (r - s))

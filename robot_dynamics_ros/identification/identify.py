@@ -371,8 +371,15 @@ class _Fits:
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
         s, prior = self.settings, identifiable.base.values(identifiable.parameters.values())
-        options = {"confidence": s.confidence, "tolerance": s.tolerance}
-        return weighted_least_squares(identifiable, data, prior, unseen=unseen, instruments=instruments, **options)
+        return weighted_least_squares(
+            identifiable,
+            data,
+            prior,
+            confidence=s.confidence,
+            tolerance=s.tolerance,
+            unseen=unseen,
+            instruments=instruments,
+        )
 
     def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""

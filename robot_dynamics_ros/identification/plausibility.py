@@ -77,10 +77,7 @@ def check_result(
     """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
 
     Args:
-        names: (nv,) of the joints.
-        effort, speed: (nv,) root mean squares.
-        noise: (nv,) what base parameters leave of one block's efforts.
-        residual: (nv,) what the bodies found leave.
+        effort, speed, noise, residual: (nv,) root mean squares, the last two of what base parameters and the bodies found leave.
         friction_power: (nv,) mean power that friction takes by the base parameters, W.
 
     Raises:
@@ -103,10 +100,8 @@ def check_prediction(
     """Compare errors of prediction with those of the robot as it was known, and with no model at all.
 
     Args:
-        names: (nv,) of the joints.
         error, prior, effort: (nv,) root mean squares of what the identified robot leaves of efforts that it was not
             identified from, of what the robot as it was known leaves, and of the efforts; N m or N.
-        source: the recording.
 
     Raises:
         Implausible: the identified robot is worse than either, for some joint.

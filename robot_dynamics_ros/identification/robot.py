@@ -57,8 +57,8 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
         elif j >= 0:
             changes["armature"] = joint.armature + own("rotor")
         if joint.coupling is not None and j >= 0:
-            friction = {"damping": own("coupled_viscous"), "friction": own("coupled_coulomb")}
-            changes["coupling"] = dataclasses.replace(joint.coupling, **friction)
+            damping, friction = own("coupled_viscous"), own("coupled_coulomb")
+            changes["coupling"] = dataclasses.replace(joint.coupling, damping=damping, friction=friction)
         return dataclasses.replace(joint, **changes)
 
     description = dataclasses.replace(

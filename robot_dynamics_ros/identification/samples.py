@@ -40,27 +40,17 @@ def _not_efforts(copied: Sequence[str]) -> ArgumentError:
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on.
+    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on."""
 
-    Attributes:
-        t: (n,) s, increasing within a stretch.
-        q, v, a: (n, nv) position, velocity, acceleration.
-        effort: (n, nv) as recorded.
-        parts: stretches without gaps.
-        window: s, length of the local polynomials.
-        notes: what was done to the recording, in sentences.
-        unusable: (n, nv) bool: efforts that were not measured, as frozen and clipped ones.
-    """
-
-    t: Array
-    q: Array
+    t: Array  # (n,) s, increasing within a stretch
+    q: Array  # (n, nv), as velocities and accelerations
     v: Array
     a: Array
-    effort: Array
-    parts: tuple[slice, ...]
-    window: float
-    notes: tuple[str, ...]
-    unusable: NDArray[np.bool_]
+    effort: Array  # (n, nv) as recorded
+    parts: tuple[slice, ...]  # stretches without gaps
+    window: float  # s, length of the local polynomials
+    notes: tuple[str, ...]  # what was done to the recording, in sentences
+    unusable: NDArray[np.bool_]  # (n, nv) efforts that were not measured, as frozen and clipped ones
 
     @classmethod
     def of(
@@ -74,14 +64,8 @@ class MotionSamples:
         window: float | None = None,
         check: bool = False,
     ) -> MotionSamples:
-        """Smooth and differentiate.
-
-        Args:
-            t: (n,) increasing times, s.
-            q, effort: (n, nv) recorded positions and motor efforts.
-            v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
-            window: see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`.
-            check: whether positions are compared with the robot's limits.
+        """Smooth and differentiate, see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`; ``check`` whether the robot can
+        have these positions.
 
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
@@ -140,11 +124,7 @@ class MotionSamples:
         check: bool = False,
         workers: Workers = None,
     ) -> MotionSamples:
-        """One motion of several recordings, each a stretch or several of its own.
-
-        Args:
-            workers: that smooth and differentiate recordings side by side; see
-                :func:`~robot_dynamics_ros.workers.run_tasks`.
+        """One motion of several recordings, each a stretch or several of its own; ``workers`` smooth them side by side.
 
         Raises:
             ArgumentError: none, one without efforts, or one that :meth:`of` refuses.
@@ -178,11 +158,7 @@ class MotionSamples:
         return float(sum(self.t[p.stop - 1] - self.t[p.start] for p in self.parts))
 
     def smoothed(self, x: Array, window: float = 0.0, up_to: int = 1) -> Array:
-        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by local polynomials.
-
-        Args:
-            window: s, of the polynomials; those that the motion was smoothed by if it is less.
-        """
+        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by polynomials over ``window`` s or as long as those of the motion."""
         out, window = np.full((up_to + 1, *x.shape), np.nan), max(window, self.window)
         for part in self.parts:
             n, step = part.stop - part.start, self._step(part)
@@ -242,21 +218,15 @@ def _motion_of(model: RobotModel, window: float | None, check: bool, recording: 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows of the regression, averaged.
+    """Rows of the regression, averaged."""
 
-    Attributes:
-        Y: (m, nv, p) regressor of all parameters.
-        effort: (m, nv) efforts, less those that are known.
-        use: (m, nv) False where a joint stood, or was too slow for its friction to be a function of its motion.
-        v: (m, nv) mean velocity.
-        part: (m,) number of the stretch each block is from.
-    """
-
-    Y: Array
-    effort: Array
-    use: NDArray[np.bool_]
-    v: Array
-    part: NDArray[np.int64]
+    Y: Array  # (m, nv, p) regressor of all parameters
+    effort: Array  # (m, nv) less what is known
+    use: NDArray[
+        np.bool_
+    ]  # (m, nv) False where a joint stood, or was too slow for its friction to follow from its motion
+    v: Array  # (m, nv) mean velocity
+    part: NDArray[np.int64]  # (m,) number of the stretch each block is from
 
     def rms(self, residual: Array) -> Array:
         """(nv,) root mean square of (m, nv) differences, over the blocks that are used."""
@@ -273,12 +243,7 @@ class Blocks:
 def blocks(
     parameters: EffortParameters, motion: MotionSamples, length: float = 0.05, slow: Array | None = None
 ) -> Blocks:
-    """Average over blocks.
-
-    Args:
-        length: of a block, s.
-        slow: (nv,) rad/s or m/s; a joint's block is left out if it is slower than this half of the time; usual speeds if not given.
-    """
+    """Averages over ``length`` s; a joint's block is left out if it is slower than ``slow`` (nv,), rad/s or m/s, half of the time."""
     if slow is None:
         slow = STILL * EffortParameters(parameters.model, parameters.terms).smoothing
     bodies = motion.mean_regressor(parameters.model, length)

@@ -44,17 +44,11 @@ _Offers: TypeAlias = list[tuple[JointEffects, list[int]]]
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The chosen forms of friction.
+    """The chosen forms of friction."""
 
-    Attributes:
-        effects: (nv,) the form of each joint's friction.
-        error: (nv,) root mean square error of prediction over blocks, each stretch predicted from the others, N m or N.
-        simple_error: (nv,) the same with the form that the selection began with.
-    """
-
-    effects: tuple[JointEffects, ...]
-    error: Array
-    simple_error: Array
+    effects: tuple[JointEffects, ...]  # (nv,)
+    error: Array  # (nv,) root mean square over blocks, each stretch predicted from the others, N m or N
+    simple_error: Array  # (nv,) the same with the form that the selection began with
 
 
 class _Trials:
@@ -144,10 +138,8 @@ def select_effects(
     Args:
         identifiable: the parameters with the form to begin with.
         data, motion, block: block averages, the motion that they are of, and their length in s.
-        noise: (nv,) standard deviation of one block's efforts.
-        prior: (p,) values of the parameters as they were known.
+        noise: (nv,) standard deviation of one block's efforts.  prior: (p,) parameters as they were known.
         allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
-        tell: called with the share that is done, and what is done next.
     """
     parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
     forms = list(parameters.effects)

@@ -176,32 +176,20 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion:
-    """Positions, velocities and accelerations by local polynomials.
+    """Positions, velocities and accelerations by local polynomials."""
 
-    Attributes:
-        q, v, a: (n, nv); NaN where a stretch is too short for a polynomial.
-        good: (n,) bool: rows that are far enough from the edges of a stretch for their acceleration.
-        parts: stretches without gaps that are too long to be bridged.
-        bridged: number of gaps of more than five usual steps within the stretches.
-        window: s, of the polynomials; ``samples`` of them.
-        velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
-        v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
-            noise taken for granted.
-        notes: remarks for the reader, in sentences.
-    """
-
-    q: Array
+    q: Array  # (n, nv), as v and a; NaN where a stretch is too short for a polynomial
     v: Array
     a: Array
-    good: np.ndarray
-    parts: tuple[slice, ...]
-    bridged: int
-    window: float
-    samples: int
-    velocity: str
-    v_error: Array
+    good: np.ndarray  # (n,) bool: rows that are far enough from the edges of a stretch for their acceleration
+    parts: tuple[slice, ...]  # stretches without gaps that are too long to be bridged
+    bridged: int  # gaps of more than five usual steps within the stretches
+    window: float  # s, of the polynomials
+    samples: int  # of one polynomial
+    velocity: str  # "recorded" or "positions": what velocities and accelerations are from
+    v_error: Array  # (nv,) standard errors, from what the polynomials leave, taken for white noise
     a_error: Array
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]  # remarks for the reader, in sentences
 
 
 def smooth_motion(

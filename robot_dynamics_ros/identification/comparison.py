@@ -74,7 +74,6 @@ def validate(
         t: (n,) s.
         q, effort: (n, nv) recorded positions and motor efforts.
         v: (n, nv) velocities, if recorded.
-        block: s, over which efforts are averaged.
 
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
@@ -126,7 +125,6 @@ def compare(result: Identification, recording: Recording, *, block: float = 0.05
     Args:
         recording: with efforts.
         result: what was identified, from this recording or another one.
-        block: s, over which efforts are averaged for ``check``.
 
     Raises:
         ArgumentError: a recording without efforts, or with too few rows.
@@ -194,7 +192,6 @@ def compare_estimators(
             instrumental variables nor output error.
         controller: stiffness and damping of the arm's controller, which knows the robot as it was before; 50 rad/s with
             critical damping if not given.  Output error needs the right ones.
-        block: s, over which rows are averaged.
 
     Raises:
         ArgumentError: a recording without efforts, or references that do not fit the recordings.

@@ -114,27 +114,16 @@ class BodyShape:
 
 @dataclass(frozen=True, eq=False)
 class ConsistentEstimate:
-    """Full parameters of bodies that exist.
+    """Full parameters of bodies that exist.  The covariance is what neither the data nor how far parameters may well be from the prior
+    tell of them: masses that efforts do not tell have as wide ones as the prior leaves them."""
 
-    Attributes:
-        values: (p,) in the order of :class:`~robot_dynamics_ros.identification.effort_parameters.EffortParameters`.
-        covariance: (p, p) of all parameters: what neither the data nor how far they may well be from the prior tell of
-            them.  Masses that efforts do not tell have as wide ones as the prior leaves them.
-        distance: (nb,) Riemannian distance of each body from its prior; 0.7 is about a factor of 2 in mass or one
-            principal moment.
-        converged: whether the optimisation ended by itself.
-        spread: how far from the prior bodies may well be, by the evidence or as given.
-        share: of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence.
-        free: (p,) the estimate in the coordinates that are searched.
-    """
-
-    values: Array
-    covariance: Array
-    distance: Array
-    converged: bool
-    spread: float
-    share: float
-    free: Array
+    values: Array  # (p,) in the order of ``EffortParameters``
+    covariance: Array  # (p, p)
+    distance: Array  # (nb,) Riemannian, of each body from its prior; 0.7 is about a factor of 2 in mass or one principal moment
+    converged: bool  # whether the optimisation ended by itself
+    spread: float  # how far from the prior bodies may well be, by the evidence or as given
+    share: float  # of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence
+    free: Array  # (p,) the estimate in the coordinates that are searched
 
     @property
     def standard_error(self) -> Array:

@@ -274,7 +274,6 @@ def design_excitation(
     """A motion that shows all base parameters, within the limits.
 
     Args:
-        settings: the default ones if not given.
         progress: called with the share of the work done and the best condition number so far.
 
     Raises:

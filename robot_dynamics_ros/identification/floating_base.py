@@ -97,7 +97,6 @@ def identify_segments(
         q: (n, nq) positions, the base's [x, y, z, qx, qy, qz, qw] first.
         external: every wrench that the surroundings exert, by the same clock.  Where one is missing, the block is not used.
         window: s, of the local polynomials that smooth and differentiate.
-        block: s, over which rows are averaged.
         spread: see :class:`~robot_dynamics_ros.IdentificationSettings`.
         confidence: of the intervals of base parameters.
 

@@ -248,7 +248,6 @@ def identify(
             :func:`identify_recordings` repairs them.
         q: (n, nv) recorded positions.
         effort: (n, nv) recorded motor efforts, gravity included, N m or N.
-        settings: the default ones if not given.
         v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
 
     Raises:
@@ -271,7 +270,6 @@ def identify_recordings(
     """The same from one recording or several, each at its own rate.
 
     Args:
-        settings: the default ones if not given.
         recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or ``Recording.of`` give them: with
             times repaired.
         workers: that smooth and differentiate several recordings side by side, see
@@ -301,9 +299,7 @@ def identify_each(
     on several days.
 
     Args:
-        settings: the default ones if not given.
         recordings: as :func:`identify_recordings`.
-        workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
         progress: called with (recordings done, recordings).
 
     Returns:

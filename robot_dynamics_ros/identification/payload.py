@@ -86,7 +86,6 @@ def payload_motion(
     """A gentle motion from a pose and back that shows a payload.
 
     Args:
-        link: that carries it.
         q0: (nv,) present configuration of the arm.
         span: (nv,) or one number, rad or m: how far each joint may move to either side.
         duration: s, for two periods.
@@ -265,7 +264,6 @@ def estimate_payload(
 
     Args:
         model: the arm without the payload.
-        link: that carries it.
         t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
         friction: of the joints, as well as it is known; that of the URDF if not given.
         arm_error: what the arm's own bodies may be off by: the standard deviation of their masses as a share, with centres
@@ -334,7 +332,6 @@ def estimate_payload_at_rest(
 
     Args:
         model: the arm without the payload.
-        link: that carries it.
         q, effort: (k, nv) or (nv,) positions at rest and mean motor efforts there; three poses with the hand turned
             show the whole centre of mass.
         friction: of the joints, as well as it is known; that of the URDF if not given.

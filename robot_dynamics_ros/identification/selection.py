@@ -95,16 +95,12 @@ class _Trials:
                 b += c[:, :n] - np.einsum("fkn,fk->fn", share, c[:, n:])
         return N, b
 
-    def solve(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> Array:
-        """(folds, n) ridge estimates of [bodies, columns] from all stretches but one."""
+    def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
+        """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
         A, c = self._normal(joint, columns)
         A[:, : self.size, : self.size] += others[0]
         c[:, : self.size] += others[1]
-        return np.asarray(np.linalg.solve(A, c[..., None])[..., 0])
-
-    def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
-        """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
-        x = self.solve(joint, columns, others)
+        x = np.linalg.solve(A, c[..., None])[..., 0]  # ridge estimates of [bodies, columns] from all stretches but one
         y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
         P = self.products[joint][:, own][:, :, own]

@@ -42,7 +42,6 @@ class KnownLoad:
     """Recordings of the same arm with a load.
 
     Attributes:
-        link: that carries it.
         mass: kg; its centre of mass and inertia are estimated.
         recordings: with currents as efforts, in the units of the others.
     """
@@ -115,7 +114,6 @@ def find_torque_constants(
         model: the robot; each of its masses must be right within a quarter, unless there is a load.
         motion: a motion with currents as efforts, in any unit.
         constants: joint → constant, where it is known.
-        block: s, over which rows are averaged.
         load: recordings with a load of known mass.
 
     Raises:

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.reference.planning import plan_move
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory
 from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -111,21 +111,15 @@ class Excitation:
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))
         v[[0, -1]] = a[[0, -1]] = 0.0
-        begin, points = 0, list[TrajectoryPoint]()
         if start is not None:
             if model is None:
                 raise ArgumentError("the move to the start needs the robot", where="model", remedy="Pass model=.")
             move = plan_move(model, start, q[0], scale=0.3)
-            begin = int(move.times[-1]) + round(rest * NANOSECONDS)
-            zero = [0.0] * len(self.joint_names)
             q = q - (q[0] - move.positions[-1])  # continuous joints go the short way
-            stations = zip(move.times, move.positions, strict=True)
-            points = [TrajectoryPoint(int(time), row.tolist(), zero, zero) for time, row in stations]
-        points += [
-            TrajectoryPoint(begin + round(time * NANOSECONDS), *(x.tolist() for x in state))
-            for time, *state in zip(t, q, v, a, strict=True)
-        ]
-        return Trajectory.from_points(self.joint_names, points)
+            t = np.concatenate([move.times / NANOSECONDS, move.duration + rest + t])
+            still = np.zeros_like(move.positions)
+            q, v, a = (np.concatenate(x) for x in ((move.positions, q), (still, v), (still, a)))
+        return Trajectory.from_waypoints(self.joint_names, t.tolist(), q, v, a)
 
     @staticmethod
     def write_csv(trajectory: Trajectory, path: str | Path) -> None:

@@ -32,7 +32,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, eq=False)
 class Identifiable:
-    """Base parameters of an identification.  What can be seen at best is told by fast random motion."""
+    """Base parameters of an identification, and how well fast random motion shows them."""
 
     parameters: EffortParameters
     base: BaseParameters  # which of them are independent, and how the others add to them

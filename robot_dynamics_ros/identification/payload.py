@@ -292,7 +292,9 @@ def estimate_payload(
             rms = np.sqrt(np.nansum(residual**2, axis=0) / np.maximum(problem.use.sum(axis=0), 1))
             alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in residual.T])
             weight = 1.0 / (np.maximum(rms, 1e-6 * usual) * np.sqrt(alike))
-        delay = _corrected(delay, m, problem.use, residual, weight)
+        rate = np.where(problem.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
+        late = float(np.nansum(rate * residual * weight)) / max(float((rate * rate).sum()), 1e-300)  # to first order
+        delay = float(np.clip(delay - late, -_LATEST, _LATEST))
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
 
@@ -306,14 +308,6 @@ def _of_motion(model: RobotModel, m: MotionSamples, friction: Friction, body: in
     dry = m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)
     use = (slow == 0.0) & (np.abs(v) > 0.0)
     return _Problem(model, m.mean(m.effort - arm_effort, _BLOCK), columns, _friction(v, dry), use)
-
-
-def _corrected(delay: float, m: MotionSamples, use: NDArray[np.bool_], residual: Array, weight: Array) -> float:
-    """s by which efforts are late, with what residuals show of it to first order."""
-    rate = np.where(use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
-    power = float((rate * rate).sum())
-    late = float(np.nansum(rate * residual * weight)) / power if power > 0.0 else 0.0
-    return float(np.clip(delay - late, -_LATEST, _LATEST))
 
 
 def estimate_payload_at_rest(

@@ -152,12 +152,8 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
 def _alike(one: RobotModel, two: RobotModel) -> bool:
     if one.link_names != two.link_names or one.joint_names != two.joint_names:
         return False
-    a, b = inertial_parameters(one), inertial_parameters(two)
-    return bool(
-        np.allclose(a, b, rtol=1e-9, atol=1e-12)
-        and np.allclose(one.damping, two.damping, rtol=1e-9)
-        and np.allclose(one.friction, two.friction, rtol=1e-9)
-    )
+    a, b = (np.concatenate([inertial_parameters(m), m.damping, m.friction]) for m in (one, two))
+    return np.allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 def _edited(model: RobotModel, source: str) -> str:

@@ -100,7 +100,8 @@ class _Trials:
         A, c = self._normal(joint, columns)
         A[:, : self.size, : self.size] += others[0]
         c[:, : self.size] += others[1]
-        x = np.linalg.solve(A, c[..., None])[..., 0]  # ridge estimates of [bodies, columns] from all stretches but one
+        # ridge estimates of [bodies, columns] from all stretches but one
+        x = np.asarray(np.linalg.solve(A, c[..., None])[..., 0], np.float64)
         y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
         P = self.products[joint][:, own][:, :, own]

@@ -154,7 +154,8 @@ def compute(
     if s.balance:
         check_name("joint", s.balance, every, where="balance")
     observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
-    unwrapped = _unwrapped(model, recording.q)
+    turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
+    unwrapped = np.where(turns, np.unwrap(recording.q, axis=0), recording.q)
     motion = _motion(model, recording, unwrapped, s)
     good, bad, notes = _usable(recording, motion)
     t, q, v, a = recording.t[good], unwrapped[good], motion.v[good], motion.a[good]
@@ -322,12 +323,6 @@ def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ..
     for name in names:
         check_name("joint", name, every, where="joints")
     return names
-
-
-def _unwrapped(model: RobotModel, q: Array) -> Array:
-    """Positions of continuous joints without jumps of a full turn."""
-    turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
-    return np.where(turns, np.unwrap(q, axis=0), q)
 
 
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:

@@ -134,9 +134,9 @@ class ConsistentEstimate:
 class _Problem:
     """Misfit and distance from the prior as one nonlinear least-squares problem in free parameters."""
 
-    def __init__(self, identifiable: Identifiable, data: Blocks, noise: Array, prior: Array) -> None:
+    def __init__(self, identifiable: Identifiable, data: Blocks, noise: Array) -> None:
         parameters = identifiable.parameters
-        self.nb, p = parameters.model.nb, len(parameters)
+        self.nb, p, prior = parameters.model.nb, len(parameters), parameters.values()
         self.split = 10 * self.nb
         joint = np.broadcast_to(np.arange(data.effort.shape[1]), data.effort.shape)[data.use]
         w = 1.0 / noise[joint]
@@ -213,7 +213,6 @@ def consistent_parameters(
     identifiable: Identifiable,
     data: Blocks,
     noise: Array,
-    prior: Array,
     *,
     spread: float | None = None,
     share: float | None = None,
@@ -223,13 +222,13 @@ def consistent_parameters(
     """Maximum a posteriori estimate of all parameters.
 
     Args:
-        noise: (nv,) standard deviation of one block's efforts.  prior: (p,) what was known.
+        noise: (nv,) standard deviation of one block's efforts.
         spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
-    problem = _Problem(identifiable, data, noise, prior)
-    bodies = np.arange(len(prior)) < problem.split
+    problem = _Problem(identifiable, data, noise)
+    bodies = np.arange(len(problem.start)) < problem.split
     size, usual = spread or _SPREAD, share or _SHARE
     x, converged = problem.start if begin is None else begin, False
     settled = spread is not None and share is not None

@@ -328,11 +328,6 @@ class _Fit:
     base: BaseEstimate
 
     @property
-    def prior(self) -> Array:
-        """(p,) what the model says the parameters are."""
-        return self.identifiable.parameters.values()
-
-    @property
     def scarce(self) -> bool:
         """Whether there are so few rows for each parameter that a fit says little about its error."""
         return self.scarcity >= 0.3
@@ -349,8 +344,7 @@ class _Fit:
 
     def least_squares_left(self, instruments: Array | None = None) -> Array:
         """(m, nv) what least squares leave of stretches that they are not made from."""
-        prior = self.identifiable.base.values(self.prior)
-        return held_out_least_squares(self.identifiable, self.data, self.base, prior, instruments=instruments)
+        return held_out_least_squares(self.identifiable, self.data, self.base, instruments=instruments)
 
 
 class _Fits:
@@ -366,15 +360,9 @@ class _Fits:
         self, identifiable: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
-        s, prior = self.settings, identifiable.base.values(identifiable.parameters.values())
+        s = self.settings
         return weighted_least_squares(
-            identifiable,
-            data,
-            prior,
-            confidence=s.confidence,
-            tolerance=s.tolerance,
-            unseen=unseen,
-            instruments=instruments,
+            identifiable, data, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen, instruments=instruments
         )
 
     def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
@@ -455,7 +443,7 @@ def _identify(
     if s.delay is None:  # the first was a rough one
         remarks = delay_notes(fit.delay) + tuple(x for x in remarks if x not in delay_notes(first_delay))
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
-    before, effort = data.rms(data.effort - data.Y @ fit.prior), data.rms(data.effort)
+    before, effort = data.rms(data.effort - data.Y @ parameters.values()), data.rms(data.effort)
     if s.plausibility == "refuse":
         power = np.zeros(model.nv) if fit.scarce else _friction_power(fit)
         speed, left = np.sqrt(np.mean(data.v**2, axis=0)), data.rms(data.effort - data.Y @ full.values)
@@ -478,11 +466,11 @@ def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -
     fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
     def chosen(identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
-        return select_effects(identifiable, fit.data, fit.motion, s.block, fit.base.noise, fit.prior, forms, tell)
+        return select_effects(identifiable, fit.data, fit.motion, s.block, fit.base.noise, forms, tell)
 
     selection = chosen(identifiable, ())
     if s.forms:
-        rough = consistent_parameters(identifiable, fit.data, fit.block_noise(selection), fit.prior, spread=s.spread)
+        rough = consistent_parameters(identifiable, fit.data, fit.block_noise(selection), spread=s.spread)
         loaded = with_parameters(parameters, rough.values)
         parameters = parameters.with_effects(parameters.effects, loaded)
         forms = tuple(form for form in s.forms if form == "presliding") if fit.scarce else s.forms
@@ -497,11 +485,10 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     s = fits.settings
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
-        noise = fit.block_noise(selection)
-        return consistent_parameters(fit.identifiable, fit.data, noise, fit.prior, spread=s.spread)
+        return consistent_parameters(fit.identifiable, fit.data, fit.block_noise(selection), spread=s.spread)
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
-        return held_out_bodies(fit.identifiable, fit.data, fit.block_noise(selection), fit.prior, full)
+        return held_out_bodies(fit.identifiable, fit.data, fit.block_noise(selection), full)
 
     full = bodies(fit)
     residual = predicted(fit, full)

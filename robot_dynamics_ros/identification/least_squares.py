@@ -45,6 +45,11 @@ class Identifiable:
         return len(self.names)
 
     @property
+    def prior(self) -> Array:
+        """(nbase,) what the model says the parameters are."""
+        return self.base.values(self.parameters.values())
+
+    @property
     def sensitivity(self) -> Array:
         """(nbase,) root mean square share of the efforts that one unit of each parameter makes in fast motion."""
         return np.sqrt(self.information.diagonal())
@@ -132,7 +137,6 @@ def _directions(identifiable: Identifiable, W: Array, count: int, tolerance: flo
 def weighted_least_squares(
     identifiable: Identifiable,
     data: Blocks,
-    prior: Array,
     *,
     confidence: float = 0.95,
     tolerance: float = 1e-3,
@@ -146,9 +150,8 @@ def weighted_least_squares(
     Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
 
     Args:
-        prior: (nbase,) values that directions not seen keep.
         tolerance: share, compared with fast random motion, below which a direction counts as unseen.
-        unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
+        unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as the model has them.
         passes: number of times that weights are found.
         instruments: (m, nv, nbase) columns that resemble those of the regressor, without its noise; weights included.
 
@@ -158,7 +161,7 @@ def weighted_least_squares(
     """
     from scipy.special import stdtrit
 
-    Yb = identifiable.base.regressor(data.Y)
+    Yb, prior = identifiable.base.regressor(data.Y), identifiable.prior
     use, m, nv = data.use, *data.effort.shape
     if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
         problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"

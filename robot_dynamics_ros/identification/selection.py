@@ -54,15 +54,13 @@ class Selection:
 class _Trials:
     """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the others' being given."""
 
-    def __init__(
-        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array
-    ) -> None:
+    def __init__(self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array) -> None:
         parameters, independent = identifiable.parameters, identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
         self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, identifiable.effort_scale
         self.scale = np.maximum(self.scale, np.sqrt(np.mean(data.effort**2, axis=0)))
         held = (identifiable.strength[bodies] / _RIDGE) ** 2
-        self.held, self.pull = np.diag(held), held * identifiable.base.values(prior)[: len(bodies)]
+        self.held, self.pull = np.diag(held), held * identifiable.prior[: len(bodies)]
         m = len(data.effort)
         fold = stretches(m)
         self.products: list[Array] = []  # of each joint: (folds, bodies + candidates + effort, the same)
@@ -126,7 +124,6 @@ def select_effects(
     motion: MotionSamples,
     block: float,
     noise: Array,
-    prior: Array,
     allowed: tuple[str, ...],
     tell: Tell = silent,
 ) -> Selection:
@@ -135,7 +132,7 @@ def select_effects(
     Args:
         identifiable: the parameters with the form to begin with.
         data, motion, block: block averages, the motion that they are of, and their length in s.
-        noise: (nv,) standard deviation of one block's efforts.  prior: (p,) parameters as they were known.
+        noise: (nv,) standard deviation of one block's efforts.
         allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
     """
     parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
@@ -146,7 +143,7 @@ def select_effects(
     candidates = _Directions(parameters, motion, block)
     averaged = candidates.columns
     both = [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)]
-    trials = _Trials(identifiable, data, both, noise, prior)
+    trials = _Trials(identifiable, data, both, noise)
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = trials.each(chosen, range(nv))
@@ -169,7 +166,7 @@ def select_effects(
             table = np.column_stack([table, motion.mean(new, block)])
         columns.append(table)
         offers.append(own)
-    again, plainly = _Trials(identifiable, data, columns, noise, prior), list(forms)
+    again, plainly = _Trials(identifiable, data, columns, noise), list(forms)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     for j in range(nv):
         tell(0.5 + 0.5 * j / nv, f"effects at {parameters.model.joint_names[j]}")

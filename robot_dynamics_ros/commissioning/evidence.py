@@ -90,11 +90,11 @@ class Explanation:
         n = len(self.q_shift)
         order, factor = mistake.order(n), mistake.factor(n)
         x = self
-        if mistake.of_positions:
+        if "positions" in mistake.columns:
             x = dataclasses.replace(
                 x, q_order=x.q_order[order], q_factor=factor * x.q_factor[order], q_shift=factor * x.q_shift[order]
             )
-        if mistake.of_efforts:
+        if "efforts" in mistake.columns:
             x = dataclasses.replace(x, e_order=x.e_order[order], e_factor=factor * x.e_factor[order])
         return x
 

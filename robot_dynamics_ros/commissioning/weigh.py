@@ -90,7 +90,7 @@ def guesses(weighing: Weighing) -> Iterator[Guess]:
     """Every single mistake."""
     nv, nb = weighing.model.nv, len(weighing.parameters)
     for reading in reading_mistakes(nv):
-        sign = "position_sign" if reading.of_positions else "effort_sign"
+        sign = "position_sign" if "positions" in reading.columns else "effort_sign"
         yield Guess("joints_exchanged" if reading.exchanged else sign, reading.joints, reading)
     for j in range(nv):
         yield Guess("effort_unit", (j,))

@@ -393,35 +393,32 @@ def late_commands(delay: float, period: float) -> list[Finding]:
     return [mistake("delay", (), sentence, delay, round(delay, 4))]
 
 
-def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> StepReport:
+def float_arm(runner: StepRunner, seconds: float = 3.0) -> StepReport:
     """Let the arm float, within :data:`FLOAT_REACH`, and stop it where it drifts farther.
 
     Args:
         runner: of the arm, whose commands are proven by :func:`probe`.
         seconds: how long.
-        push: s after that in which a person may push it, by 0.3 rad at most.
     """
     model = runner.model
     damping, tones = np.zeros(model.nv), 2.0 * np.pi * np.array(TONES)
 
-    def motion(state: ArmState) -> StepMotion[int]:
+    def motion(state: ArmState) -> StepMotion[bool]:
         damping[:] = damping_of(model, state.q)
         shake, begun = SHAKEN * speed_limit(model) * least_inertia(model, state.q), state.t
-        for length, reach in ((seconds, FLOAT_REACH), (push, 0.3)):
-            start, bounds = state, Bounds.around(model, state.q, reach, FLOAT_SPEED)
-            while state.t - start.t < length:
-                shaking = float((tones * np.sin(tones * (state.t - begun))).sum()) * shake
-                state = yield Command(runner.weight(state.q) - damping * state.v + shaking, bounds)
-        return 0
+        bounds = Bounds.around(model, state.q, FLOAT_REACH, FLOAT_SPEED)
+        while (now := state.t - begun) < seconds:
+            shaking = float((tones * np.sin(tones * now)).sum()) * shake
+            state = yield Command(runner.weight(state.q) - damping * state.v + shaking, bounds)
+        return True
 
     runner.run(motion, open_to=0.5)
     record = runner.record
     if (record.stopped and not record.ran_away) or len(record.t) < 10:
         return StepReport("float", (), {}, enough=False, notes=(record.stopped,) if record.stopped else ())
-    last = max(10, int(np.searchsorted(np.array(record.t), record.t[0] + seconds)))
     t, q, _, u = record.arrays()
-    report = drift(model, t[:last], q[:last], damping)
-    delay = effort_delay(t[:last] - t[0], u[:last], np.array(record.effort[:last]), tones) - runner.period
+    report = drift(model, t, q, damping)
+    delay = effort_delay(t - t[0], u, np.array(record.effort), tones) - runner.period
     report = dataclasses.replace(report, findings=(*report.findings, *late_commands(delay, runner.period)))
     if record.stopped and not report.findings:
         finding = mistake("drift", (), f"the arm does not float: {record.stopped}", 1.0)

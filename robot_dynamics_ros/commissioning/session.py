@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
-from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, StepReport
+from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.move import move
@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ANNOUNCED: Mapping[str, str] = {
-    "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
-    "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
-    "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
-    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
-    "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
-    "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
-}
-"""Step → what it does, in sentences for the person who permits it."""
 UNSAFE = frozenset(KINDS) - {
     "rate", "jitter", "clock", "missing_field", "velocity_filter", "frozen_effort", "friction", "delay", "inertia", "tracking", "effort_limit",
     "unexplained_effort",
@@ -332,15 +323,8 @@ def page(
         lines += _numbers(model, report)
         if step in records and len(records[step].t) > 1:
             lines.append(as_html(partial(_picture, model, records[step]), f"motion of {step}"))
-    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(settings))}</pre>")
+    lines.append(f"<h2>Parameters</h2><pre>{html.escape(json.dumps(settings, indent=1))}</pre>")
     return html_page(f"Commissioning of {model.name}", lines)
-
-
-def _text(table: Mapping[str, object], indent: str = "") -> str:
-    return "\n".join(
-        f"{indent}{key}:\n{_text(value, indent + '  ')}" if isinstance(value, dict) else f"{indent}{key}: {value}"
-        for key, value in table.items()
-    )
 
 
 def _numbers(model: RobotModel, report: StepReport) -> Iterator[str]:

@@ -16,7 +16,7 @@ from robot_dynamics_ros.errors import ArgumentError, check_name
 _N = TypeVar("_N", float, int)
 _S = TypeVar("_S")
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
-LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
+MOST = 2_000_000  # steps, or waypoints
 
 
 def option(
@@ -82,6 +82,20 @@ def pair(text: str, form: str, where: str, remedy: str) -> tuple[str, str]:
     return name, value
 
 
+def numbers(text: str, *counts: int) -> list[float]:
+    """So many finite numbers with commas between; a ValueError if it is something else."""
+    values = [float(word) for word in text.split(",")]
+    if len(values) not in counts or not all(map(math.isfinite, values)):
+        raise ValueError
+    return values
+
+
+def check_count(count: float, things: str, where: str, least: int = 1) -> None:
+    """Refuse too few of something, and more than can be computed."""
+    if not least <= count <= MOST:
+        raise ArgumentError(f"{count:.3g} {things}", where=where, remedy=f"Give {least} to {MOST} in all.")
+
+
 def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
     """Refuse what an earlier run has written, unless it may be replaced."""
     for path in paths:
@@ -105,6 +119,11 @@ def finite(text: str) -> float:
 def coordinate_or_name(text: str) -> float | str:
     """One number of a configuration, or the name of one."""
     return text if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity") else finite(text)
+
+
+def coordinates_or_name(text: str) -> list[float | str]:
+    """A configuration in one word: its numbers, with commas, or its name."""
+    return [coordinate_or_name(word) for word in text.split(",")]
 
 
 def whole(text: str) -> int:
@@ -134,6 +153,7 @@ positive = _checked(finite, lambda x: x > 0.0, "a number above zero")
 not_negative = _checked(finite, lambda x: x >= 0.0, "zero or more")
 share = _checked(positive, lambda x: x <= 1.0, "a number above 0 and at most 1")
 at_least_one = _checked(whole, lambda x: 1 <= x <= 1_000_000, "a whole number from 1 to 1000000")
+digits = _checked(whole, lambda x: 1 <= x <= 17, "a whole number from 1 to 17")
 seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 
 
@@ -170,7 +190,7 @@ def new_directory(text: str) -> Path:
 @contextmanager
 def _writable(text: str) -> Iterator[Path]:
     """The path; what the file system says about it in this block is an error of the argument."""
-    if not text.strip() or "\0" in text or any(len(part.encode()) > LONGEST_NAME for part in Path(text).parts):
+    if not text.strip() or "\0" in text:
         raise argparse.ArgumentTypeError(f"expected a path, got {_shown(text)}")
     try:
         yield Path(text)

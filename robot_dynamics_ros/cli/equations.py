@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_file, pair, whole
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, digits, option, output_file, pair
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
@@ -59,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--unexpanded", None, "steps instead of multiplied-out formulas")
     add("--no-simplify", None, "plain sums of products: faster, longer")
     add("--max-terms", at_least_one, "how many terms one expression may have")
-    add("--digits", whole, "figures that printed decimals are rounded to; exact if not given")
+    add("--digits", digits, "figures that printed decimals are rounded to; exact if not given")
     add(
         "--format",
         ("text", "latex", "tex", "html", "c", "python"),
@@ -90,8 +92,6 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
     from robot_dynamics_ros.equations.render_text import render_data, render_text
 
-    if options.digits is not None and not 1 <= options.digits <= 17:
-        raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
     symbols = given_symbols(options)
     only = chosen(options.only, PARTS, "--only") if options.only else []  # before anything is derived
     equations = symbolic(
@@ -143,8 +143,6 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
     if options.friction:
         formulas.append(equations.friction())
     if options.along:
-        from dataclasses import replace
-
         motion = _motion(options.along)
         formulas = [replace(f, matrices=f.along(motion), steps=(), traced=()) for f in formulas]
     return formulas
@@ -152,8 +150,6 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
 
 def _motion(pairs: Iterable[str]) -> dict[str, Any]:
     """``COORDINATE=EXPRESSION`` pairs; expressions of numbers, t, pi, + - * / ( ) and a few functions alone."""
-    import re
-
     import sympy
 
     coordinates: dict[str, Any] = {}
@@ -215,20 +211,15 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
 
     motors: dict[str, DCMotor] = {}
     for text in pairs:
-        joint, colon, rest = text.rpartition(":")
-        values: dict[str, float] = {}
-        for item in rest.split(","):
-            key, equals, number = item.partition("=")
-            try:
-                if not colon or not equals or key not in _MOTOR_WORDS:
-                    raise ValueError
-                values[_MOTOR_WORDS[key]] = float(number)
-            except ValueError:
-                why = f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)"
-                remedy = f"Known constants: {', '.join(_MOTOR_WORDS)}."
-                raise ArgumentError(why, where="--motor", remedy=remedy) from None
+        joint, _, rest = text.rpartition(":")
+        constants = dict(item.partition("=")[::2] for item in rest.split(","))
+        try:
+            values = {_MOTOR_WORDS[key]: float(number) for key, number in constants.items()}
+        except (KeyError, ValueError):
+            why, remedy = f"expected JOINT:R=...,kt=..., got {text!r}", f"Known constants: {', '.join(_MOTOR_WORDS)}."
+            raise ArgumentError(why, where="--motor", remedy=remedy) from None
         for key in ("R", "kt"):
-            if _MOTOR_WORDS[key] not in values:
+            if key not in constants:
                 remedy = f"Add {key}=VALUE."
                 raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=remedy)
         if joint in motors:

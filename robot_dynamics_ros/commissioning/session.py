@@ -41,7 +41,6 @@ UNSAFE = frozenset(KINDS) - {
 """Kinds of findings with which the arm is not commanded."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0  # s; number; s; s
 APART, LEADING = 0.2, 3.0  # rad or m, between poses of a person; s, on the way to where the arm floats
-FURTHER = 4  # Further poses, one after another, each where the two best explanations differ most
 PATIENCE = 300.0  # s for a person to lead the arm to all poses
 
 
@@ -222,16 +221,9 @@ class Commissioning:
         still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
             poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
-            passed: list[tuple[Array, Array]] = []
-            for further in range(FURTHER + 1):
-                passed += [self._passed(self.arm, pose) for pose in poses[len(passed) :]]
-                q, efforts = (np.array(column) for column in zip(*passed, strict=True))
-                report = weigh(self.model, q, efforts, asked=poses, measured=self.measured)
-                if report.next_pose is None or further == FURTHER:
-                    break
-                poses = np.vstack([poses, report.next_pose])
+            q, efforts = zip(*(self._passed(self.arm, pose) for pose in poses), strict=True)
             self.arm.lead(here, 2.0, RESTING)
-            return report
+            return weigh(self.model, np.array(q), np.array(efforts), asked=poses, measured=self.measured)
         poses, efforts = self._poses_by_hand(weighing_poses(self.model, POSES, around=here, still=still)[0])
         return weigh(self.model, poses, efforts, measured=self.measured)
 
@@ -350,5 +342,4 @@ def _picture(model: RobotModel, record: Record) -> Figure:
         below.set_ylabel("command in N m or N")
         below.set_xlabel("time in s")
         above.legend(fontsize=7, ncols=4)
-    figure_of_motion: Figure = figure
-    return figure_of_motion
+    return figure

@@ -275,12 +275,9 @@ class _Twitches:
         reference = Trajectory.from_waypoints(model.joint_names, times[1:].tolist(), points, velocities)
         controller.accept_trajectory(reference, nanoseconds(start))
         while (now := state.t - start) < times[-1]:
-            piece = int(np.searchsorted(times, now, side="right")) - 1
-            part, phase = now - times[piece], phases[piece]
-            acceleration = (rates[piece + 1] - rates[piece]) / (times[piece + 1] - times[piece])
-            rate = rates[piece] + acceleration * part
-            place = positions[piece] + (rates[piece] + 0.5 * acceleration * part) * part
+            phase = phases[int(np.searchsorted(times, now, side="right")) - 1]
             effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
+            place, rate, acceleration = controller.reference[:, i].tolist()
             weight = runner.weight(state.q)[i]
             effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
             if abs(phase) < 2.0:

@@ -74,12 +74,16 @@ def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
     return names
 
 
-def pair(text: str, form: str, where: str, remedy: str) -> tuple[str, str]:
-    """Both sides of the last equals sign; an error if there is none, or nothing on one side."""
-    name, _, value = text.rpartition("=")
-    if not name or not value:
-        raise ArgumentError(f"expected {form}, got {text[:80]!r}", where=where, remedy=remedy)
-    return name, value
+def pairs(texts: Iterable[str], form: str, where: str, remedy: str) -> dict[str, str]:
+    """Name → value, the sides of the last equals sign of each text; an error if one side is empty, or a name is there twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if not name or not value or name in found:
+            problem = f"{name} is named twice" if name in found else f"expected {form}, got {text[:80]!r}"
+            raise ArgumentError(problem, where=where, remedy=remedy)
+        found[name] = value
+    return found
 
 
 def numbers(text: str, *counts: int) -> list[float]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, digits, option, output_file, pair
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, digits, option, output_file, pairs
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
@@ -34,7 +34,6 @@ _MOTOR_WORDS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--symbols", ("auto",), "auto: name every mass, length, inertia and gravity")
@@ -194,15 +193,8 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
         raise ArgumentError(text, where="--symbol", got=options.symbol, remedy=remedy)
     if options.symbols:
         return options.symbols
-    names: dict[str, str] = {}
-    for text in options.symbol:
-        remedy = "For example mass:forearm=m2; --list-parameters shows all parameters."
-        parameter, name = pair(text, "PARAMETER=NAME", "--symbol", remedy)
-        if parameter in names:
-            remedy = "Name each parameter once."
-            raise ArgumentError(f"{parameter} is named twice", where="--symbol", got=text, remedy=remedy)
-        names[parameter] = name
-    return names
+    remedy = "For example mass:forearm=m2; --list-parameters shows all parameters."
+    return pairs(options.symbol, "PARAMETER=NAME", "--symbol", remedy)
 
 
 def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:

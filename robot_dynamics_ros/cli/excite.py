@@ -20,7 +20,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--output", take.output_directory, "writes NAME.csv and NAME.yaml", "excitation", metavar="NAME")

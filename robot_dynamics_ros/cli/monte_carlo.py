@@ -10,7 +10,7 @@ from pathlib import Path
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import option, output_file
-from robot_dynamics_ros.cli.output import Progress
+from robot_dynamics_ros.cli.output import with_count
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
 from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion
@@ -22,7 +22,6 @@ FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--runs", take.at_least_one, "robots to draw", 50)
@@ -60,13 +59,8 @@ def run(options: argparse.Namespace) -> int:
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
     print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}")
-    with Progress("robots", options.runs) as bar:
-
-        def tell(done: int, runs: int) -> None:
-            bar.update(done, f"{done} of {runs}")
-
-        arguments = {"runs": options.runs, "seed": options.seed, "spread": spread, "progress": tell}
-        result = monte_carlo(model, experiment, executor=workers_of(options), **arguments)
+    batch = partial(monte_carlo, model, experiment, runs=options.runs, seed=options.seed, spread=spread)
+    result = with_count("robots", "robots", lambda tell: batch(executor=workers_of(options), progress=tell))
     print()
     data = {"runs": len(result), "figures": result.figures, "failures": result.failures}
     output.result(options, data, result.table())

@@ -108,6 +108,12 @@ def with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> 
     return result
 
 
+def with_count(label: str, things: str, work: Callable[[Callable[[int, int], None]], _T]) -> _T:
+    """The same of one that tells how many things are done, and how many there are."""
+    with Progress(label, 1.0) as bar:
+        return work(lambda done, total: bar.update(done / total, f"{done} of {total} {things}"))
+
+
 class Figure(str):
     """A number as a table shows it; its ``value`` is what the JSON document holds."""
 

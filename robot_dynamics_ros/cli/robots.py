@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, numbers, option, pair
+from robot_dynamics_ros.cli.arguments import finite, input_path, numbers, option, pairs
 from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile
@@ -119,8 +119,11 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
     )
     for payload in options.payload:
         model = _with_payload(model, payload)
-    for frame in options.frame:
-        model = _with_frame(model, frame)
+    form, remedy = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]", f"For example tcp={model.link_names[-1]}:0,0,0.1."
+    for name, place in pairs(options.frame, form, "--frame", remedy).items():
+        frame = frame_argument(model, place, "--frame")
+        link, pose = (frame, None) if isinstance(frame, str) else (frame.link, frame.pose)
+        model = model.with_frame(name, link, pose)
     if options.srdf:
         model = model.with_configurations(Path(options.srdf))
     if options.backend:
@@ -157,13 +160,6 @@ def frame_argument(model: RobotModel, text: str, where: str) -> Any:
     except ValueError:
         raise ArgumentError(f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where) from None
     return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
-
-
-def _with_frame(model: RobotModel, text: str) -> RobotModel:
-    form = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]"
-    name, place = pair(text, form, "--frame", f"For example tcp={model.link_names[-1]}:0,0,0.1.")
-    frame = frame_argument(model, place, "--frame")
-    return model.with_frame(name, frame) if isinstance(frame, str) else model.with_frame(name, frame.link, frame.pose)
 
 
 def _standard_input() -> bytes:

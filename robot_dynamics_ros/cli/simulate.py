@@ -28,7 +28,6 @@ from robot_dynamics_ros.simulation.tracking import LAWS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     text = "configuration at the start: all coordinates, or its name (default: initial)"

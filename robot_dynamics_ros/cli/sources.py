@@ -108,10 +108,7 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
     lines = [f"{len(bad)} bad rows left out:"] if bad else []
     lines += [f"  row {row.number}: {row.why}" for row in bad[:_SHOWN]]
     if len(bad) > _SHOWN:
-        rest = np.array([row.number for row in bad[_SHOWN:]])
-        groups = np.split(rest, np.flatnonzero(np.diff(rest) != 1) + 1)
-        shown = ", ".join(f"{rows[0]} to {rows[-1]}" if len(rows) > 1 else str(rows[0]) for rows in groups[:_SHOWN])
-        lines.append(f"  and rows {shown}" + (", …" if len(groups) > _SHOWN else ""))
+        lines.append(f"  and {len(bad) - _SHOWN} more, the last of them row {bad[-1].number}")
     return lines
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
-from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table, with_progress
+from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table, with_count, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, frame_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
@@ -30,7 +30,6 @@ FORMATS = tuple(_FILES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     recorded.add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
     recorded.add_workers(parser, "recordings")
@@ -120,8 +119,7 @@ def _computed(
             yield recording, with_progress("computing", partial(compute, model, recording, settings))
         return
     many = [read(*source) for source in sources]
-    with Progress("computing", len(many)) as bar:
-        done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
+    done = with_count("computing", "recordings", partial(compute_each, model, many, settings, workers))
     yield from zip(many, done, strict=True)
 
 

@@ -2,11 +2,9 @@
 
     e = g(q) + Z z + ε,   z ~ N(0, P),   ε ~ N(0, D)
 
-Z are the columns of what no description knows exactly: masses and centres of mass, scale and offset of each joint's
-effort.  An explanation adds columns with wide priors (a payload), or changes the readings.  The score is the logarithm of
-the marginal likelihood of the readings.  Half the difference of the efforts after approaching from both sides is friction,
-which brakes: its sign tells whether efforts and positions are counted the same way.
-
+Z are columns of what no description knows exactly.  An explanation adds columns with wide priors (a payload), or changes the readings.
+The score is the logarithm of their marginal likelihood.  Half the difference of the efforts after approaching from both sides is friction:
+it brakes, so its sign tells whether efforts and positions are counted the same way.
 Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
 """
 

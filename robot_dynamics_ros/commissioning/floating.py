@@ -1,9 +1,8 @@
 """Third step: small pushes of each joint show its commands, then the arm floats, and its drift shows errors of the description.
 
-The arm stands where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`).  It is released for one period
-and held again, then for twice as long, as long as it stays slow: however late commands act, no release is longer than its
-command.  Then a joint is pushed by an effort that grows until it moves, either way, so slowly that the lightest joint of which
-nothing is known stays slow.  After each push what held the arm before holds it again.  At last its weight is compensated as described.
+Where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`), the arm is released for ever longer instants: however
+late commands act, no release is longer than its command.  Then each joint is pushed by an effort that grows until it moves, either way,
+and is held again by what held it before.  At last the weight is compensated as described.
 """
 
 from __future__ import annotations
@@ -125,11 +124,8 @@ class Pushed:
 class _Probe:
     """Pushes of several joints, as far as they have come.
 
-    Attributes:
-        proven: numbers of the joints that have shown that their commands are their own, and in which unit.
-        side: (n,) −1 where a joint has gone against its command, otherwise 1.
-        damping: (n,) N m s/rad or N s/m; much less of joints that are not proven.
-        carried: 1: the weight is commanded while the arm is released, 0: it is not.
+    ``proven`` are the numbers of joints that have shown that their commands are their own, and in which unit; ``side`` (n,) is −1 where a
+    joint has gone against its command; ``damping`` (n,) is much less of joints that are not proven; ``carried``: 1 if the weight is commanded.
     """
 
     def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:
@@ -370,13 +366,20 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     return StepReport("float", tuple(findings), {"drift": far, "effort": effort}, notes=tuple(notes))
 
 
+def amplitudes(t: Array, x: Array, frequencies: Array) -> tuple[Array, Array]:
+    """(f, ...) complex amplitudes of vibrations beside a parabola, at frequencies (f,), rad/s, of (k, ...) values; what neither explains."""
+    waves = np.exp(1j * np.outer(t, frequencies))
+    A = np.column_stack([np.vander(t, 3, increasing=True), waves.real, -waves.imag])
+    fit = np.linalg.lstsq(A, x, rcond=None)[0]
+    return fit[3 : 3 + len(frequencies)] + 1j * fit[3 + len(frequencies) :], x - A @ fit
+
+
 def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) -> float:
     """Delay from commands to measured efforts (k, n), s, whatever the sign and the unit of these; NaN where efforts do not show the
     vibrations of the commands, of these frequencies, rad/s."""
-    A = np.column_stack([t**0, t, t * t, *np.cos(np.outer(frequencies, t)), *np.sin(np.outer(frequencies, t))])
-    sent, measured = (np.linalg.lstsq(A, np.nan_to_num(x), rcond=None)[0] for x in (command, effort))
-    f, noise = len(frequencies), np.std(effort - A @ measured, axis=0) * np.sqrt(2.0 / len(t))
-    U, E = (x[3 : 3 + f] - 1j * x[3 + f :] for x in (sent, measured))
+    U, _ = amplitudes(t, command, frequencies)
+    E, rest = amplitudes(t, np.nan_to_num(effort), frequencies)
+    noise = np.where(np.isnan(effort).any(axis=0), np.inf, np.std(rest, axis=0) * np.sqrt(2.0 / len(t)))
     heard = np.linalg.norm(E, axis=0) > HEARD * np.maximum(noise, 1e-12)
     if not heard.any():
         return math.nan

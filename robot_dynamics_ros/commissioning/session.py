@@ -18,9 +18,8 @@ from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunn
 from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
-from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
-from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
+from robot_dynamics_ros.commissioning.tune import ArmSettings, move, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.planning import plan_motion

@@ -1,10 +1,7 @@
 """Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
 
-A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
-
-    U / Q = (−J ω² + i ω d) exp(i ω T)
-
-Friction is the same before and after while the joint does not reverse, and drops out.
+A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  Friction drops out while it does not reverse, so that
+with their complex amplitudes U and Q:  U / Q = (−J ω² + i ω d) exp(i ω T)
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from robot_dynamics_ros.commissioning.arm import (
     gentle_controller,
 )
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
-from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, late_commands
+from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, amplitudes, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
@@ -98,13 +95,6 @@ class JointLoop:
     misfit: float
 
 
-def _amplitudes(t: Array, x: Array, frequencies: Array) -> Array:
-    """(f,) complex amplitudes of vibrations beside a parabola."""
-    parabola, waves = np.vander(t, 3, increasing=True), np.exp(1j * np.outer(t, frequencies))
-    fit = np.linalg.lstsq(np.column_stack([parabola, waves.real, -waves.imag]), x, rcond=None)[0]
-    return np.asarray(fit[3 : 3 + len(frequencies)] + 1j * fit[3 + len(frequencies) :])
-
-
 def _parts(sweep: Sweep, phase: float) -> list[NDArray[np.int64]]:
     """Rows of each stretch in a phase, in either direction."""
     edges = np.flatnonzero(np.diff(sweep.phase)) + 1
@@ -123,7 +113,7 @@ def loop_of(sweep: Sweep) -> JointLoop:
     if len(moving) < 2:
         raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
     signals = sweep.q, sweep.effort
-    Q, U = (np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in signals)
+    Q, U = (np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving]) for x in signals)
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)

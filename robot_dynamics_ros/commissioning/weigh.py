@@ -59,13 +59,8 @@ _UNKNOWN_FRICTION = 0.03  # of the effort limit
 
 @dataclass(frozen=True)
 class Guess:
-    """One mistake.
-
-    Attributes:
-        kind: of :data:`~robot_dynamics_ros.commissioning.findings.KINDS`.
-        joints: their numbers; of ``link_mass`` and ``payload`` the number of the body; empty: the whole arm.
-        reading: the mistake of readings, if it is one.
-    """
+    """One mistake: its kind, numbers of joints, or of the body of ``link_mass`` and ``payload`` (empty: the whole arm), and the mistake of
+    readings, if it is one."""
 
     kind: str
     joints: tuple[int, ...] = ()
@@ -123,7 +118,6 @@ def search(weighing: Weighing) -> list[Scored]:
         level = [s for base, guess in pairs.values() if (s := _further(weighing, base, guess, count[guess.kind]))]
         tried += level
         front = _best_of_each(level)[:_WIDTH]
-        front += [s for s in level if s.guesses == (Guess("effort_unit"),) and s not in front]  # it hides all others
         if front and front[0].score >= best.score + _CLEAR:
             best = front[0]
         elif number or best.fit.misfit < ADEQUATE:
@@ -437,15 +431,17 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     elif kind == "zero_offset":
         value = shift = float(x.q_shift[joints[0]])
         number = -shift
-        text = f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m"
-        text += " from the one that is read"
+        text = (
+            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
+        )
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
         line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
-        text = "no error of one joint or link explains the efforts, other bodies do"
-        text += ": the description is of another robot"
+        text = (
+            "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
+        )
         if number != 1.0:
             text = f"efforts are {number:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
     return mistake(kind, names, text, number, value, certainty=certainty, line=line)
@@ -503,7 +499,6 @@ def weighing_poses(
     around: ArrayLike | None = None,
     span: float = math.inf,
     still: Sequence[str] = (),
-    seed: int = 0,
 ) -> Array:
     """Poses whose efforts at rest tell most, spread over the workspace.
 
@@ -515,13 +510,12 @@ def weighing_poses(
         around: (nv,) configuration from which no joint is farther than ``span``; ``None``: the whole range.
         span: rad or m.
         still: names of joints that stay as they are ``around``: those whose position is frozen.
-        seed: of the random candidates.
 
     Returns:
         (count, nv), each within limits, and with no more effort than the joints can carry.
     """
     model = without_compiling(model)
-    q = _candidates(model, around, [0.0 if name in still else span for name in model.joint_names], seed)
+    q = _candidates(model, around, [0.0 if name in still else span for name in model.joint_names], 0)
     x = Explanation.as_described(model)
     weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
     Z, size = weighing.tolerances(x, *weighing.columns(q, x.gravity), 0.0 * weighing.limit)

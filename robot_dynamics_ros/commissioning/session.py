@@ -220,9 +220,10 @@ class Commissioning:
         still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
             poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
-            q, efforts = zip(*(self._passed(self.arm, pose) for pose in poses), strict=True)
+            passed = [self._passed(self.arm, pose) for pose in poses]
             self.arm.lead(here, 2.0, RESTING)
-            return weigh(self.model, np.array(q), np.array(efforts), asked=poses, measured=self.measured)
+            q, efforts = (np.array(column) for column in zip(*passed, strict=True))
+            return weigh(self.model, q, efforts, asked=poses, measured=self.measured)
         poses, efforts = self._poses_by_hand(weighing_poses(self.model, POSES, around=here, still=still)[0])
         return weigh(self.model, poses, efforts, measured=self.measured)
 

@@ -22,7 +22,7 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     gentle_controller,
 )
-from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
+from robot_dynamics_ros.commissioning.findings import StepReport, mistake, sorted_by_certainty
 from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, amplitudes, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
@@ -132,13 +132,12 @@ def loop_of(sweep: Sweep) -> JointLoop:
 
 
 def hidden_way(sweep: Sweep) -> float:
-    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m."""
+    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m; of three
+    rests or more."""
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
     rests = _parts(sweep, 2.0)
     levels = np.array([np.median(hidden[part[len(part) // 2 :]]) for part in rests])
-    if len(levels) < 3:  # it was stopped
-        return abs(float(hidden[-1] - (levels[-1] if len(levels) else hidden[0])))
     sides = np.array([np.sign(sweep.phase[part[0]]) for part in rests])
     return max(float(np.mean(sides[1:-1] * (levels[1:-1] - 0.5 * (levels[:-2] + levels[2:])))), 0.0)
 
@@ -238,20 +237,18 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
 
 
 class _Twitches:
-    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep; ``present``: the joint that
-    does, -1: none, and ``rows`` of its sweep."""
+    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep."""
 
     def __init__(self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]) -> None:
         self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
         self.loops: list[JointLoop | None] = [None] * runner.model.nv
-        self.present, self.rows = -1, list[tuple[float, ...]]()
 
     def sweep(
         self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
-    ) -> StepMotion[ArmState]:
+    ) -> StepMotion[tuple[Sweep, ArmState]]:
         """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others."""
         runner, model, speed = self.runner, self.runner.model, drive.speed
-        self.present, self.rows = i, []
+        rows = list[tuple[float, ...]]()
         q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
         side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
         middle = q0.copy()
@@ -272,15 +269,11 @@ class _Twitches:
             effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
             if abs(phase) < 2.0:
                 effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
-            self.rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
+            rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
             state = yield Command(effort, bounds)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-        return state
-
-    def swept(self) -> Sweep:
-        """The present sweep."""
-        t, q, v, effort, phase = np.array(self.rows).T
-        return Sweep(t, q, v, effort, phase, _frequencies(self.runner))
+        t, q, v, efforts, phase = np.array(rows).T
+        return Sweep(t, q, v, efforts, phase, frequencies), state
 
     def rotors(self) -> Array:
         """(n,) inertia of rotors as the pushes showed them, kg m² or kg; NaN where nothing was pushed."""
@@ -309,15 +302,14 @@ class _Twitches:
             target = RIPPLE * speed
             for _ in range(PASSES):
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
-                state = yield from self.sweep(controller, i, drive, size, state)
-                loop = loop_of(self.swept())
+                sweep, state = yield from self.sweep(controller, i, drive, size, state)
+                loop = loop_of(sweep)
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop
                 factor = target / max(loop.ripple, 1e-9) if math.isnan(loop.inertia) else loop.inertia / assumed
                 if 0.6 < factor < 1.7:
                     break
                 assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)
-        self.present = -1
         return True
 
 
@@ -331,18 +323,12 @@ def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[st
     """
     model = runner.model
     numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
-    twitches, findings = _Twitches(runner, numbers, pushes), list[Finding]()
+    twitches = _Twitches(runner, numbers, pushes)
     complete, record = runner.run(twitches.motion, open_to=0.5), runner.record
-    i = twitches.present
-    if record.stopped and i >= 0 and len(twitches.rows) > 20:
-        play = hidden_way(twitches.swept())
-        if play > LEAST_PLAY * scale_of(model)[i]:
-            findings.append(play_of(model.joint_names[i], play))
     notes = (record.stopped,) if record.stopped else ()
     if not any(twitches.loops):
-        return StepReport("twitch", tuple(findings), {}, enough=bool(findings), notes=notes)
+        return StepReport("twitch", (), {}, enough=False, notes=notes)
     report = twitch_report(model, twitches.place, twitches.loops, runner.period)
     rotor = np.asarray(report.numbers["rotor"])
     shown = {**report.numbers, "rotor": np.where(np.isfinite(rotor), rotor, twitches.rotors())}
-    enough = bool(complete or findings)
-    return StepReport("twitch", (*findings, *report.findings), shown, enough, notes=notes)
+    return StepReport("twitch", report.findings, shown, bool(complete), notes=notes)

@@ -7,7 +7,7 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -209,14 +209,13 @@ def _check_permission(path: Path) -> None:
 
 def input_path(text: str) -> str:
     """A file or directory that is there; devices and pipes, which may never end, are not read."""
-    try:
+    with suppress(OSError, ValueError):
         path = Path(text)
         if path.is_file() or path.is_dir():
             return text
-        exists = path.exists()
-    except (OSError, ValueError):
-        exists = False
-    raise argparse.ArgumentTypeError(f"{_shown(text)} {'is no regular file' if exists else 'does not exist'}")
+        if path.exists():
+            raise argparse.ArgumentTypeError(f"{_shown(text)} is no regular file")
+    raise argparse.ArgumentTypeError(f"{_shown(text)} does not exist")
 
 
 def _shown(text: str) -> str:

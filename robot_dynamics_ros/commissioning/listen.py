@@ -256,7 +256,9 @@ def _delays(log: _Log) -> Array:
         if not np.ptp(v) > 0.0:
             continue
         displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
-        side = _side(v)
+        fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
+        last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
+        side = np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0)  # of the last motion that is no noise
         A = np.column_stack([displacement, v, side if np.ptp(side) > 0.0 else 0.0 * v, np.ones(len(t))])
         fit = np.linalg.lstsq(A, q, rcond=None)[0]
         a, b, c, _ = fit
@@ -266,13 +268,6 @@ def _delays(log: _Log) -> Array:
             error = np.sqrt(covariance.diagonal())
             out[j] = 1.0 / a, b / a, -2.0 * c * np.sign(a), error[0] / a**2, error[1] / abs(a), 2.0 * error[2]
     return out
-
-
-def _side(v: Array) -> Array:
-    """(n,) direction of the last motion that is no noise: 1, −1, or 0 before it."""
-    fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
-    last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
-    return np.asarray(np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0))
 
 
 def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:

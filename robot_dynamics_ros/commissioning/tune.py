@@ -230,7 +230,7 @@ class _Tuning:
         self.runner, self.settings = runner, settings
         self.responses, self.controllers = dict[int, StepResponse](), dict[float, JointController]()
         self.tried = list[tuple[float, bool, str]]()
-        self.margin = self.whole_delay = self.best = self.period = 0.0
+        self.margin = self.whole_delay = self.best = 0.0
 
     def controller(self, bandwidth: float, state: ArmState) -> JointController:
         """Active, with this bandwidth."""
@@ -306,10 +306,10 @@ class _Tuning:
     def proof(self, state: ArmState) -> StepMotion[bool]:
         """Steps of all joints with a delay put in."""
         controller, before = self.controller(self.best, state), dict(self.responses)
-        late = PROOF * self.whole_delay / self.period
+        late = PROOF * self.whole_delay / self.runner.period
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
-        self.margin, self.responses = late * self.period if calm else 0.0, before
+        self.margin, self.responses = PROOF * self.whole_delay if calm else 0.0, before
         return calm
 
 
@@ -331,7 +331,7 @@ def tune(
     for _ in range(2):  # rotors that seem too large make trials bad, and these show the true ones
         tuning.tried.clear()
         runner.run(tuning.motion, open_to=0.0)
-        stopped, interrupted, tuning.period = runner.record.stopped, not runner.record.ran_away, runner.period
+        stopped, interrupted = runner.record.stopped, not runner.record.ran_away
         for bandwidth, good, why in tuning.tried:
             announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
         if stopped and interrupted:

@@ -111,8 +111,6 @@ def search(weighing: Weighing) -> list[Scored]:
     count = Counter(guess.kind for guess in every)
     best, front = tried[0], tried[:1]
     for number in range(_MOST):
-        if number and best.fit.misfit < ADEQUATE and number > len(best.guesses):
-            break
         # beside the best explanation, where one guess more makes the same of several
         pairs = {frozenset((*s.guesses, guess)): (s, guess) for s in reversed(front) for guess in every}
         level = [s for base, guess in pairs.values() if (s := _further(weighing, base, guess, count[guess.kind]))]

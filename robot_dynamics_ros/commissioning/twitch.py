@@ -202,16 +202,13 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
 
 @dataclass(eq=False)
 class _Drive:
-    """Effort of a joint along a slow way at this speed: friction, which grows to ``most`` while the joint sticks and falls while it is
-    ahead, and soft feedback; friction and inertia as pushes showed them."""
+    """Effort of a joint along a slow way at this speed: soft feedback for its inertia, and friction, whose level grows to ``most`` while
+    the joint sticks and falls while it is ahead."""
 
-    friction: float
+    level: float
     inertia: float
     speed: float
     most: float
-
-    def __post_init__(self) -> None:
-        self.level = BELIEVED * self.friction
 
     def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
         """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate and acceleration."""
@@ -298,7 +295,8 @@ class _Twitches:
             pushed = self.pushes[i]
             friction, assumed = pushed.friction, pushed.inertia
             inertia, speed = max(assumed, mass_matrix(model, state.q)[i, i]), SWEEP_SPEED * fastest[i]
-            drive = _Drive(friction, inertia, speed, max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN)
+            most = max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN
+            drive = _Drive(BELIEVED * friction, inertia, speed, most)
             target = RIPPLE * speed
             for _ in range(PASSES):
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])

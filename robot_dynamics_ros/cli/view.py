@@ -21,7 +21,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser, required=False)
     source = parser.add_mutually_exclusive_group()
     of = partial(option, source)

@@ -32,13 +32,11 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import commands, robot
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.reports import Diagnostics
 
 COMMISSIONING_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
     *robot.ROBOT_PARAMETERS,
     robot.MEASURED_EFFORT,
     *parameter_table("commissioning", "commissioning", {"command_format": commands.COMMAND_FORMATS}),
@@ -193,7 +191,7 @@ class CommissioningNode(Node):
         self._thread: threading.Thread | None = None
         self._done: Callable[[], None] | None = None
         self._status = SessionStatus(self)
-        self._source = FirstDescription(
+        self._source = robot.FirstDescription(
             self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
         )
         group = ReentrantCallbackGroup()

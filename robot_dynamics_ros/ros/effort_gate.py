@@ -25,17 +25,19 @@ from robot_dynamics_ros.ros.transport.commands import (
     CommandReader,
     competing_publishers,
 )
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS, apply_scheduling, keep_collections_short
-from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, commanded_joints, load_robot_model
+from robot_dynamics_ros.ros.transport.reports import Diagnostics, Rejections
+from robot_dynamics_ros.ros.transport.robot import (
+    ROBOT_PARAMETERS,
+    FirstDescription,
+    commanded_joints,
+    load_robot_model,
+)
 
 GATE_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *parameter_table("gate", "gate", {"command_format": COMMAND_FORMATS}),

@@ -28,13 +28,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import robot_of_efforts
 from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport import robot
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import EVENT
 
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
     *robot.ROBOT_PARAMETERS,
     robot.MEASURED_EFFORT,
     *parameter_table("payload_identification", "payload_identification"),
@@ -57,7 +55,7 @@ class PayloadIdentificationNode(Node):
         self._newest: tuple[float, np.ndarray, np.ndarray] | None = None
         self._done: Future | None = None
         self._until, self._length, self._deadline = 0, 0, 0.0
-        self._source = FirstDescription(
+        self._source = robot.FirstDescription(
             self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
         )
         self._source.begin()

@@ -11,8 +11,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.ros.transport.diagnostics import REMEMBERED, Diagnostics, percentiles
-from robot_dynamics_ros.ros.transport.reports import Background, Rejections
+from robot_dynamics_ros.ros.transport.reports import REMEMBERED, Background, Diagnostics, Rejections, percentiles
 
 _MILLISECONDS = 1e-6
 

@@ -22,13 +22,11 @@ from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.parameters import JOINT_PARAMETERS, check_shapes, make_driver, shape_parameters
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
-from robot_dynamics_ros.ros.transport.description_source import FirstDescription
-from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
-from robot_dynamics_ros.ros.transport.reports import Background, Rejections
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.reports import Background, CycleTimes, Diagnostics, Rejections
+from robot_dynamics_ros.ros.transport.robot import FirstDescription, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 

@@ -18,18 +18,17 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, DescriptionSource
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, parameter_table
 from robot_dynamics_ros.ros.transport.qos import LATCHED, NEWEST
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, load_robot_model
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, DescriptionSource, load_robot_model
 from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot, own_topic
 from robot_dynamics_ros.view.arrows import Arrows, external_arrows, noise_of, robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 from robot_dynamics_ros.view.source import Shown
 from robot_dynamics_ros.view.viewer import Viewer
 
-VIEWER_PARAMETERS = (*DESCRIPTION_PARAMETERS, *ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
+VIEWER_PARAMETERS = (*ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
 
 
 def _validate(values: ParameterValues) -> None:

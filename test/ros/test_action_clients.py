@@ -27,7 +27,7 @@ from support.fault_stack import ControllerStack, Q, point
 from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics_ros.ros.transport.action_server import GoalRequests, apart_action_server
+from robot_dynamics_ros.ros.transport.apart import ClientLibrary, apart_action_server
 
 pytestmark = pytest.mark.middleware
 
@@ -143,19 +143,19 @@ def test_a_request_that_cannot_be_read_is_an_error_of_the_executor_and_the_serve
     """A name that is no UTF-8, for instance."""
     readings = []
 
-    def serialized(self, message):
+    def serialized(self, message_type, message):
         readings.append(message)
         if len(readings) == 1:
             raise UnicodeError("no text")
         return b""
 
-    monkeypatch.setattr(GoalRequests, "serialized", serialized)
+    monkeypatch.setattr(ClientLibrary, "serialize", serialized)
 
     def execute(handle):
         handle.succeed()
         return FollowJointTrajectory.Result(error_string="done")
 
-    make = apart_action_server(FollowJointTrajectory, 10**6, lambda raw: None)
+    make = apart_action_server(FollowJointTrajectory, 10**6, lambda kind, raw: None)
     server = make(peer.node, FollowJointTrajectory, "follow", execute)
     try:
         client = ActionClient(peer.node, FollowJointTrajectory, "follow")

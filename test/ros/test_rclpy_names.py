@@ -18,7 +18,7 @@ CLASSES = {
     "ViewerNode": "robot_dynamics_ros.ros.viewer.node",
     "CommissioningNode": "robot_dynamics_ros.ros.commissioning",
     "PayloadIdentificationNode": "robot_dynamics_ros.ros.payload_identification",
-    "ApartActionServer": "robot_dynamics_ros.ros.transport.action_server",
+    "ApartActionServer": "robot_dynamics_ros.ros.transport.apart",
     "FocusedExecutor": "robot_dynamics_ros.ros.transport.executors",
     "PacedExecutor": "robot_dynamics_ros.ros.transport.executors",
 }

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
@@ -27,10 +26,6 @@ from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
-
-if TYPE_CHECKING:
-    from control_msgs.action import FollowJointTrajectory as ActionType
-    from control_msgs.srv import QueryTrajectoryState
 
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
@@ -54,25 +49,21 @@ class ControllerInputs:
         self._trajectories_arrived = 0
         self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
-        if (action_type := trajectory_action.load_action_type()) is None:
+        if messages.ActionType is None:
             node.get_logger().info(
                 "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
             )
         else:
             self._action = trajectory_action.FollowJointTrajectory(
                 node,
-                action_type,
                 begin=self._begin_goal,
                 hold=self._stop_arm,
                 ready=lambda: self._running_loop("goal") is not None,
-                feedback=partial(self._goal_feedback, action_type),
+                feedback=self._goal_feedback,
                 rate=values["action_monitor_rate"],
             )
-        try:
-            from control_msgs.srv import QueryTrajectoryState
-        except ImportError:
-            return
-        node.create_service(QueryTrajectoryState, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
+        if (query := messages.QueryTrajectoryState) is not None:
+            node.create_service(query, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -201,10 +192,10 @@ class ControllerInputs:
         if loop is not None and loop.running:
             loop.controller.hold(loop.stamp)
 
-    def _goal_feedback(self, action_type: type[ActionType], goal: Goal) -> ActionType.Feedback:
+    def _goal_feedback(self, goal: Goal) -> messages.ActionType.Feedback:
         loop = self._loop()
         assert loop is not None
-        return trajectory_action.feedback_message(action_type, loop.controller, loop.joints, loop.stamp, goal)
+        return trajectory_action.feedback_message(loop.controller, loop.joints, loop.stamp, goal)
 
     # -- other inputs --------------------------------------------------------------------------------------------
 
@@ -234,8 +225,8 @@ class ControllerInputs:
         return response
 
     def _on_query(
-        self, request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
-    ) -> QueryTrajectoryState.Response:
+        self, request: messages.QueryTrajectoryState.Request, response: messages.QueryTrajectoryState.Response
+    ) -> messages.QueryTrajectoryState.Response:
         """No success without a trajectory that covers the time asked for."""
         loop, time = self._running_loop("query"), messages.to_nanoseconds(request.time)
         response.success, response.message = False, _INACTIVE

@@ -12,6 +12,7 @@ from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.topics import (
@@ -121,12 +122,6 @@ class ExternalEfforts(Output):
         self._publisher.send(stamp, self._observer.effort)
 
 
-try:
-    from control_msgs.msg import JointTrajectoryControllerState
-except ImportError:
-    JointTrajectoryControllerState = None
-
-
 class ReferenceTopics(Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
@@ -137,7 +132,7 @@ class ReferenceTopics(Output):
         names = controller.model.joint_names
         self._reference = JointTopic(node, "~/reference", names, "position", "velocity", "effort")
         self._error = JointTopic(node, "~/error", names, "position", "velocity")
-        state = JointTrajectoryControllerState
+        state = messages.JointTrajectoryControllerState
         self._states = [Topic(node, "~/controller_state", state)] if state is not None else []
         super().__init__([self._reference, self._error, *self._states])
 
@@ -157,7 +152,7 @@ class ReferenceTopics(Output):
 
     def _publish_state(self, topic: Topic, stamp: int) -> None:
         controller, reader = self._controller, self._reader
-        state = JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
+        state = messages.JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
         for point, rows in (
             (state.reference, controller.reference),

@@ -17,8 +17,13 @@ from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
+try:
+    from control_msgs.action import FollowJointTrajectory as ActionType
+    from control_msgs.msg import JointTrajectoryControllerState
+    from control_msgs.srv import QueryTrajectoryState
+except ImportError:  # not every installation has control_msgs
+    ActionType = JointTrajectoryControllerState = QueryTrajectoryState = None
 if TYPE_CHECKING:
-    from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
 
 LONG = 20_000  # bytes of a trajectory from which on it is prepared beside the cycle: some hundred points
@@ -148,7 +153,7 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
 class ActionGoal:
     """A goal of the action: tolerances of the message, the trajectory as it was read, and its size in bytes."""
 
-    def __init__(self, message: FollowJointTrajectory.Goal, trajectory: ReadTrajectory, size: int) -> None:
+    def __init__(self, message: ActionType.Goal, trajectory: ReadTrajectory, size: int) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance
@@ -157,7 +162,7 @@ class ActionGoal:
         self.trajectory, self.size = trajectory, size
 
     @classmethod
-    def of(cls, message: FollowJointTrajectory.Goal) -> ActionGoal:
+    def of(cls, message: ActionType.Goal) -> ActionGoal:
         """The goal of a message."""
         raw = serialize_message(message.trajectory)
         return cls(message, read_trajectory(raw), len(raw))

@@ -295,7 +295,7 @@ class LiveRobot(Source):
 class LiveControls(Controls):
     """Requests of a page to the controller and the simulator of a :class:`LiveRobot`, which receives answers and pulls.
 
-    Methods are called by the page's threads; :meth:`tick` carries the requests out, in the node's own thread.
+    Methods are called by the page's threads, :meth:`tick` and what follows by the node's.
     """
 
     def __init__(self, node: Node, robot: LiveRobot, namespace: str, names: Mapping[str, str]) -> None:
@@ -303,7 +303,6 @@ class LiveControls(Controls):
         topic_of = _topics(namespace)
         controller, simulator = topic_of(names["controller"]), topic_of(names["simulator"])
         self._lock = threading.Lock()
-        self._todo: list[Callable[[], None]] = []
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
         self._asked = 0.0
@@ -315,19 +314,11 @@ class LiveControls(Controls):
         self._trajectories = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
 
-    # -- asked by the page ---------------------------------------------------------------------------------------
-
-    def _later(self, work: Callable[[], None]) -> None:
-        with self._lock:
-            self._todo.append(work)
-
     def _call(self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None) -> str:
         client = self._services[service]
         if not client.service_is_ready():
             return f"{service}: nobody on the network offers {client.srv_name}"
-        self._later(
-            lambda: self._await(service, client.call_async(request), sentence_of or partial(_sentence, service))
-        )
+        self._await(service, client.call_async(request), sentence_of or partial(_sentence, service))
         return f"{service} …"
 
     def _await(self, service: str, answer: Future, sentence_of: Callable[..., str | None]) -> None:
@@ -365,8 +356,7 @@ class LiveControls(Controls):
             return "no joint state has arrived yet"
         index = [model.q_slice(name).start for name in names]
         times, positions, velocities = smooth_motion(shown.q[index], [(q[index], seconds) for q, seconds in points])
-        message = trajectory_message(names, times, positions, velocities, None, 0)
-        self._later(lambda: self._trajectories.publish(message))
+        self._trajectories.publish(trajectory_message(names, times, positions, velocities, None, 0))
         return f"on the way, {times[-1]:g} s"
 
     def answer(self) -> str:
@@ -378,11 +368,9 @@ class LiveControls(Controls):
 
     def pull(self, link: str, wrench: Array | None) -> None:
         with self._lock:
-            if wrench is not None:
-                self._pull = (link, np.asarray(wrench, dtype=float))
-            else:
-                self._pull = None
-                self._todo.append(lambda: self._push(link, np.zeros(6)))
+            self._pull = None if wrench is None else (link, np.asarray(wrench, dtype=float))
+            if wrench is None:
+                self._push(link, np.zeros(6))
         self._robot.pulled = {} if wrench is None else {link: np.asarray(wrench, dtype=float)}
 
     def adjustables(self) -> Sequence[Adjustable]:
@@ -402,20 +390,14 @@ class LiveControls(Controls):
             self._adjustables = tuple(replace(a, value=value) if a.name == name else a for a in self._adjustables)
             return f"{name} = {value:g}"
 
-        self._later(lambda: self._await("set", self._parameters.set_parameters_atomically(parameters), adjusted))
+        self._await("set", self._parameters.set_parameters_atomically(parameters), adjusted)
         return f"{name} …"
 
-    # -- done by the node ----------------------------------------------------------------------------------------
-
     def tick(self) -> None:
-        """Do what was asked since the last time, and keep pulling."""
-        with self._lock:
-            todo, self._todo = self._todo, []
-            pull = self._pull
-        for work in todo:
-            work()
-        if pull is not None:
-            self._push(*pull)
+        """Keep pulling, and find out what can be adjusted."""
+        with self._lock:  # nothing may follow the zero of a link that is let go
+            if self._pull is not None:
+                self._push(*self._pull)
         now = time.monotonic()
         if not self._adjustables and now - self._asked > 2.0 and self._parameters.services_are_ready():
             self._asked = now
@@ -423,10 +405,8 @@ class LiveControls(Controls):
 
     def let_go(self) -> None:
         """The process ends: a link that is pulled is pulled no more."""
-        with self._lock:
-            pull, self._pull = self._pull, None
-        if pull is not None:
-            self._push(pull[0], np.zeros(6))
+        if (pull := self._pull) is not None:
+            self.pull(pull[0], None)
 
     def _push(self, link: str, wrench: Array) -> None:
         message = WrenchStamped()

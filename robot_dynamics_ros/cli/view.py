@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
     looks = read_looks(model, up_axis=options.mesh_up_axis)
     if _write(model, what, looks, options):
         return 0
-    from robot_dynamics_ros.view.opening import view
+    from robot_dynamics_ros.view import open_view
 
-    with view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
+    with open_view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
         print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
         if not viewer.window.loopback:
             text = "everybody who can reach this address can see the robot, and move a live one"
@@ -108,9 +108,9 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
         paths = write_layouts(model, options.layouts, *options.namespace[:1])
         files += [("layout", str(path.resolve())) for path in paths]
     if options.picture:
-        from robot_dynamics_ros.view.opening import view
+        from robot_dynamics_ros.view import open_view
 
-        with view(model, what, urdf=looks, port=0) as viewer:
+        with open_view(model, what, urdf=looks, port=0) as viewer:
             files.append(("picture", str(viewer.picture(options.picture).resolve())))
     if files:
         data = {"files": [{"kind": kind, "path": path} for kind, path in files]}

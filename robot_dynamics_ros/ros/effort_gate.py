@@ -214,11 +214,10 @@ class EffortGateNode(Node):
             return
         gate = self.gate
         complaints = self._holes()
-        counts = {**self.rejections.counts, **gate.counts}
-        values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
         level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[gate.state]
         text = "; ".join([gate.reason or "open", *complaints])
-        self._diagnostics.publish(max(level, 1) if complaints else level, text, values)
+        level, counts = max(level, 1) if complaints else level, {**self.rejections.counts, **gate.counts}
+        self._diagnostics.publish(level, text, {"state": gate.state.value}, counts)
 
     def _holes(self) -> list[str]:
         """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""

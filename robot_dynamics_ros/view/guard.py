@@ -124,7 +124,6 @@ class Guard:
         return True
 
     def refuse(self, cause: str, text: str) -> None:
-        """Count and report."""
         with self._lock:
             self.refused[cause] += 1
         self._report(cause, text)

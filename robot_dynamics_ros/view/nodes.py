@@ -272,7 +272,6 @@ class RobotNodes:
     def _label(
         self, name: str, text: str = "", point: Array | None = None, shown: bool = True, above: bool = False
     ) -> None:
-        """Write a text below or above a point."""
         if shown and name not in self._labels:
             self._labels[name] = self.scene.add_label(
                 f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",

@@ -85,7 +85,6 @@ class _Sliders:
         return [handle.value for handle in self.handles]
 
     def show(self, q: Array) -> None:
-        """Put them where the robot is."""
         for (i, factor, _), handle in zip(self._axes, self.handles, strict=True):
             handle.value = min(max(round(q[i] * factor, 1) + 0.0, handle.min), handle.max)
 
@@ -332,7 +331,6 @@ class ControlPanel:
         return False
 
     def leave(self) -> None:
-        """This page is closed."""
         self._turn.release(self._page)
 
     def _tell(self, text: str) -> None:
@@ -355,7 +353,6 @@ class ControlPanel:
             self._adjusted[item.name].show(min(max(item.value, item.lower), item.upper), self.PATIENCE)
 
     def _point(self) -> tuple[Array, float]:
-        """Where the sliders are, and the seconds to get there."""
         return self._sliders.configuration(self._q), float(self._duration.value)
 
     def _add_point(self) -> str:

@@ -126,7 +126,6 @@ class Window(AbstractContextManager["Window"]):
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return int(self.server.get_port())
 
     @property
@@ -152,7 +151,6 @@ class Window(AbstractContextManager["Window"]):
         camera.fov = FIELD_OF_VIEW
 
     def close(self) -> None:
-        """Stop listening."""
         self.guard.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()

@@ -108,7 +108,6 @@ class ControlLoop:
         self.commands.publish(command, self.stamp)
 
     def destroy(self) -> None:
-        """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
         for topics in (self.commands, self.wrenches, self._others):
             topics.destroy()
@@ -222,7 +221,6 @@ class ControlLoop:
 
 
 def _make_controller(values: ParameterSet, model: RobotModel) -> JointController:
-    """The controller that the parameters describe, with its payload."""
     controller = JointController(
         model,
         settings.make_law(values, model),

@@ -88,18 +88,15 @@ class ControllerInputs:
         return subscriptions
 
     def close(self) -> None:
-        """Take down what :meth:`open` has made."""
         self._topics.close()
 
     def destroy(self) -> None:
-        """Take everything down."""
         self.close()
         if self._action is not None:
             self._action.destroy()
 
     @property
     def unfinished(self) -> bool:
-        """Whether goals still wait for their results to be sent."""
         return self._action is not None and self._action.unfinished
 
     def poll(self) -> None:
@@ -112,7 +109,6 @@ class ControllerInputs:
             self._on_trajectory(self._trajectories.popleft())
 
     def poll_goals(self) -> None:
-        """Send results of goals that are done, and feedback."""
         if self._action is not None:
             self._action.poll(time.monotonic_ns())
 

@@ -107,7 +107,6 @@ class ControllerNode(LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Send the safe command and stop."""
         self._stop()
         return super().on_deactivate(state)
 
@@ -157,7 +156,6 @@ class ControllerNode(LifecycleNode):
         self._background.close()
 
     def destroy_node(self) -> None:
-        """Take everything down."""
         if hasattr(self, "_inputs"):
             self._inputs.destroy()
         self._background.close()

@@ -66,7 +66,6 @@ class ControllerReport:
         self._goal = goal
 
     def say(self, text: str) -> None:
-        """A line of information in the log."""
         self._background.call(self._log.info, text)
 
     def tick(self) -> bool:
@@ -143,14 +142,12 @@ class ControllerReport:
         if not self._fixed_budget and not math.isnan(period):
             # the shortest seen lately: a cycle that is too slow makes itself a longer period
             self._budget = min(1.1 * self._budget, period)
-        values |= more | {f"count {cause}": n for cause, n in sorted(counts.items())}
-        for harmless in ("unrelated", "recovered"):
-            del counts[harmless]
-        grown = self._diagnostics.newly_counted(counts)
+        harmless = ("unrelated", "recovered")
+        grown = self._diagnostics.newly_counted({cause: n for cause, n in counts.items() if cause not in harmless})
         if safe_reason:
             level, text = 2, f"safe command: {safe_reason}"
         elif grown or not windows:
             level, text = 1, grown or "not configured"
         else:
             level, text = 0, str(values["mode"])
-        self._diagnostics.publish(level, text, values)
+        self._diagnostics.publish(level, text, values | more, counts)

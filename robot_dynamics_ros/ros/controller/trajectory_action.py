@@ -126,7 +126,6 @@ class FollowJointTrajectory:
         return bool(self._open)
 
     def destroy(self) -> None:
-        """Take the server down, before the node."""
         self._server.destroy()
 
     def _on_goal(self, request: ActionType.Goal | ActionGoal) -> GoalResponse:

@@ -163,7 +163,6 @@ class ActionGoal:
 
     @classmethod
     def of(cls, message: ActionType.Goal) -> ActionGoal:
-        """The goal of a message."""
         raw = serialize_message(message.trajectory)
         return cls(message, read_trajectory(raw), len(raw))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -67,7 +68,6 @@ class Pushes:
         return {link: push[1] for link, push in self._pushes.items()} or None
 
     def clear(self) -> None:
-        """Forget them all."""
         self._pushes = {}
 
 
@@ -331,13 +331,12 @@ class SimulatorNode(Node):
                 "steps in machine code": self._plant.compiled,
                 **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
             }
-        values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
             level, text = 2, self._diverged
         elif grown:
             level, text = 1, grown
-        self._background.call(self._diagnostics.publish, level, text, values)
+        self._background.call(self._diagnostics.publish, level, text, values, Counter(counts))
 
     def _look_for_a_sender(self) -> None:
         """Say so if commands are sent where this node does not listen."""
@@ -354,7 +353,6 @@ class SimulatorNode(Node):
         self._background.close()
 
     def destroy_node(self) -> None:
-        """Take everything down."""
         self._background.close()
         super().destroy_node()
 

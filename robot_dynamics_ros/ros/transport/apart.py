@@ -228,7 +228,6 @@ class ApartSubscription:
         self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
 
     def destroy(self) -> None:
-        """End the thread and take the subscription down."""
         if self._thread.end():
             self._node.destroy_subscription(self._subscription)
 
@@ -323,7 +322,6 @@ class ApartActionServer(ActionServer):
         self._taker = WaitingThread(node, name, count, self._handle, self.add_to_wait_set, self._take_ready)
 
     def destroy(self) -> None:
-        """End the thread and take the server down."""
         if self._taker.end():
             super().destroy()
 

@@ -53,13 +53,11 @@ class CdrReader:
         return self.offset
 
     def uint32(self) -> int:
-        """An unsigned number of 32 bits."""
         start = self.aligned(4)
         self.offset += 4
         return int(_uint32.unpack_from(self._raw, start)[0])
 
     def int32(self) -> int:
-        """A signed number of 32 bits."""
         value = self.uint32()
         return value - (1 << 32) if value >> 31 else value
 
@@ -71,7 +69,6 @@ class CdrReader:
         return n
 
     def string(self) -> str:
-        """A string."""
         n = self.count(1)
         text = self._raw[self.offset : self.offset + max(n - 1, 0)]
         self.offset += n
@@ -171,5 +168,4 @@ class Template:
         )  # beyond 2038 it wraps, as it does in the cycle
 
     def bytes(self) -> bytes:
-        """The message as it stands, ready to publish."""
         return bytes(self.buffer)

@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -145,7 +146,6 @@ class CycleTimes:
         self._last = 0
 
     def values(self) -> dict[str, float | int]:
-        """Values for the diagnostics."""
         counts: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
         return {**counts, **percentiles("period", list(self._window))}
 
@@ -175,14 +175,20 @@ class Diagnostics:
         log = self._node.get_logger()
         (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
 
-    def publish(self, level: int, message: str, values: ParameterValues) -> None:
-        """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to show, in order."""
+    def publish(
+        self, level: int, message: str, values: ParameterValues, counts: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to show, in order, then counts."""
+        shown = {**values, **{f"count {cause}": n for cause, n in sorted(counts.items())}, **self._dynamics}
         status = DiagnosticStatus(
             level=bytes([level]),
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
             message=message,
             hardware_id=self.hardware_id,
-            values=[KeyValue(key=key, value=_text(value)) for key, value in {**values, **self._dynamics}.items()],
+            values=[
+                KeyValue(key=key, value=f"{value:.6g}" if isinstance(value, float) else str(value))
+                for key, value in shown.items()
+            ],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()
@@ -193,10 +199,6 @@ class Diagnostics:
         grown = {k: n - self._last_counts.get(k, 0) for k, n in counts.items() if n > self._last_counts.get(k, 0)}
         self._last_counts = dict(counts)
         return "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items())) if grown else ""
-
-
-def _text(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 Message: TypeAlias = object  # a request or a response of any service

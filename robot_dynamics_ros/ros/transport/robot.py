@@ -78,7 +78,6 @@ MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table("common", "measured_ef
 
 
 def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:
-    """The meaning that the parameters give."""
     factors = np.array([values.get(f"measured_effort_factor.{name}", 0.0) for name in model.joint_names])
     listed = factors != 0.0
     return MeasuredEffort(values["measured_effort"], np.where(listed, factors, 1.0) if listed.any() else None)

@@ -39,11 +39,9 @@ class Topic:
         self.has_listeners = self._publisher.get_subscription_count() > 0
 
     def publish_message(self, message: object) -> None:
-        """Publish a message, or its bytes."""
         self._publisher.publish(message)
 
     def destroy(self) -> None:
-        """Take the publisher down."""
         self._node.destroy_publisher(self._publisher)
 
 
@@ -90,7 +88,6 @@ class Output(ABC):
         """Publish what belongs to the state of time ``stamp``, ns; to be called while it is :attr:`has_listeners`."""
 
     def destroy(self) -> None:
-        """Take the publishers down."""
         for publisher in self._publishers:
             publisher.destroy()
         self._publishers, self.has_listeners = [], False

@@ -284,7 +284,6 @@ class LiveRobot(Source):
                     self._node.destroy_subscription(subscription)
 
     def close(self) -> None:
-        """Unsubscribe."""
         self._layers_on = dict.fromkeys(self._layers_on, False)
         self.tick()
         self._node.destroy_publisher(self._ordered)
@@ -445,7 +444,6 @@ class LiveControls(Controls):
 
 
 def own_topic(name: str, namespace: str) -> str:
-    """A topic of the viewer for one robot."""
     return "/".join(filter(None, ("~", name, namespace.strip("/"))))
 
 

@@ -32,7 +32,6 @@ VIEWER_PARAMETERS = (*ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
 
 
 def _validate(values: ParameterValues) -> None:
-    """Refuse a robot that is named twice."""
     robots = values["robots"]
     if len(set(robots)) != len(robots):
         raise ArgumentError("names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once.")
@@ -78,7 +77,6 @@ class ViewerNode(Node):
         return lambda message: self._described(namespace, message.data)
 
     def _described(self, namespace: str, text: str) -> None:
-        """A description has arrived: show the robot."""
         if namespace in self._robots:
             if text != self._robots[namespace][0].model.description.source:
                 self.rejections.report("description_changed", "another robot_description has arrived; it is not used")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from viser import GuiApi
 
 
-def text_block(text: str, size: str = "0.85em") -> str:
+def text_block(text: str) -> str:
     """HTML of a text from anywhere, as it is: nothing in it is taken for markup or for code."""
     lines = "<br>".join(html.escape(line) for line in text.splitlines())
-    return f'<div style="padding: 0 0.8em; font-size: {size}; overflow-wrap: anywhere">{lines}</div>'
+    return f'<div style="padding: 0 0.8em; font-size: 0.85em; overflow-wrap: anywhere">{lines}</div>'
 
 
 def number(value: float, unit: str = "") -> str:

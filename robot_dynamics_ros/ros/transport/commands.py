@@ -158,8 +158,6 @@ class CommandReader:
         The middleware never brings the two together, and neither side hears of it.
         """
         topic, own = self.subscription.topic_name, _type_name(self._type)
-        if not self._node.count_publishers(topic):
-            return ""
         others = sorted(pair for pair in _publishers(self._node, topic) if pair[1] != own)
         if not others:
             return ""

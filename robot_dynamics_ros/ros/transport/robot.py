@@ -32,6 +32,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 )
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
+_PATIENCE = 5.0  # s
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."
 
@@ -159,8 +160,8 @@ class FirstDescription(DescriptionSource):
             self._log.error(f"cannot use the robot of {self.origin}: {error}")
 
 
-def wait_for_description(topic: str, timeout: float = 5.0) -> str:
-    """Text of the description latched on ``topic``; an ArgumentError if no topic has such a name, or nothing came in s."""
+def wait_for_description(topic: str) -> str:
+    """Text of the description latched on ``topic``; an ArgumentError if no topic has such a name, or nothing came in 5 s."""
     context = rclpy.Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -178,7 +179,7 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
             raise ArgumentError(problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy) from None
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + _PATIENCE
         while not received and time.monotonic() < deadline:
             executor.spin_once(timeout_sec=0.1)
         executor.remove_node(node)
@@ -186,7 +187,7 @@ def wait_for_description(topic: str, timeout: float = 5.0) -> str:
     finally:
         rclpy.try_shutdown(context=context)
     if not received:
-        problem = f"no description came within {timeout:g} s"
+        problem = f"no description came within {_PATIENCE:g} s"
         remedy = "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file."
         raise ArgumentError(problem, where=f"topic {topic!r}", got=topic, remedy=remedy)
     return received[-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 
 from builtin_interfaces.msg import Time
@@ -65,16 +64,14 @@ class ViewerNode(Node):
                 self._described(namespace, self._source.text)
             elif not alone:
                 topic = f"/{namespace.strip('/')}/robot_description"
-                self.create_subscription(String, topic, self._description_reader(namespace), LATCHED)
+                arrived = partial(lambda name, message: self._described(name, message.data), namespace)
+                self.create_subscription(String, topic, arrived, LATCHED)
         self.create_timer(1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(f"open {self.viewer.address} in a browser")
         if not self.viewer.window.loopback:
             self.get_logger().warning("everybody who can reach this address can see the robot, and move it")
         if values["open_browser"]:
             self.viewer.window.open()
-
-    def _description_reader(self, namespace: str) -> Callable[[String], None]:
-        return lambda message: self._described(namespace, message.data)
 
     def _described(self, namespace: str, text: str) -> None:
         if namespace in self._robots:

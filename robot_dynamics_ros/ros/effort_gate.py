@@ -128,8 +128,6 @@ class EffortGateNode(Node):
         keep_collections_short()
         self.get_logger().info(f"gate for {model.name!r}: {len(joints)} joints, waiting for commands")
 
-    # -- inputs --------------------------------------------------------------------------------------------------
-
     def _on_command(self, effort: Array) -> None:
         gate = self.gate
         before = gate.state
@@ -167,8 +165,6 @@ class EffortGateNode(Node):
         self._closed()
         response.success, response.message = True, "stopped until ~/reset"
         return response
-
-    # -- output --------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
         self._commands.publish(self.gate.output, self.get_clock().now().nanoseconds)
@@ -237,8 +233,6 @@ class EffortGateNode(Node):
             self.rejections.report("bypassed", text)
             complaints.append(text)
         return complaints
-
-    # -- process -------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """The process ends: send zero effort, and wait until it has been delivered."""

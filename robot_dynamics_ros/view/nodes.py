@@ -84,8 +84,6 @@ class RobotNodes:
         )  # fmt: skip
         self.place(model.initial_configuration())
 
-    # -- state ---------------------------------------------------------------------------------------------------
-
     def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
         """Show a state, and of forces, moments, external, estimated, centres, reference those that are ``on``."""
         forces, moments = on("forces"), on("moments")
@@ -178,8 +176,6 @@ class RobotNodes:
         for name, handle in zip(self.model.link_names, self.links, strict=True):
             if not link or name == link:
                 handle.visible = not link
-
-    # -- wrenches ------------------------------------------------------------------------------------------------
 
     def wrenches(
         self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
@@ -281,8 +277,6 @@ class RobotNodes:
             self._labels[name].visible = shown
         if shown:
             self._labels[name].position, self._labels[name].text = point, text
-
-    # -- marks ---------------------------------------------------------------------------------------------------
 
     def centres(self, shown: bool) -> None:
         """Show the centres of mass of the links (small) and of the robot (large) at the present configuration."""

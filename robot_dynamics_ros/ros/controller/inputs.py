@@ -65,8 +65,6 @@ class ControllerInputs:
         if (query := messages.QueryTrajectoryState) is not None:
             node.create_service(query, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
 
-    # -- life ----------------------------------------------------------------------------------------------------
-
     def open(self) -> list[Subscription]:
         """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
         node = self._node
@@ -111,8 +109,6 @@ class ControllerInputs:
     def poll_goals(self) -> None:
         if self._action is not None:
             self._action.poll(time.monotonic_ns())
-
-    # -- trajectories --------------------------------------------------------------------------------------------
 
     def _running_loop(self, what: str) -> ControlLoop | None:
         loop = self._loop()
@@ -192,8 +188,6 @@ class ControllerInputs:
         loop = self._loop()
         assert loop is not None
         return trajectory_action.feedback_message(loop.controller, loop.joints, loop.stamp, goal)
-
-    # -- other inputs --------------------------------------------------------------------------------------------
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         loop = self._running_loop("set-point")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import ExitStack
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -27,12 +28,11 @@ _WATCH_PERIOD = 0.02
 class ControllerNode(LifecycleNode):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
-    _inputs: ControllerInputs
-
     def __init__(self, **options: object) -> None:
         super().__init__("computed_torque_controller", **options)
         # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
-        self._background = Background()
+        self._ending, self._background = ExitStack(), Background()
+        self._ending.callback(self._background.close)
         self.loop: ControlLoop | None = None
         self._released = False  # by somebody who wants it so
         self.parameters = ParameterSet(self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply)
@@ -45,6 +45,7 @@ class ControllerNode(LifecycleNode):
         self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
         self.cycle_subscriptions: list[Subscription] = []
         self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self.rejections, self._report)
+        self._ending.callback(self._inputs.destroy)
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
         elif not self._source.text:
@@ -52,8 +53,6 @@ class ControllerNode(LifecycleNode):
         elif not self._autostart():
             problem = "the node could not be started with the description it was given"
             raise RobotDynamicsError(problem, where=self._source.origin, remedy="See the error above.")
-
-    # -- life cycle ----------------------------------------------------------------------------------------------
 
     def _autostart(self) -> bool:
         return self.trigger_configure() == _SUCCESS and self.trigger_activate() == _SUCCESS
@@ -156,9 +155,7 @@ class ControllerNode(LifecycleNode):
         self._background.close()
 
     def destroy_node(self) -> None:
-        if hasattr(self, "_inputs"):
-            self._inputs.destroy()
-        self._background.close()
+        self._ending.close()
         super().destroy_node()
 
     def _cycle_failed(self, error: Exception) -> None:
@@ -212,8 +209,6 @@ class ControllerNode(LifecycleNode):
     def _warn_of_unused_gains(self, values: ParameterValues) -> None:
         if sentence := settings.unused_gains(values):
             self.get_logger().warning(sentence)
-
-    # -- parameters ----------------------------------------------------------------------------------------------
 
     def _validate(self, values: ParameterValues) -> None:
         settings.validate(values)

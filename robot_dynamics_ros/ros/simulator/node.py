@@ -148,8 +148,6 @@ class SimulatorNode(Node):
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
         )
 
-    # -- time ----------------------------------------------------------------------------------------------------
-
     def _elapsed(self) -> int:
         """Simulated time, ns."""
         return self._ticks * self._period_ns
@@ -232,8 +230,6 @@ class SimulatorNode(Node):
         self._published_ns = time.monotonic_ns()
         return self._outputs.publish(self._elapsed(), self._origin())
 
-    # -- inputs --------------------------------------------------------------------------------------------------
-
     def _on_command(self, effort: Array) -> None:
         if not self._enabled:
             self.rejections.report("disabled", "command refused: the robot is disabled")
@@ -308,8 +304,6 @@ class SimulatorNode(Node):
         self._show_state_again()
         response.success, response.message = True, "the robot is back at its start; time continues"
         return response
-
-    # -- the rest ------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
         if self.model is not None:

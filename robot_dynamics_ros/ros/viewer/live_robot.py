@@ -72,8 +72,8 @@ class LiveState:
     def take(self, message: JointState, arrival: float) -> None:
         """Take a ``sensor_msgs/JointState``; after an ArgumentError about it the last state stays."""
         names = list(message.name)
-        rows = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
-        if not rows:
+        known = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
+        if not known:
             text, remedy = "the message has none of the robot's joints", "Check the topic and the namespace."
             raise ArgumentError(text, where="joint_states", got=names[:20], remedy=remedy)
         for field in ("position", "velocity", "effort"):
@@ -84,21 +84,20 @@ class LiveState:
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
-        guessed = []
-        for row, i, j in rows:
-            q[i] = message.position[row]
-            if not abs(q[i]) <= FARTHEST:
+        rows, i, j = np.array(known).T
+        q[i] = np.array(message.position)[rows]
+        for row, position in zip(rows, q[i], strict=True):
+            if not abs(position) <= FARTHEST:
                 remedy = f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are not known."
-                text = f"the position of joint {names[row]!r} is {q[i]}"
+                text = f"the position of joint {names[row]!r} is {position}"
                 raise ArgumentError(text, where="joint_states", remedy=remedy)
-            v[j] = message.velocity[row] if len(message.velocity) else math.nan
-            if not abs(v[j]) <= FASTEST:
-                guessed.append((i, j))
-            if len(message.effort):
-                efforts[j] = message.effort[row]
         passed = t - self.t
-        for i, j in guessed:
-            v[j] = (q[i] - self.q[i]) / passed if self._before is not None and 1e-4 < passed < 1.0 else 0.0
+        v[j] = (q[i] - self.q[i]) / passed if self._before is not None and 1e-4 < passed < 1.0 else 0.0
+        if len(message.velocity):
+            velocity = np.array(message.velocity)[rows]
+            v[j] = np.where(np.abs(velocity) <= FASTEST, velocity, v[j])
+        if len(message.effort):
+            efforts[j] = np.array(message.effort)[rows]
         if self._before is None or passed < 0.0:
             self._before = (t, q, v)
         elif self.t - self._before[0] >= _LEAST:

@@ -19,12 +19,7 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.commands import (
-    COMMAND_FORMATS,
-    CommandPublisher,
-    CommandReader,
-    competing_publishers,
-)
+from robot_dynamics_ros.ros.transport import commands
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
@@ -40,7 +35,7 @@ from robot_dynamics_ros.ros.transport.robot import (
 GATE_PARAMETERS = (
     *ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
-    *parameter_table("gate", "gate", {"command_format": COMMAND_FORMATS}),
+    *parameter_table("gate", "gate", {"command_format": commands.COMMAND_FORMATS}),
 )
 _JOINT_PARAMETERS = parameter_table("gate", "joint")
 
@@ -112,9 +107,9 @@ class EffortGateNode(Node):
         values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
-        self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))
+        self._commands = commands.CommandPublisher(self, values["command_format"], joints, range(len(joints)))
         report = self.rejections.report
-        self._reader = CommandReader(
+        self._reader = commands.CommandReader(
             self, values["command_format"], joints, self._on_command, report, topic="~/commands"
         )
         states = self.create_subscription(
@@ -194,7 +189,7 @@ class EffortGateNode(Node):
         if policy == "ignore" or gate.state is GateState.STOPPED:
             return
         topic = self._reader.subscription.topic_name
-        names = competing_publishers(self, topic)
+        names = commands.competing_publishers(self, topic)
         if not names:
             return
         text = f"{topic} is published by {', '.join(names)}"
@@ -227,7 +222,7 @@ class EffortGateNode(Node):
             self.rejections.report("wrong_type", unheard)
             complaints.append(unheard)
         out = self._commands.publisher.topic_name
-        others = competing_publishers(self, out, own=True)
+        others = commands.competing_publishers(self, out, own=True)
         if others and self.parameters["second_publisher"] != "ignore":
             text = f"{', '.join(others)} publish on {out} past the gate: remap them to {self._reader.subscription.topic_name}"
             self.rejections.report("bypassed", text)

@@ -13,17 +13,9 @@ from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
+from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.topics import (
-    JointTopic,
-    Output,
-    Topic,
-    WrenchPublisher,
-    WrenchTopics,
-    distinct_tokens,
-    topic_token,
-)
 
 _JOINT_WRENCHES = "~/joint_wrenches/"
 
@@ -35,14 +27,14 @@ def further_joints(model: RobotModel) -> tuple[list[str], list[str]]:
     return mimic, [name for name in own if name not in mimic]
 
 
-def joint_wrenches(node: Node, controller: JointController) -> WrenchTopics:
+def joint_wrenches(node: Node, controller: JointController) -> topics.WrenchTopics:
     """``~/joint_wrenches/<joint>`` of the joints that are controlled."""
     model = controller.model
-    distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
-    return WrenchTopics(node, model, model.joint_names, lambda: controller.wrenches, _JOINT_WRENCHES)
+    topics.distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
+    return topics.WrenchTopics(node, model, model.joint_names, lambda: controller.wrenches, _JOINT_WRENCHES)
 
 
-class FurtherWrenches(Output):
+class FurtherWrenches(topics.Output):
     """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``."""
 
     def __init__(self, node: Node, controller: JointController, values: ParameterSet) -> None:
@@ -57,10 +49,10 @@ class FurtherWrenches(Output):
             controller.kernels.joints(self._joints)
         for balance in self._balances:
             controller.kernels.balance(*balance)
-        self._topics = WrenchTopics(node, model, self._joints, self._wrenches, _JOINT_WRENCHES)
+        self._topics = topics.WrenchTopics(node, model, self._joints, self._wrenches, _JOINT_WRENCHES)
         self._parts = [
             [
-                WrenchPublisher(node, f"~/wrench_parts/{topic_token(name)}/{part}", observer)
+                topics.WrenchPublisher(node, f"~/wrench_parts/{topics.topic_token(name)}/{part}", observer)
                 for part in BalanceKernel.names
             ]
             for name, observer in self._balances
@@ -85,13 +77,13 @@ class FurtherWrenches(Output):
                     publisher.publish(part, stamp)
 
 
-class EstimatedWrench(Output):
+class EstimatedWrench(topics.Output):
     """A topic of a wrench, (6,) [moment; force], that is estimated only while somebody listens."""
 
     def __init__(
         self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
     ) -> None:
-        self._publisher = WrenchPublisher(node, topic, frame)
+        self._publisher = topics.WrenchPublisher(node, topic, frame)
         super().__init__([self._publisher])
         self._estimate, self._wrench = estimate, wrench
         estimate.enabled = False
@@ -104,13 +96,13 @@ class EstimatedWrench(Output):
         self._publisher.publish(self._wrench(), stamp)
 
 
-class ExternalEfforts(Output):
+class ExternalEfforts(topics.Output):
     """``~/external_efforts``: what the model does not explain, for each joint, by the controller's observer."""
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
         self._controller, self._observer = controller, controller.observer
-        self._publisher = JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
+        self._publisher = topics.JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
         super().__init__([self._publisher])
         controller.want_efforts = False
 
@@ -122,7 +114,7 @@ class ExternalEfforts(Output):
         self._publisher.send(stamp, self._observer.effort)
 
 
-class ReferenceTopics(Output):
+class ReferenceTopics(topics.Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
     def __init__(self, node: Node, controller: JointController, reader: JointStateReader, rate: float) -> None:
@@ -130,10 +122,10 @@ class ReferenceTopics(Output):
         self._period = round(1e9 / rate)
         self._due = 0
         names = controller.model.joint_names
-        self._reference = JointTopic(node, "~/reference", names, "position", "velocity", "effort")
-        self._error = JointTopic(node, "~/error", names, "position", "velocity")
+        self._reference = topics.JointTopic(node, "~/reference", names, "position", "velocity", "effort")
+        self._error = topics.JointTopic(node, "~/error", names, "position", "velocity")
         state = messages.JointTrajectoryControllerState
-        self._states = [Topic(node, "~/controller_state", state)] if state is not None else []
+        self._states = [topics.Topic(node, "~/controller_state", state)] if state is not None else []
         super().__init__([self._reference, self._error, *self._states])
 
     def publish(self, stamp: int) -> None:
@@ -150,7 +142,7 @@ class ReferenceTopics(Output):
             if topic.has_listeners:
                 self._publish_state(topic, stamp)
 
-    def _publish_state(self, topic: Topic, stamp: int) -> None:
+    def _publish_state(self, topic: topics.Topic, stamp: int) -> None:
         controller, reader = self._controller, self._reader
         state = messages.JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
@@ -166,3 +158,26 @@ class ReferenceTopics(Output):
         state.output.effort = controller.command.tolist()
         state.speed_scaling_factor = 1.0  # time is never scaled here
         topic.publish_message(state)
+
+
+def wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
+    """Wrenches, which are published at a rate of their own."""
+    outputs: list[topics.Output] = [joint_wrenches(node, controller), FurtherWrenches(node, controller, values)]
+    flange = controller.flange
+    if flange is not None:
+        outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))
+    return outputs
+
+
+def other_outputs(
+    node: Node, controller: JointController, reader: JointStateReader, values: ParameterSet
+) -> list[topics.Output]:
+    """All that is published besides commands and wrenches."""
+    outputs: list[topics.Output] = [ReferenceTopics(node, controller, reader, values["state_publish_rate"])]
+    contact = controller.contact
+    if contact is not None:
+        topic = "~/external_wrench_estimate"
+        outputs.append(EstimatedWrench(node, topic, contact.link, contact, lambda: contact.wrench))
+    if controller.observer is not None:
+        outputs.append(ExternalEfforts(node, controller))
+    return outputs

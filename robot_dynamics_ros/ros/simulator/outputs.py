@@ -12,17 +12,9 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.simulator.parameters import sensors
+from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.cdr import marks
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
-from robot_dynamics_ros.ros.transport.topics import (
-    JointTopic,
-    Output,
-    Outputs,
-    TemplatePublisher,
-    WrenchTopics,
-    distinct_tokens,
-    wrench_publishers,
-)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
@@ -30,7 +22,7 @@ from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 
-class ConstraintTopics(Output):
+class ConstraintTopics(topics.Output):
     """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame; not of gears."""
 
     def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
@@ -39,7 +31,7 @@ class ConstraintTopics(Output):
         constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
         prefix = "~/constraint_wrenches/"
         one, other = (
-            wrench_publishers(node, prefix, {c.name: getattr(c, side) for c in constraints}, f"/{side}")
+            topics.wrench_publishers(node, prefix, {c.name: getattr(c, side) for c in constraints}, f"/{side}")
             for side in "ab"
         )
         self._pairs = {name: (one[name], other[name]) for name in one}
@@ -52,14 +44,14 @@ class ConstraintTopics(Output):
                 publisher.publish(wrench, stamp)
 
 
-class ContactTopics(Output):
+class ContactTopics(topics.Output):
     """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does;
     ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
         self._plant = plant
-        self._wrenches = wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
-        tokens = distinct_tokens(plant.objects, "~/object_poses/")
+        self._wrenches = topics.wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
+        tokens = topics.distinct_tokens(plant.objects, "~/object_poses/")
         self._poses = {
             name: _PosePublisher(node, f"~/object_poses/{token}")
             for token, name in zip(tokens, plant.objects, strict=True)
@@ -75,7 +67,7 @@ class ContactTopics(Output):
                 publisher.publish(self._plant.object_pose(name), stamp)
 
 
-class _PosePublisher(TemplatePublisher):
+class _PosePublisher(topics.TemplatePublisher):
     def __init__(self, node: Node, topic: str) -> None:
         message = PoseStamped()
         message.header.frame_id = "world"
@@ -113,13 +105,13 @@ class SimulatorOutputs:
         q_index = np.array([model.q_slice(name).start for name in self.joints], dtype=np.intp)
         self.v_index = np.array([model.v_slice(name).start for name in self.joints], dtype=np.intp)
         self._indices = (q_index, self.v_index, self.v_index)
-        self._states = JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
-        wrenches: list[Output] = [WrenchTopics(node, model, model.joint_names, plant.joint_wrenches)]
+        self._states = topics.JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
+        wrenches: list[topics.Output] = [topics.WrenchTopics(node, model, model.joint_names, plant.joint_wrenches)]
         if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
             wrenches.append(ConstraintTopics(node, plant))
         if isinstance(plant, MujocoPlant):
             wrenches.append(ContactTopics(node, plant))
-        self._wrenches = Outputs(wrenches, values["joint_wrenches.rate_divisor"])
+        self._wrenches = topics.Outputs(wrenches, values["joint_wrenches.rate_divisor"])
         settings = sensors(values)
         self._sensors = None if settings is None else Sensors(model, settings)
         self._last: JointReading | None = None
@@ -127,7 +119,7 @@ class SimulatorOutputs:
         sizes = {"position": model.nq, "velocity": model.nv, "effort": model.nv}
         on = values["state_interfaces"]
         self._off = [None if name in on else np.full(size, math.nan) for name, size in sizes.items()]
-        self._clock = TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
+        self._clock = topics.TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
 
     def measure(self, ns: int) -> None:
         """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""

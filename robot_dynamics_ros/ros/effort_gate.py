@@ -19,21 +19,15 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport import commands
+from robot_dynamics_ros.ros.transport import commands, robot
 from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS, apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Diagnostics, Rejections
-from robot_dynamics_ros.ros.transport.robot import (
-    ROBOT_PARAMETERS,
-    FirstDescription,
-    commanded_joints,
-    load_robot_model,
-)
 
 GATE_PARAMETERS = (
-    *ROBOT_PARAMETERS,
+    *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *parameter_table("gate", "gate", {"command_format": commands.COMMAND_FORMATS}),
 )
@@ -90,7 +84,7 @@ class EffortGateNode(Node):
         self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
-        self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
+        self._source = robot.FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self.cycle_timers = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]
@@ -98,8 +92,8 @@ class EffortGateNode(Node):
 
     def _start(self, text: str) -> None:
         values = self.parameters
-        model = check_controllable(load_robot_model(text, values, self.get_logger()))
-        joints = commanded_joints(values, model)
+        model = check_controllable(robot.load_robot_model(text, values, self.get_logger()))
+        joints = robot.commanded_joints(values, model)
         values.declare(limit_parameters(model, joints))
         for name in values.unknown(model):
             if name.startswith("limits."):  # a bound that is not applied is none

@@ -49,7 +49,7 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
         rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {unreadable(arguments) or error}", file=sys.stderr)
         return 1
     # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in place of 5 ms
     sys.setswitchinterval(SWITCH)
@@ -114,6 +114,23 @@ def _spin_while(
 
 def _print(_cause: str, text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
+
+
+def unreadable(args: Sequence[str]) -> str:
+    """A sentence about the first parameter file among the arguments that cannot be read; empty if all can be."""
+    for name in _files(args):
+        try:
+            with open(name, encoding="utf-8") as file:
+                yaml.load(file, yaml.BaseLoader)
+        except OSError as error:
+            return f"parameter file {name}: {error.strerror}"
+        except UnicodeDecodeError:
+            return f"parameter file {name}: it is not UTF-8 text"
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f", line {mark.line + 1}" if mark is not None else ""
+            return f"parameter file {name}{line}: {getattr(error, 'problem', None) or error}"
+    return ""
 
 
 def for_other_nodes(args: Sequence[str], node: str) -> Iterator[str]:

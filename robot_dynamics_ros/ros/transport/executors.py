@@ -8,7 +8,6 @@ few entities of the cycle is kept and waited on; everything else gets its turn m
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor, TimeoutException
@@ -19,18 +18,6 @@ from rclpy.timer import Timer
 
 _LOOK_AROUND_NS = 20_000_000
 _MOST = 200  # callbacks a round of the paced executor, so that a flood does not keep the signal from being seen
-
-
-class CycleNode(Protocol):
-    """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines.
-
-    Attributes:
-        cycle_subscriptions: looked at in every wait; none: look at everything.  Another list when they change.
-        cycle_timers: looked at in every wait; one of them must fire many times a second.
-    """
-
-    cycle_subscriptions: list[Subscription]
-    cycle_timers: list[Timer]
 
 
 class _CycleWait:
@@ -90,7 +77,11 @@ class _CycleWait:
 
 
 class FocusedExecutor(SingleThreadedExecutor):
-    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it."""
+    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it.
+
+    In every wait it looks at the node's ``cycle_subscriptions`` (none: at everything; another list when they change) and
+    ``cycle_timers``, of which one must fire many times a second.  The callbacks of both are plain functions, not coroutines.
+    """
 
     def __init__(self, node: Node) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.transport import topics
-from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
+from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 
 _JOINT_WRENCHES = "~/joint_wrenches/"

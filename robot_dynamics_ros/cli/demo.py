@@ -343,7 +343,7 @@ def _page(run: SimulationResult, planned: PlannedMotion, path: Path) -> None:
         print(f"no replay: {_INSTALL}")
         return
     from robot_dynamics_ros.view.film import write_replay
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
     motion = ShownMotion.of(run.model, run, reference=planned.at(run.t))
     if not np.isfinite(run.tau).all():  # the arm measures no efforts

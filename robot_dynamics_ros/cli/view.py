@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _what(model: RobotModel, options: argparse.Namespace) -> Any:
     """A motion, a configuration, or ``None`` for the initial one."""
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
     if options.bag:
         from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -89,7 +89,7 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
 
 def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespace) -> bool:
     """Write the files asked for; whether there were any."""
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
     files: list[tuple[str, str]] = []
     if options.video or options.html:

@@ -62,8 +62,7 @@ def open_view(
         ArgumentError: what is to be shown has the wrong shape, or the address is not this machine's.
     """
     from robot_dynamics_ros.model.geometry import Looks, read_looks
-    from robot_dynamics_ros.view.motion import ShownMotion
-    from robot_dynamics_ros.view.source import MotionSource, PoseSource, Source
+    from robot_dynamics_ros.view.source import MotionSource, PoseSource, ShownMotion, Source
     from robot_dynamics_ros.view.viewer import Viewer
 
     source: Source

@@ -19,9 +19,8 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import ShownMotion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.source import MotionSource
+from robot_dynamics_ros.view.source import MotionSource, ShownMotion, centre_paths
 from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
 
 if TYPE_CHECKING:

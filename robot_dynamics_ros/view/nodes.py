@@ -29,8 +29,7 @@ from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
 from robot_dynamics_ros.view.loads import number
-from robot_dynamics_ros.view.motion import ShownMotion
-from robot_dynamics_ros.view.source import Shown
+from robot_dynamics_ros.view.source import Shown, ShownMotion
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 
 if TYPE_CHECKING:

@@ -26,12 +26,11 @@ from robot_dynamics_ros.view.arrows import ArrowScale, robot_size, sensible_scal
 from robot_dynamics_ros.view.bodies import readable
 from robot_dynamics_ros.view.camera import VIEWS
 from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, text_block
-from robot_dynamics_ros.view.motion import centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, Turn
 from robot_dynamics_ros.view.plots import PlotPanel
 from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
-from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source
+from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source, centre_paths
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
 if TYPE_CHECKING:

@@ -84,6 +84,8 @@ class CommandPublisher:
         message = JointState(name=list(joints), effort=effort) if self._stamped else Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
+        #: the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
+        self.answer = AnswerLayout(self._buffer, self._template.words[0], self._index.tolist(), self._stamped)
         topic = COMMAND_TOPICS[command_format]
         self.publisher = node.create_publisher(type(message), topic, COMMAND, event_callbacks=QUIET_PUBLISHER)
 
@@ -93,11 +95,6 @@ class CommandPublisher:
         if self._stamped:
             self._template.stamp(stamp)
         self.publish_answer()
-
-    @property
-    def answer(self) -> AnswerLayout:
-        """The message that :meth:`publish_answer` sends, for a cycle that writes its command itself."""
-        return AnswerLayout(self._template.buffer, self._template.words[0], self._index.tolist(), self._stamped)
 
     def publish_answer(self) -> None:
         """Send what has been written into :attr:`answer`."""

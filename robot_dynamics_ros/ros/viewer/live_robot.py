@@ -107,11 +107,9 @@ class LiveState:
 
     def message(self, header: Header) -> JointState:
         """The newest state with the joints in the model's order; no efforts unless all are known."""
-        names = tuple(self._index)
-        rows = [self._index[name] for name in names]
-        efforts = [] if self.efforts is None else [float(self.efforts[j]) for _, j in rows]
-        q, v = [float(self.q[i]) for i, _ in rows], [float(self.v[j]) for _, j in rows]
-        return JointState(header=header, name=names, position=q, velocity=v, effort=efforts)
+        i, j = np.array([*self._index.values()], dtype=int).reshape(-1, 2).T
+        q, v, efforts = self.q[i].tolist(), self.v[j].tolist(), [] if self.efforts is None else self.efforts[j].tolist()
+        return JointState(header=header, name=tuple(self._index), position=q, velocity=v, effort=efforts)
 
     def acceleration(self) -> Array:
         """(nv,) difference of velocities over the last pictures: right with contacts and stops that no model knows of."""

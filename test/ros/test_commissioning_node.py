@@ -19,7 +19,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.commissioning import LiveArm
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
+from robot_dynamics_ros.ros.viewer import LiveRobot
 
 pytestmark = pytest.mark.middleware
 

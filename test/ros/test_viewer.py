@@ -19,8 +19,7 @@ from visualization_msgs.msg import MarkerArray
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.viewer.live_robot import LiveState
-from robot_dynamics_ros.ros.viewer.node import wrench_markers
+from robot_dynamics_ros.ros.viewer import LiveState, wrench_markers
 from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
 from robot_dynamics_ros.view.headless import Browser, find_browser
 
@@ -183,7 +182,7 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
     from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
     from robot_dynamics_ros.ros.transport.reports import Rejections
-    from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
+    from robot_dynamics_ros.ros.viewer import LiveRobot
 
     model, names = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant"}
     link = model.link_names[-1]
@@ -225,7 +224,7 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
 def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     """Hold, go there, a gain within the controller's limits and one beyond, a payload, pause, step, reset."""
     from robot_dynamics_ros.ros.transport.reports import Rejections
-    from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot
+    from robot_dynamics_ros.ros.viewer import LiveControls, LiveRobot
 
     start("simulator", robot_description_file="two_link", update_rate=200.0)
     start("controller", robot_description_file="two_link")

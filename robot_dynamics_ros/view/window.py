@@ -31,7 +31,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 
 if TYPE_CHECKING:
-    from viser import ClientHandle, GuiInputHandle, ViserServer, infra
+    from viser import ClientHandle, GuiInputHandle, infra
     from viser._messages import GuiUpdateMessage, Message, ViewerCameraMessage
     from viser.infra import WebsockClientConnection, WebsockServer
     from websockets.asyncio.server import Request, Response, ServerConnection
@@ -57,12 +57,6 @@ _starting = threading.Lock()  # while a server starts, the library's function th
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine only: a loopback address, or ``localhost``."""
-    address = _address(host)
-    return address.is_loopback if address is not None else host == "localhost"
-
-
 def _address(host: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(host.removeprefix("[").removesuffix("]"))
@@ -71,37 +65,26 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 class Guard:
-    """Stands between the connections of a viser server, which it starts, and its handlers.
-
-    Args:
-        serve: the class ``viser.ViserServer``.
-        report: called with (cause, sentence) for what is refused; the log by default.
-        script: the page runs it before anything else.
+    """Stands between the connections of a viser ``server``, which it starts, and its handlers; arguments as of :class:`Window`.
 
     Attributes:
         refused: cause → how often.
+        loopback: whether only this machine can reach it.
     """
 
-    def __init__(
-        self,
-        serve: type[ViserServer],
-        host: str,
-        port: int,
-        title: str,
-        report: Callable[[str, str], None] | None = None,
-        script: str = "",
-    ) -> None:
+    def __init__(self, host: str, port: int, title: str, report: Callable[[str, str], None] | None) -> None:
         import websockets.asyncio.server as library
+        from viser import ViserServer
         from viser import _messages as messages
 
         self.refused: Counter[str] = Counter()
-        self._script = script
         self._report = report or self._log
         self._logged: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._loopback = is_loopback(host)
+        address = _address(host)
+        self.loopback = address.is_loopback if address is not None else host == "localhost"
         self._names = {"localhost", host}
-        if not self._loopback:
+        if not self.loopback:
             own = socket.gethostname().lower()
             self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
         self._connections: WebsockServer | None = None  # before it is known, no page is let in
@@ -117,7 +100,7 @@ class Guard:
             own_serve = library.serve
             library.serve = functools.partial(own_serve, process_response=self._answer)  # type: ignore[assignment, misc]
             try:
-                self.server = serve(host=host, port=port, label=title, verbose=False)
+                self.server = ViserServer(host=host, port=port, label=title, verbose=False)
             finally:
                 library.serve = own_serve  # type: ignore[misc]
         connections = self.server._websock_server
@@ -183,10 +166,10 @@ class Guard:
         if self._connections is None:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "The viewer starts.\n")
         response.headers.update(_HEADERS)
-        if self._script and response.headers.get("Content-Type", "").startswith("text/html"):
+        if response.headers.get("Content-Type", "").startswith("text/html"):
             zipped = response.headers.get("Content-Encoding") == "gzip"
             page = gzip.decompress(response.body) if zipped else bytes(response.body)
-            page = page.replace(b"<head>", f"<head><script>{{{self._script}}}</script>".encode(), 1)
+            page = page.replace(b"<head>", f"<head><script>{{{WITHOUT_ROOM}}}</script>".encode(), 1)
             response.body = gzip.compress(page, 1) if zipped else page
             del response.headers["Content-Length"]
             response.headers["Content-Length"] = str(len(response.body))
@@ -202,7 +185,7 @@ class Guard:
         except ValueError:
             return "its addresses cannot be read"
         address = _address(name)
-        if name not in self._names and (address is None or (self._loopback and not address.is_loopback)):
+        if name not in self._names and (address is None or (self.loopback and not address.is_loopback)):
             return f"it was made to {host[:100]!r}, which is no name of this machine"
         return "" if site == host else f"it comes from a page of {str(origin)[:100]!r}"
 
@@ -328,7 +311,7 @@ class Window(AbstractContextManager["Window"]):
         port: int = DEFAULT_PORT,
         report: Callable[[str, str], None] | None = None,
     ) -> None:
-        viser = optional_package("viser", "the viewer needs", "view", "'robot_dynamics_ros[view]'")
+        optional_package("viser", "the viewer needs", "view", "'robot_dynamics_ros[view]'")
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
             raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
         if (fault := _taken(host, 0)) is not None:
@@ -338,11 +321,11 @@ class Window(AbstractContextManager["Window"]):
         if all(_taken(host, number) for number in range(port, min(port + 100, 65536))):
             raise ArgumentError("it is taken, as are those that follow", where="port", got=port, remedy="Use 0: any.")
         with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
-            self.guard = Guard(viser.ViserServer, host, port, title, report, WITHOUT_ROOM)
+            self.guard = Guard(host, port, title, report)
         self.server = self.guard.server
         # what belongs to one instant is sent in one piece, however many links and wrenches there are
         self.server._websock_server.get_message_buffer().max_window_size = MOST_MESSAGES
-        self.host = host
+        self.host, self.loopback = host, self.guard.loopback
         # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
         # light from a picture of a room looks no better, and without a graphics processor it takes half a minute to begin
@@ -362,11 +345,6 @@ class Window(AbstractContextManager["Window"]):
         """Address to open in a browser."""
         shown = self.host if self.host not in ("0.0.0.0", "::") else "localhost"
         return f"http://[{shown}]:{self.port}" if ":" in shown else f"http://{shown}:{self.port}"
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        return is_loopback(self.host)
 
     def open(self) -> bool:
         """Open the page in this machine's browser; whether there is one."""

@@ -139,24 +139,17 @@ class LiveRobot(Source):
 
     Args:
         namespace: of its topics, ``""`` for the node's own.
-        names: of the nodes ``controller`` and ``simulator``.
-        wrenches: ``computed``, ``published`` or ``none``.
+        values: parameters of the viewer, of which ``controller``, ``simulator`` and ``wrenches`` are used.
     """
 
     def __init__(
-        self,
-        node: Node,
-        model: RobotModel,
-        namespace: str,
-        names: Mapping[str, str],
-        wrenches: str,
-        rejections: Rejections,
+        self, node: Node, model: RobotModel, namespace: str, values: ParameterValues, rejections: Rejections
     ) -> None:
         self.model = model
         self.name = namespace or model.name
         self.pulled: dict[str, Array] = {}
         self.answer = ""
-        self._node, self._rejections, self._wrenches = node, rejections, wrenches
+        self._node, self._rejections, self._wrenches = node, rejections, values["wrenches"]
         self._state = LiveState(model)
         self._lock = threading.Lock()
         self._shown: Shown | None = None
@@ -167,8 +160,8 @@ class LiveRobot(Source):
         # what came by topic and when: wrenches by link or joint, the reference by itself
         self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
         self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
-        topic_of = _topics(namespace)
-        controller, simulator = names["controller"], names["simulator"]
+        controller, simulator, space = values["controller"], values["simulator"], namespace.strip("/")
+        self.topic_of = topic_of = (lambda name: f"/{space}/{name}") if space else str
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
@@ -194,7 +187,7 @@ class LiveRobot(Source):
                 wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}") for link in model.link_names
             ],
         }
-        for name in model.joint_names if wrenches == "published" else ():
+        for name in model.joint_names if self._wrenches == "published" else ():
             self._subscriptions.append(wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name))
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
@@ -310,10 +303,9 @@ class LiveControls(Controls):
     Methods are called by the page's threads, :meth:`tick` and what follows by the node's.
     """
 
-    def __init__(self, node: Node, robot: LiveRobot, namespace: str, names: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, robot: LiveRobot, values: ParameterValues) -> None:
         self._node, self._robot, self._model = node, robot, robot.model
-        topic_of = _topics(namespace)
-        controller, simulator = topic_of(names["controller"]), topic_of(names["simulator"])
+        controller, simulator = robot.topic_of(values["controller"]), robot.topic_of(values["simulator"])
         self._lock = threading.Lock()
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
@@ -460,11 +452,6 @@ def own_topic(name: str, namespace: str) -> str:
     return "/".join(filter(None, ("~", name, namespace.strip("/"))))
 
 
-def _topics(namespace: str) -> Callable[[str], str]:
-    prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else ""
-    return lambda name: f"{prefix}{name}"
-
-
 def _sentence(service: str, answer: Trigger.Response | SetBool.Response) -> str:
     return f"{service}: {answer.message or ('done' if answer.success else 'refused')}"
 
@@ -531,9 +518,8 @@ class ViewerNode(Node):
             return
         if not self._robots:
             values.report_unknown(model)
-        names = {"controller": values["controller"], "simulator": values["simulator"]}
-        robot = LiveRobot(self, model, namespace, names, values["wrenches"], self.rejections)
-        controls = LiveControls(self, robot, namespace, names) if values["controls"] else None
+        robot = LiveRobot(self, model, namespace, values, self.rejections)
+        controls = LiveControls(self, robot, values) if values["controls"] else None
         self._robots[namespace] = (robot, controls)
         topic = own_topic("wrench_markers", namespace)
         self._markers[namespace] = self.create_publisher(MarkerArray, topic, NEWEST)

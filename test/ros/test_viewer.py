@@ -184,9 +184,9 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
     from robot_dynamics_ros.ros.transport.reports import Rejections
     from robot_dynamics_ros.ros.viewer import LiveRobot
 
-    model, names = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant"}
+    model, values = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant", "wrenches": "computed"}
     link = model.link_names[-1]
-    robot = LiveRobot(peer.node, model, "", names, "computed", Rejections(peer.node.get_logger()))
+    robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     topics = {
         "plant/external_wrench": 3.0, f"plant/contact_wrenches/{link}": 5.0, "law/external_wrench_estimate": 7.0,
     }  # fmt: skip
@@ -228,12 +228,12 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
 
     start("simulator", robot_description_file="two_link", update_rate=200.0)
     start("controller", robot_description_file="two_link")
-    model, names = (
+    model, values = (
         rd.load_robot("two_link"),
-        {"controller": "computed_torque_controller", "simulator": "robot_simulator"},
+        {"controller": "computed_torque_controller", "simulator": "robot_simulator", "wrenches": "computed"},
     )
-    robot = LiveRobot(peer.node, model, "", names, "computed", Rejections(peer.node.get_logger()))
-    controls = LiveControls(peer.node, robot, "", names)
+    robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
+    controls = LiveControls(peer.node, robot, values)
     assert "nobody" in controls.hold()  # not there yet
 
     def until(condition, what: str, timeout: float = 60.0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from rclpy.node import Node
 
@@ -11,89 +12,52 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 
-_JOINT_WRENCHES = "~/joint_wrenches/"
 
+def further_wrenches(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
+    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; what computes them is compiled."""
+    model, patterns = controller.model, values["joint_wrenches.fixed_joints"]
+    further = [name for name in all_joint_names(model) if name not in model.joint_names]
+    mimic = [name for name in further if name in model.moving_joint_names]
+    fixed = [name for name in further if name not in mimic]
+    topics.distinct_tokens((*model.joint_names, *mimic), topics.JOINT_WRENCHES)
+    joints = (*mimic, *matching(patterns, fixed, "parameter 'joint_wrenches.fixed_joints'"))
 
-def further_joints(model: RobotModel) -> tuple[list[str], list[str]]:
-    """Joints without a coordinate of their own: mimic joints, fixed joints."""
-    own = [name for name in all_joint_names(model) if name not in model.joint_names]
-    mimic = [name for name in own if name in model.moving_joint_names]
-    return mimic, [name for name in own if name not in mimic]
-
-
-def joint_wrenches(node: Node, controller: JointController) -> topics.WrenchTopics:
-    """``~/joint_wrenches/<joint>`` of the joints that are controlled."""
-    model = controller.model
-    topics.distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
-    return topics.WrenchTopics(node, model, model.joint_names, lambda: controller.wrenches, _JOINT_WRENCHES)
-
-
-class FurtherWrenches(topics.Output):
-    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``."""
-
-    def __init__(self, node: Node, controller: JointController, values: ParameterSet) -> None:
-        self._controller = controller
-        model = controller.model
-        mimic, fixed = further_joints(model)
-        patterns = values["joint_wrenches.fixed_joints"]
-        self._joints = (*mimic, *matching(patterns, fixed, "parameter 'joint_wrenches.fixed_joints'"))
-        balanced = matching(values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'")
-        self._balances = [(name, values["wrench_parts.observer"] or model.joint(name).parent) for name in balanced]
-        if self._joints:
-            controller.kernels.joints(self._joints)
-        for balance in self._balances:
-            controller.kernels.balance(*balance)
-        self._topics = topics.WrenchTopics(node, model, self._joints, self._wrenches, _JOINT_WRENCHES)
-        self._parts = [
-            [
-                topics.WrenchPublisher(node, f"~/wrench_parts/{topics.topic_token(name)}/{part}", observer)
-                for part in BalanceKernel.names
-            ]
-            for name, observer in self._balances
-        ]
-        super().__init__([self._topics, *(publisher for row in self._parts for publisher in row)])
-
-    def _motion(self) -> tuple[Array, Array, Array, Mapping[str, Array]]:
-        """Configuration, velocity, acceleration and external wrenches, which the wrenches follow from."""
-        controller = self._controller
+    def motion() -> tuple[Array, Array, Array, Mapping[str, Array]]:
         return (*controller.state, controller.wrench_acceleration, controller.external_wrenches)
 
-    def _wrenches(self) -> Array:
-        return self._controller.kernels.joints(self._joints)(*self._motion())
+    outputs: list[topics.Output] = []
+    if joints:
+        controller.kernels.joints(joints)
+        outputs.append(topics.joint_wrenches(node, model, joints, lambda: controller.kernels.joints(joints)(*motion())))
+    for name in matching(values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'"):
+        balance = name, values["wrench_parts.observer"] or model.joint(name).parent
+        controller.kernels.balance(*balance)
+        prefix = f"~/wrench_parts/{topics.topic_token(name)}/"
+        publishers = [topics.WrenchPublisher(node, prefix + part, balance[1]) for part in BalanceKernel.names]
+        outputs.append(
+            topics.WrenchTopics(publishers, partial(lambda b: controller.kernels.balance(*b)(*motion()), balance))
+        )
+    return outputs
 
-    def publish(self, stamp: int) -> None:
-        if self._topics.has_listeners:
-            self._topics.publish(stamp)
-        for balance, row in zip(self._balances, self._parts, strict=True):
-            if any(publisher.has_listeners for publisher in row):
-                parts = self._controller.kernels.balance(*balance)(*self._motion())
-                for publisher, part in zip(row, parts, strict=True):
-                    publisher.publish(part, stamp)
 
-
-class EstimatedWrench(topics.Output):
+class EstimatedWrench(topics.WrenchTopics):
     """A topic of a wrench, (6,) [moment; force], that is estimated only while somebody listens."""
 
     def __init__(
         self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
     ) -> None:
-        self._publisher = topics.WrenchPublisher(node, topic, frame)
-        super().__init__([self._publisher])
-        self._estimate, self._wrench = estimate, wrench
+        super().__init__([topics.WrenchPublisher(node, topic, frame)], lambda: [wrench()])
+        self._estimate = estimate
         estimate.enabled = False
 
     def look_for_listeners(self) -> None:
         super().look_for_listeners()
         self._estimate.enabled = self.has_listeners
-
-    def publish(self, stamp: int) -> None:
-        self._publisher.publish(self._wrench(), stamp)
 
 
 class ExternalEfforts(topics.Output):
@@ -162,7 +126,9 @@ class ReferenceTopics(topics.Output):
 
 def wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
     """Wrenches, which are published at a rate of their own."""
-    outputs: list[topics.Output] = [joint_wrenches(node, controller), FurtherWrenches(node, controller, values)]
+    outputs = further_wrenches(node, controller, values)
+    joints = controller.model.joint_names
+    outputs.append(topics.joint_wrenches(node, controller.model, joints, lambda: controller.wrenches))
     flange = controller.flange
     if flange is not None:
         outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))

@@ -22,47 +22,40 @@ from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 
-class ConstraintTopics(topics.Output):
+def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> topics.WrenchTopics:
     """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame; not of gears."""
-
-    def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
-        self._plant = plant
-        assert plant.constraints is not None
-        constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
-        prefix = "~/constraint_wrenches/"
-        one, other = (
-            topics.wrench_publishers(node, prefix, {c.name: getattr(c, side) for c in constraints}, f"/{side}")
-            for side in "ab"
+    assert plant.constraints is not None
+    constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
+    publishers = [
+        topics.wrench_publishers(
+            node, "~/constraint_wrenches/", {c.name: getattr(c, side) for c in constraints}, f"/{side}"
         )
-        self._pairs = {name: (one[name], other[name]) for name in one}
-        super().__init__([publisher for pair in self._pairs.values() for publisher in pair])
+        for side in "ab"
+    ]
 
-    def publish(self, stamp: int) -> None:
-        wrenches = self._plant.constraint_wrenches()
-        for name, pair in self._pairs.items():
-            for publisher, wrench in zip(pair, wrenches[name], strict=True):
-                publisher.publish(wrench, stamp)
+    def wrenches() -> list[Array]:
+        found = plant.constraint_wrenches()
+        return [found[name][side] for side in (0, 1) for name in publishers[side]]
+
+    return topics.WrenchTopics([publisher for side in publishers for publisher in side.values()], wrenches)
 
 
-class ContactTopics(topics.Output):
-    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does;
-    ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
+def contact_wrenches(node: Node, plant: MujocoPlant) -> topics.WrenchTopics:
+    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does."""
+    publishers = topics.wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
+    return topics.WrenchTopics(publishers.values(), lambda: map(plant.contact_wrenches().__getitem__, publishers))
+
+
+class ObjectPoses(topics.Output):
+    """``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
-        self._plant = plant
-        self._wrenches = topics.wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
         tokens = topics.distinct_tokens(plant.objects, "~/object_poses/")
-        self._poses = {
-            name: _PosePublisher(node, f"~/object_poses/{token}")
-            for token, name in zip(tokens, plant.objects, strict=True)
-        }
-        super().__init__([*self._wrenches.values(), *self._poses.values()])
+        self._plant, self._each = plant, [_PosePublisher(node, f"~/object_poses/{token}") for token in tokens]
+        super().__init__(self._each)
 
     def publish(self, stamp: int) -> None:
-        if any(publisher.has_listeners for publisher in self._wrenches.values()):
-            for link, wrench in self._plant.contact_wrenches().items():
-                self._wrenches[link].publish(wrench, stamp)
-        for name, publisher in self._poses.items():
+        for name, publisher in zip(self._plant.objects, self._each, strict=True):
             if publisher.has_listeners:
                 publisher.publish(self._plant.object_pose(name), stamp)
 
@@ -106,11 +99,11 @@ class SimulatorOutputs:
         self.v_index = np.array([model.v_slice(name).start for name in self.joints], dtype=np.intp)
         self._indices = (q_index, self.v_index, self.v_index)
         self._states = topics.JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
-        wrenches: list[topics.Output] = [topics.WrenchTopics(node, model, model.joint_names, plant.joint_wrenches)]
+        wrenches: list[topics.Output] = [topics.joint_wrenches(node, model, model.joint_names, plant.joint_wrenches)]
         if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
-            wrenches.append(ConstraintTopics(node, plant))
+            wrenches.append(constraint_wrenches(node, plant))
         if isinstance(plant, MujocoPlant):
-            wrenches.append(ContactTopics(node, plant))
+            wrenches += [contact_wrenches(node, plant), ObjectPoses(node, plant)]
         self._wrenches = topics.Outputs(wrenches, values["joint_wrenches.rate_divisor"])
         settings = sensors(values)
         self._sensors = None if settings is None else Sensors(model, settings)

@@ -126,9 +126,8 @@ class ReferenceTopics(topics.Output):
 
 def wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
     """Wrenches, which are published at a rate of their own."""
-    outputs = further_wrenches(node, controller, values)
-    joints = controller.model.joint_names
-    outputs.append(topics.joint_wrenches(node, controller.model, joints, lambda: controller.wrenches))
+    further, model = further_wrenches(node, controller, values), controller.model
+    outputs = [topics.joint_wrenches(node, model, model.joint_names, lambda: controller.wrenches), *further]
     flange = controller.flange
     if flange is not None:
         outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))

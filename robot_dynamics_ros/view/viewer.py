@@ -29,7 +29,7 @@ from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, te
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, Turn
 from robot_dynamics_ros.view.plots import PlotPanel
-from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
+from robot_dynamics_ros.view.pull import Posing, Pulling
 from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source, centre_paths
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
@@ -79,7 +79,7 @@ class RobotView:
             gui.add_button_group("this link", (HIDE, "show all")).on_click(self._hide)
             self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
             self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
-        self.grip: Grip | None = None
+        self.grip: Pulling | Posing | None = None
         if self.panel is not None and robot.controls is not None:
             self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
         elif isinstance(source, PoseSource) and Posing.possible(model):

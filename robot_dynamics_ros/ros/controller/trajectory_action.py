@@ -42,7 +42,7 @@ _RESULT_KEPT = 10
 
 
 def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
-    """The goal that the server hands over, as a message or in the form of long ones."""
+    """The goal that the server hands over; rclpy's own has it as a message."""
     return request if isinstance(request, ActionGoal) else ActionGoal.of(request)
 
 
@@ -107,7 +107,7 @@ class FollowJointTrajectory:
         self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
-        self._server = apart_action_server(messages.ActionType, messages.LONG, ActionGoal.read)(
+        self._server = apart_action_server(messages.ActionType, ActionGoal.read)(
             node,
             messages.ActionType,
             "~/follow_joint_trajectory",

@@ -2,7 +2,7 @@
 
 rclpy holds the interpreter's lock while it takes a message and turns it into objects of Python: for a trajectory of 10⁵ points
 that is some seconds.  Here a thread of its own waits for such messages, and takes them by the C functions of the client library that
-rclpy has loaded, without the lock; long ones stay serialized.  Everything else happens in the executor's thread, as with rclpy.
+rclpy has loaded, without the lock, and hands them over serialized.  Everything else happens in the executor's thread, as with rclpy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalInfo
@@ -117,11 +117,9 @@ class MessageType:
         self.support = address("_TYPE_SUPPORT")
         self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
         self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
-        # these two make and read objects of Python, so they keep the lock
-        from_python, to_python = (ctypes.c_bool, ctypes.py_object, pointer), (ctypes.py_object, pointer)
-        self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
-        #: the object of Python for a C message
-        self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
+        # this one reads objects of Python, so it keeps the lock
+        from_python = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object, pointer)
+        self._from_python = from_python(address("_CONVERT_FROM_PY"))
 
     @contextlib.contextmanager
     def message(self, content: object = None) -> Iterator[int]:
@@ -221,10 +219,7 @@ class ApartSubscription:
         self._subscription = node.create_subscription(message_type, topic, lambda raw: arrived(raw), qos, raw=True)
         self._subscription.callback_group = Nobody()  # its events (partners that do not fit) stay with the executor
         handle, one = self._subscription.handle, NumberOfEntities(1)  # subscriptions come first
-
-        def add(wait_set: _rclpy.WaitSet) -> None:
-            wait_set.add_subscription(handle)
-
+        add = lambda wait_set: wait_set.add_subscription(handle)  # noqa: E731
         self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
 
     def destroy(self) -> None:
@@ -251,55 +246,27 @@ class RequestHeader(ctypes.Structure):
 
 
 class GoalRequests:
-    """Takes and answers requests for goals by C functions; an OSError, AttributeError or ValueError where there are none.
-
-    ``library`` and ``request`` serialize what was taken.
-    """
+    """C functions that take and answer requests for goals, and the types of both; an OSError, AttributeError or ValueError where
+    there are none."""
 
     def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
         library = client_library()
         if library is None:
             raise OSError("the client library is not found")
         self.library, actions = library, ctypes.CDLL("librcl_action.so")
-        service = action_type.Impl.SendGoalService
-        self.request, self._response = MessageType(service.Request), MessageType(service.Response)
-        self._take, self._answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
-        for function in (self._take, self._answer):
+        self.service = action_type.Impl.SendGoalService
+        self.request, self.response = MessageType(self.service.Request), MessageType(self.service.Response)
+        self.take, self.answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
+        for function in (self.take, self.answer):
             function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
-
-    def take(self, server: int, message: int) -> RequestHeader | None:
-        """Take the next request of the ``rcl_action_server_t`` at that address, if any: what :meth:`answer` needs."""
-        header = RequestHeader()
-        if self._take(server, header, message):
-            self.library.forget_error()
-            return None
-        return header
-
-    def answer(self, server: int, header: RequestHeader, response: object) -> bool:
-        """Answer a request with a message of Python; false if that fails, when the client is gone for instance."""
-        with self._response.message(response) as message:
-            failed = bool(self._answer(server, header, message))
-        if failed:
-            self.library.forget_error()
-        return not failed
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A request for a goal: what rclpy's own message of it holds."""
-
-    goal_id: UUID
-    goal: object
 
 
 class ApartActionServer(ActionServer):
     """rclpy's action server with a thread that takes the requests.
 
     Args:
-        requests: takes and answers requests for goals.
-        long: bytes from which on a goal stays serialized.
-        read: makes ``(goal_id, goal)`` of the type of requests and a serialized one for a long goal, in that thread; ``goal`` is what the callbacks
-            get instead of a message.  A ``ValueError`` from it has the request turned into a message after all.
+        read: makes ``(goal_id, goal)`` of the type of requests and a serialized one, in that thread; ``goal`` is what the
+            callbacks get instead of a message.
     """
 
     _is_goal_request_ready: bool  # rclpy's
@@ -312,12 +279,11 @@ class ApartActionServer(ActionServer):
         execute_callback: Callable[[ServerGoalHandle], Awaitable[object]],
         *,
         requests: GoalRequests,
-        long: int,
         read: Callable[[type, memoryview], tuple[UUID, object]],
         **options: object,
     ) -> None:
         super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
-        self._requests, self._long, self._read = requests, long, read
+        self._requests, self._read = requests, read
         name, count = f"requests of {action_name}", self.get_num_entities()
         self._taker = WaitingThread(node, name, count, self._handle, self.add_to_wait_set, self._take_ready)
 
@@ -358,20 +324,15 @@ class ApartActionServer(ActionServer):
 
     def _take_goal(self) -> tuple[RequestHeader, object] | None:
         """Header and request, both as rclpy's own method would return them."""
-        requests = self._requests
-        with requests.request.message() as message:
-            header = requests.take(self._handle.pointer, message)
-            if header is None:
+        c, header = self._requests, RequestHeader()
+        with c.request.message() as message:
+            if c.take(self._handle.pointer, header, message):
+                c.library.forget_error()
                 return None
-            raw = requests.library.serialize(requests.request, message)
-            if len(raw) >= self._long:
-                try:
-                    return header, _Request(*self._read(self._action_type.Impl.SendGoalService.Request, raw))
-                except ValueError as error:
-                    self._logger.debug(f"a long goal is read as a message: {error}")
-            return header, requests.request.to_python(message)
+            goal_id, goal = self._read(c.service.Request, c.library.serialize(c.request, message))
+            return header, SimpleNamespace(goal_id=goal_id, goal=goal)
 
-    async def _execute_goal_request(self, request_header_and_message: tuple[RequestHeader, _Request]) -> None:
+    async def _execute_goal_request(self, request_header_and_message: tuple[RequestHeader, SimpleNamespace]) -> None:
         # as rclpy's; its own cannot answer to a header that was taken by the C function
         header, request = request_header_and_message
         info = GoalInfo(goal_id=request.goal_id)
@@ -390,8 +351,11 @@ class ApartActionServer(ActionServer):
                 self._goal_handles[key] = handle
                 self._result_futures[key] = Future()
                 self.add_future(self._result_futures[key])
-        response = self._action_type.Impl.SendGoalService.Response(accepted=handle is not None, stamp=info.stamp)
-        if not self._requests.answer(self._handle.pointer, header, response):
+        c = self._requests
+        with c.response.message(c.service.Response(accepted=handle is not None, stamp=info.stamp)) as response:
+            failed = c.answer(self._handle.pointer, header, response)
+        if failed:
+            c.library.forget_error()
             self._logger.warning("a goal was not answered: the client may have gone away")
         elif handle is not None:
             self._handle.publish_status()
@@ -399,7 +363,7 @@ class ApartActionServer(ActionServer):
 
 
 def apart_action_server(
-    action_type: type[FollowJointTrajectory], long: int, read: Callable[[type, memoryview], tuple[UUID, object]]
+    action_type: type[FollowJointTrajectory], read: Callable[[type, memoryview], tuple[UUID, object]]
 ) -> Callable[..., ActionServer]:
     """Makes an :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:
@@ -408,4 +372,4 @@ def apart_action_server(
         requests = GoalRequests(action_type)
     except (OSError, AttributeError, ValueError):
         return ActionServer
-    return functools.partial(ApartActionServer, requests=requests, long=long, read=read)
+    return functools.partial(ApartActionServer, requests=requests, read=read)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from rclpy.exceptions import InvalidTopicNameException
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UrdfError, check_name
@@ -166,28 +165,16 @@ def wait_for_description(topic: str) -> str:
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node("robot_description_reader", context=context)
-        received: list[str] = []
-
-        def keep(message: String) -> None:
-            received.append(message.data)
-
-        try:
-            node.create_subscription(String, topic, keep, LATCHED)
-        except InvalidTopicNameException as error:
-            problem = str(error).splitlines()[0].rstrip(":")
-            remedy = "For example /left/robot_description; a file needs a name that does not end in /robot_description."
-            raise ArgumentError(problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy) from None
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        deadline = time.monotonic() + _PATIENCE
-        while not received and time.monotonic() < deadline:
-            executor.spin_once(timeout_sec=0.1)
-        executor.remove_node(node)
+        found, message = wait_for_message(String, node, topic, qos_profile=LATCHED, time_to_wait=_PATIENCE)
         node.destroy_node()
+    except InvalidTopicNameException as error:
+        problem = str(error).splitlines()[0].rstrip(":")
+        remedy = "For example /left/robot_description; a file needs a name that does not end in /robot_description."
+        raise ArgumentError(problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy) from None
     finally:
         rclpy.try_shutdown(context=context)
-    if not received:
+    if not found:
         problem = f"no description came within {_PATIENCE:g} s"
         remedy = "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file."
         raise ArgumentError(problem, where=f"topic {topic!r}", got=topic, remedy=remedy)
-    return received[-1]
+    return str(message.data)

@@ -110,13 +110,9 @@ class ReferenceTopics(topics.Output):
         controller, reader = self._controller, self._reader
         state = messages.JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-        for point, rows in (
-            (state.reference, controller.reference),
-            (state.feedback, (reader.position, reader.velocity)),
-            (state.error, controller.error),
-        ):
-            for field, row in zip(("positions", "velocities", "accelerations"), rows, strict=False):
-                setattr(point, field, row.tolist())
+        state.reference = messages.point_message(controller.reference)
+        state.feedback = messages.point_message((reader.position, reader.velocity))
+        state.error = messages.point_message(controller.error)
         if reader.effort_known:
             state.feedback.effort = reader.effort.tolist()
         state.output.effort = controller.command.tolist()

@@ -16,7 +16,6 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.task import Future
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.reference.goal import (
@@ -214,10 +213,7 @@ def feedback_message(controller: JointController, joints: Sequence[str], stamp: 
     index = [controller.model.joint_names.index(name) for name in joints]
     points = {}
     for name, rows in (("desired", controller.reference), ("actual", controller.state), ("error", controller.error)):
-        fields = zip(("positions", "velocities", "accelerations"), rows, strict=False)
-        points[name] = JointTrajectoryPoint(**{field: row[index].tolist() for field, row in fields})
-        since = points[name].time_from_start
-        since.sec, since.nanosec = divmod(max(0, stamp - goal.start), NANOSECONDS)
+        points[name] = messages.point_message([row[index] for row in rows], max(0, stamp - goal.start))
     message = messages.ActionType.Feedback(joint_names=list(joints), **points)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
     return message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,14 @@ def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
     )
 
 
+def point_message(rows: Iterable[Array], time: int = 0) -> JointTrajectoryPoint:
+    """Rows (n,) of positions, velocities and accelerations, or the first of these, at a time in ns."""
+    fields = zip(("positions", "velocities", "accelerations"), rows, strict=False)
+    point = JointTrajectoryPoint(**{name: row.tolist() for name, row in fields})
+    point.time_from_start.sec, point.time_from_start.nanosec = divmod(time, NANOSECONDS)
+    return point
+
+
 def trajectory_message(
     joint_names: Sequence[str],
     times: Array,
@@ -58,14 +66,8 @@ def trajectory_message(
     """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
     message = JointTrajectory(joint_names=list(joint_names))
     message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
-    fields = {"positions": positions, "velocities": velocities}
-    if accelerations is not None:
-        fields["accelerations"] = accelerations
-    for k, t in enumerate(times):
-        point = JointTrajectoryPoint(**{name: rows[k].tolist() for name, rows in fields.items()})
-        since = point.time_from_start
-        since.sec, since.nanosec = divmod(round(float(t) * 1e9), NANOSECONDS)
-        message.points.append(point)
+    tables = [table for table in (positions, velocities, accelerations) if table is not None]
+    message.points = [point_message([table[k] for table in tables], round(float(t) * 1e9)) for k, t in enumerate(times)]
     return message
 
 

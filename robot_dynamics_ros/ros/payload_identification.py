@@ -47,6 +47,7 @@ class PayloadIdentificationNode(Node):
         super().__init__("payload_identification", **options)
         self.parameters = ParameterSet(self, PAYLOAD_IDENTIFICATION_PARAMETERS)
         self.model: RobotModel | None = None
+        self._ended = False
         self._aside = Aside[payload.PayloadEstimate](self)
         self._source = robot.FirstDescription(
             self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
@@ -61,6 +62,7 @@ class PayloadIdentificationNode(Node):
 
     def finish(self) -> None:
         """Nothing is to be sent at the end: the controller finishes the motion by itself."""
+        self._ended = True
 
     def _described(self, text: str) -> None:
         model = robot.load_robot_model(text, self.parameters, self.get_logger())
@@ -133,7 +135,7 @@ class PayloadIdentificationNode(Node):
         self._arm.begin()
         deadline = time.monotonic() + 3.0 * seconds + (_LATE if least else _SILENCE)
         while not rows or rows[-1][0] < rows[0][0] + seconds:
-            if time.monotonic() > deadline:
+            if self._ended or time.monotonic() > deadline:
                 break
             if (state := self._arm.read()) is not None and state.effort is not None:
                 rows.append((state.t, state.q, state.effort))

@@ -132,14 +132,14 @@ class PayloadIdentificationNode(Node):
     def _record(self, seconds: float, least: int = 0) -> list[tuple[float, Array, Array]]:
         """Time in s, positions and efforts of the states from now on, for some seconds of their stamps."""
         rows: list[tuple[float, Array, Array]] = []
+        complete = False
         self._arm.begin()
         deadline = time.monotonic() + 3.0 * seconds + (_LATE if least else _SILENCE)
-        while not rows or rows[-1][0] < rows[0][0] + seconds:
-            if self._ended or time.monotonic() > deadline:
-                break
+        while not (complete or self._ended or time.monotonic() > deadline):
             if (state := self._arm.read()) is not None and state.effort is not None:
                 rows.append((state.t, state.q, state.effort))
-        if len(rows) < least:
+                complete = state.t >= rows[0][0] + seconds
+        if least and (not complete or len(rows) < least):
             text = f"joint states stopped after {len(rows)} of them"
             raise ArgumentError(text, where="identify_payload", remedy="Check the robot.")
         return rows

@@ -194,7 +194,7 @@ class Aside(Generic[_T]):
         return self._thread is not None
 
     async def do(self, work: Callable[[], _T]) -> _T:
-        """What the work returns, or raises."""
+        """Do the work: its result, or its error."""
         outcome: list[_T | Exception] = []
 
         def carry_out() -> None:

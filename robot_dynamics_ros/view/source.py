@@ -1,4 +1,4 @@
-"""What a viewer shows: states, motions, where they come from, and actions on the robot that they belong to."""
+"""States and motions that a viewer shows, their sources, and actions on the robot that they belong to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node says: causes counted and logged without flooding the log, the `/diagnostics` message, answers to bad requests."""
+"""Reports of a node: causes counted and logged without flooding the log, the `/diagnostics` message, answers to bad requests."""
 
 from __future__ import annotations
 

@@ -155,8 +155,7 @@ def test_a_request_that_cannot_be_read_is_an_error_of_the_executor_and_the_serve
         handle.succeed()
         return FollowJointTrajectory.Result(error_string="done")
 
-    make = apart_action_server(FollowJointTrajectory, read)
-    server = make(peer.node, FollowJointTrajectory, "follow", execute)
+    server = apart_action_server(FollowJointTrajectory, read, peer.node, "follow", execute)
     try:
         client = ActionClient(peer.node, FollowJointTrajectory, "follow")
         peer.wait(client.server_is_ready, "the action server")

@@ -72,7 +72,11 @@ class Arm:
 @pytest.fixture
 def arm(peer, monkeypatch):
     monkeypatch.setattr(trajectory_messages, "ActionType", ACTION_TYPE)
-    monkeypatch.setattr(trajectory_action, "apart_action_server", lambda *_: FakeServer)
+    monkeypatch.setattr(
+        trajectory_action,
+        "apart_action_server",
+        lambda kind, read, node, *rest, **options: FakeServer(node, kind, *rest, **options),
+    )
     values = {"robot_description_file": "two_link", "state_timeout": 5.0, "executor": "single_threaded"}
     node = ControllerNode(
         context=peer.context, parameter_overrides=[Parameter(name, value=value) for name, value in values.items()]

@@ -106,9 +106,10 @@ class FollowJointTrajectory:
         self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
-        self._server = apart_action_server(messages.ActionType, ActionGoal.read)(
-            node,
+        self._server = apart_action_server(
             messages.ActionType,
+            ActionGoal.read,
+            node,
             "~/follow_joint_trajectory",
             self._execute,
             goal_callback=self._on_goal,

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
 
+    _Execute = Callable[[ServerGoalHandle], Awaitable[object]]
+    _Read = Callable[[type, memoryview], tuple[UUID, object]]
+
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
 _UNSPUN = 0.05  # s between two looks whether the node is spun by now
 _PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
@@ -254,7 +257,7 @@ class GoalRequests:
         if library is None:
             raise OSError("the client library is not found")
         self.library, actions = library, ctypes.CDLL("librcl_action.so")
-        self.service = action_type.Impl.SendGoalService
+        self.action_type, self.service = action_type, action_type.Impl.SendGoalService
         self.request, self.response = MessageType(self.service.Request), MessageType(self.service.Response)
         self.take, self.answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
         for function in (self.take, self.answer):
@@ -272,20 +275,12 @@ class ApartActionServer(ActionServer):
     _is_goal_request_ready: bool  # rclpy's
 
     def __init__(
-        self,
-        node: Node,
-        action_type: type[FollowJointTrajectory],
-        action_name: str,
-        execute_callback: Callable[[ServerGoalHandle], Awaitable[object]],
-        *,
-        requests: GoalRequests,
-        read: Callable[[type, memoryview], tuple[UUID, object]],
-        **options: object,
+        self, requests: GoalRequests, read: _Read, node: Node, name: str, execute: _Execute, **options: object
     ) -> None:
-        super().__init__(node, action_type, action_name, execute_callback, callback_group=Nobody(), **options)
+        super().__init__(node, requests.action_type, name, execute, callback_group=Nobody(), **options)
         self._requests, self._read = requests, read
-        name, count = f"requests of {action_name}", self.get_num_entities()
-        self._taker = WaitingThread(node, name, count, self._handle, self.add_to_wait_set, self._take_ready)
+        thread, count = f"requests of {name}", self.get_num_entities()
+        self._taker = WaitingThread(node, thread, count, self._handle, self.add_to_wait_set, self._take_ready)
 
     def destroy(self) -> None:
         if self._taker.end():
@@ -363,13 +358,13 @@ class ApartActionServer(ActionServer):
 
 
 def apart_action_server(
-    action_type: type[FollowJointTrajectory], read: Callable[[type, memoryview], tuple[UUID, object]]
-) -> Callable[..., ActionServer]:
-    """Makes an :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
+    action_type: type[FollowJointTrajectory], read: _Read, node: Node, name: str, execute: _Execute, **options: object
+) -> ActionServer:
+    """An :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:
         check_for_type_support(action_type)
         _ = _rclpy.ActionServer.pointer, ActionServer._execute_goal_request
         requests = GoalRequests(action_type)
     except (OSError, AttributeError, ValueError):
-        return ActionServer
-    return functools.partial(ApartActionServer, requests=requests, read=read)
+        return ActionServer(node, action_type, name, execute, **options)
+    return ApartActionServer(requests, read, node, name, execute, **options)

@@ -24,7 +24,6 @@ from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, publishing_nodes
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import Outputs
 
@@ -52,7 +51,6 @@ class ControlLoop:
         node: Node,
         description: str,
         values: ParameterSet,
-        rejections: Rejections,
         report: ControllerReport,
         failed: Callable[[Exception], None],
     ) -> None:
@@ -72,7 +70,7 @@ class ControlLoop:
         self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
         self._late = round(values["state_timeout"] * 1e9)
-        self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
+        self._node, self._rejections, self._report, self._failed = node, report.rejections, report, failed
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
         self._efforts = EffortWatch(controller)

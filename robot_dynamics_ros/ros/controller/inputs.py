@@ -24,7 +24,6 @@ from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 
 MOST_TRAJECTORIES = 4
@@ -36,15 +35,10 @@ class ControllerInputs:
     """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`."""
 
     def __init__(
-        self,
-        node: Node,
-        values: ParameterSet,
-        loop: Callable[[], ControlLoop | None],
-        rejections: Rejections,
-        report: ControllerReport,
+        self, node: Node, values: ParameterSet, loop: Callable[[], ControlLoop | None], report: ControllerReport
     ) -> None:
         self._node, self._values, self._loop = node, values, loop
-        self._rejections, self._report = rejections, report
+        self._rejections, self._report = report.rejections, report
         self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
         self._topics = ExitStack()

@@ -44,7 +44,7 @@ class ControllerNode(LifecycleNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
         self.cycle_subscriptions: list[Subscription] = []
-        self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self.rejections, self._report)
+        self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self._report)
         self._ending.callback(self._inputs.destroy)
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
@@ -74,9 +74,8 @@ class ControllerNode(LifecycleNode):
         if not self._source.text:
             self.get_logger().error("cannot configure: no robot_description has arrived yet")
             return _FAILURE
-        report = (self.rejections, self._report, self._cycle_failed)
         try:
-            loop = ControlLoop(self, self._source.text, self.parameters, *report)
+            loop = ControlLoop(self, self._source.text, self.parameters, self._report, self._cycle_failed)
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
             return _FAILURE

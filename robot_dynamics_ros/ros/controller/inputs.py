@@ -120,20 +120,20 @@ class ControllerInputs:
         loop = self._running_loop("trajectory")
         if loop is None:
             return
-        allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
-        make = partial(messages.trajectory_from_bytes, raw, allow_nonzero_end_velocity=allow)
+        make = partial(messages.trajectory_from_bytes, raw)
         self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
 
     def _follow(
         self,
         loop: ControlLoop,
         size: int,
-        make: Callable[[], Trajectory],
+        make: Callable[..., Trajectory],
         done: Callable[[Goal | Exception, Trajectory | None], None],
         tolerances: Tolerances | None = None,
     ) -> None:
         """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
         controller = loop.controller
+        make = partial(make, allow_nonzero_end_velocity=self._values["allow_nonzero_velocity_at_trajectory_end"])
         # beside the cycle too while an earlier one is being prepared, or that would replace this one
         if size > messages.LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
@@ -164,14 +164,12 @@ class ControllerInputs:
             return
         names, log = loop.model.joint_names, self._node.get_logger()
         tolerances = trajectory_action.goal_tolerances(requested, loop.controller.tolerances, names, log)
-        allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
 
         def begun(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
             self._begun("goal", outcome, trajectory)
             done(outcome)
 
-        make = partial(requested.trajectory.checked, allow_nonzero_end_velocity=allow)
-        self._follow(loop, requested.size, make, begun, tolerances)
+        self._follow(loop, requested.size, requested.trajectory.checked, begun, tolerances)
 
     def _stop_arm(self) -> None:
         loop = self._loop()

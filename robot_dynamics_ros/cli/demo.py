@@ -323,7 +323,7 @@ class LiveView:
 def _draw(run: SimulationResult, motion: PlannedMotion, folder: Path) -> None:
     """The picture, and the page that replays what was heard beside what was planned, if what they need is installed."""
     from robot_dynamics_ros.view.film import write_replay
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
     reference, title = motion.at(run.t), f"{run.model.name}: the demonstration"
     shown = ShownMotion.of(run.model, run, reference=reference)

@@ -102,7 +102,7 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
         from robot_dynamics_ros.ros.installation import need_ros
 
         need_ros(f"robot {text!r}")
-        from robot_dynamics_ros.ros.transport.description_source import wait_for_description
+        from robot_dynamics_ros.ros.transport.robot import wait_for_description
 
         source = wait_for_description(text)
     else:

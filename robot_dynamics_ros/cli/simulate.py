@@ -190,7 +190,7 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
         _announce_file(options.picture)
     if options.html:
         from robot_dynamics_ros.view.film import write_replay
-        from robot_dynamics_ros.view.motion import ShownMotion
+        from robot_dynamics_ros.view.source import ShownMotion
 
         _announce_file(write_replay(ShownMotion.of(done.model, done, reference=reference), options.html))
 

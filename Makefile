@@ -95,7 +95,7 @@ test-quick: $(VENV)/.test
 .venv-matrix-next/.ready: INTERPRETER := $(NEXT_PYTHON)
 .venv-matrix-%/.ready: $(DEFINITION)
 	$(INTERPRETER) -m venv .venv-matrix-$*
-	.venv-matrix-$*/bin/python -m pip install --quiet $(PACKAGES) pyyaml pytest pytest-timeout pytest-xdist hypothesis
+	.venv-matrix-$*/bin/python -m pip install --quiet $(PACKAGES) urdf-parser-py pytest pytest-timeout pytest-xdist hypothesis
 	@touch $@
 
 test-matrix: .venv-matrix-oldest/.ready .venv-matrix-newest/.ready

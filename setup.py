@@ -54,6 +54,7 @@ SYMBOLIC = ["sympy>=1.10"]
 MJCF = ["mujoco>=3.1"]
 MUJOCO = ["mujoco>=4.0", "trimesh>=4.5", "pycollada>=0.8"]
 COMPLETION = ["argcomplete>=3.0"]
+CONSTRAINTS = ["pyyaml>=5.1"]
 CLUSTER = ["distributed>=2024.1"]
 JAX = ["jax>=0.4.30"]
 CASADI = ["casadi>=3.6"]
@@ -86,17 +87,17 @@ setup(
         *shared("launch/*.py", "config/*", "config/arms/*", "config/moveit/*", "urdf/**/*"),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy>=1.21", "scipy>=1.8", "pyyaml>=5.1"],
+    install_requires=["numpy>=1.21", "scipy>=1.8", "urdf-parser-py>=0.0.4"],
     extras_require={
-        "ros": [*ROS_JAZZY, *NATIVE],
-        "ros-kilted": [*ROS_KILTED, *NATIVE],
+        "ros": [*ROS_JAZZY, *NATIVE, *CONSTRAINTS],
+        "ros-kilted": [*ROS_KILTED, *NATIVE, *CONSTRAINTS],
         "native": NATIVE,
         "view": VIEW,
         "viz": VIZ,
         "xacro": XACRO,
         "bags": BAGS,
         "symbolic": SYMBOLIC,
-        "constraints": [],  # PyYAML comes with every installation
+        "constraints": CONSTRAINTS,
         "cluster": CLUSTER,
         "jax": JAX,
         "casadi": CASADI,
@@ -112,6 +113,7 @@ setup(
             "exudyn>=1.9",
             "hypothesis>=6",
             "pin>=3.0",
+            *CONSTRAINTS,
             *CLUSTER,
             *JAX,
             *CASADI,

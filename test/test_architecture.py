@@ -148,7 +148,7 @@ def test_importing_the_package_is_cheap():
     out = run_without(
         [],
         "import robot_dynamics_ros, sys\n"
-        "heavy = {'scipy', 'matplotlib', 'llvmlite', 'sympy', 'rclpy', 'rosbags'}\n"
+        "heavy = {'scipy', 'matplotlib', 'lxml', 'llvmlite', 'sympy', 'urdf_parser_py', 'rclpy', 'rosbags'}\n"
         "print(sorted(heavy & set(sys.modules)))\n",
     )
     assert out.strip() == "[]"

@@ -8,22 +8,25 @@ description keeps.  Whatever is wrong with one element is a finding and costs th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model import shapes
 from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.model.urdf_elements import Element, numbers, version_of
+from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 
 SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
-_IN_URDF = ("box", "cylinder", "sphere", "capsule", "mesh")
+_GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
+_PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
+_SCHEMA = {"robot": {"material": {"color": {}}, "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
 Colour = tuple[float, float, float, float]
 
 
@@ -93,46 +96,42 @@ def read_looks(
         text, where = read_source(urdf, max_bytes=MAX_BYTES)
     if not text:
         return Looks()
-    robot = parse_xml(text, source=where or "URDF text")
-    folder = _folder_of(where) if directory is None else Path(directory)
-    return _Reader(robot, folder, up_axis).read(model.link_names)
+    reader = _Reader(model, _folder_of(where) if directory is None else Path(directory), up_axis)
+    return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
 
 
 class _Reader:
-    def __init__(self, robot: Node, directory: Path | None, up_axis: bool = False) -> None:
-        self.robot, self.version = robot, version_of(robot, [])
+    def __init__(self, model: RobotModel, directory: Path | None, up_axis: bool) -> None:
+        self.links = set(model.link_names)
+        self.version = (1, 0)
         self.directory, self.up_axis = directory, up_axis
         self.materials: dict[str, Colour] = {}
         self.findings: list[str] = []
         self.lost_meshes: list[str] = []
         self.lost_collisions: list[str] = []
 
-    def read(self, links: Iterable[str]) -> Looks:
-        pieces = [(x.name, piece) for x in self.robot.all("link") for piece in x.all("visual", "collision")]
-        # one link may name what another defines, wherever that stands
-        for node in [node for parent in (self.robot, *(x for _, x in pieces)) for node in parent.all("material")]:
+    def read(self, robot: Node) -> Looks:
+        self.version = urdf_version(robot)
+        links = robot.all("link")
+        inside = [node for link in links for piece in link.children for node in piece.all("material")]
+        for node in [*robot.all("material"), *inside]:  # one link may name what another defines, wherever that stands
             self.material(node)
-        found: dict[str, list[Shape]] = {"visual": [], "collision": []}
-        for name, piece in pieces:
-            lost = len(self.lost_meshes)
-            try:
-                found[piece.tag] += self.shapes(name, piece) if name in links else []
-            except (KeyError, ValueError):
-                self.findings.append(
-                    f"link {name!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
-                )
-            if piece.tag == "collision":
-                self.lost_collisions += self.lost_meshes[lost:]
+        pieces: dict[str, list[Shape]] = {"visual": [], "collision": []}
+        for link in links:
+            name = link.attributes.get("name", "")
+            for piece in link.children if name in self.links else ():
+                if piece.tag in pieces:
+                    pieces[piece.tag] += self.shapes(name, piece)
         if self.lost_meshes:
             shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
             self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}")
         return Looks(
-            tuple(found["visual"]), tuple(found["collision"]), tuple(self.findings), tuple(self.lost_collisions)
+            tuple(pieces["visual"]), tuple(pieces["collision"]), tuple(self.findings), tuple(self.lost_collisions)
         )
 
     def material(self, node: Node) -> Colour | None:
-        name = node.name
-        for child in node.all("color"):
+        name = node.attributes.get("name", "")
+        for child in node.children:
             try:
                 r, g, b, a = numbers(child.attributes.get("rgba", ""), 4)
             except ValueError:
@@ -145,14 +144,22 @@ class _Reader:
         return self.materials.get(name)
 
     def shapes(self, link: str, piece: Node) -> list[Shape]:
-        """The shapes of a ``<visual>`` or ``<collision>``; a ValueError or KeyError where it cannot be understood."""
         pose, colour, found = Pose(), None, list[Shape]()
-        for node in piece.all("origin"):
-            pose = Element(node, []).pose(self.version)
-        for node in piece.all("material"):
-            colour = self.material(node)
-        for node in piece.all("geometry"):
-            found += [s for s in (self.shape(link, pose, colour, g) for g in node.all(*_IN_URDF)) if s is not None]
+        try:
+            for node in piece.children:
+                if node.tag == "origin":
+                    pose = pose_of_origin(node, self.version)
+                elif node.tag == "material":
+                    colour = self.material(node)
+            for node in piece.all("geometry"):
+                lost = len(self.lost_meshes)
+                found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                if piece.tag == "collision":
+                    self.lost_collisions += self.lost_meshes[lost:]
+        except (KeyError, ValueError):
+            self.findings.append(
+                f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
+            )
         return found
 
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
@@ -226,22 +233,17 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     Collision geometry is taken, visual geometry where there is none.
     """
     where = description.path or "URDF text"
-    robot = parse_xml(description.source, source=where)
+    robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
+    directory, version = _folder_of(description.path), urdf_version(robot)
     inertias: dict[str, Inertia] = {}
     findings = []
     for link in robot.all("link"):
-        name = link.name
+        name = link.attributes.get("name", "")
         pieces = link.all("collision") or link.all("visual")
         if link.all("inertial") or not pieces:
             continue
-        reader = _Reader(robot, _folder_of(description.path))
         try:
-            found = [shape for piece in pieces for shape in reader.shapes(name, piece)]
-            if reader.lost_meshes or not found:
-                raise ValueError(
-                    f"mesh {reader.lost_meshes[0]} was not found" if reader.lost_meshes else "no shape is known"
-                )
-            inertias[name] = shapes.combined_inertia([(_solid(shape, density), shape.pose) for shape in found])
+            inertias[name] = shapes.combined_inertia([_body(piece, density, directory, version) for piece in pieces])
         except (RobotDynamicsError, KeyError, ValueError) as error:
             if isinstance(error, BackendError):
                 raise
@@ -256,7 +258,16 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
     return replace(description, links=tuple(links)), findings
 
 
-def _solid(shape: Shape, density: float) -> Inertia:
-    if shape.file is not None:
-        return shapes.inertia_of_mesh_file(shape.file, scale=shape.size, density=density)
-    return _SOLIDS[shape.kind](*shape.size, density=density)
+def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
+    poses = [pose_of_origin(node, version) for node in piece.all("origin")]
+    bodies = [_solid(shape, density, directory) for node in piece.all("geometry") for shape in node.children]
+    if not bodies:
+        raise ValueError(f"line {piece.line}: no shape that is known")
+    return bodies[-1], poses[-1] if poses else Pose()
+
+
+def _solid(node: Node, density: float, directory: Path | None) -> Inertia:
+    if node.tag == "mesh":
+        path = path_of_address(node.attributes["filename"], directory)
+        return shapes.inertia_of_mesh_file(path, scale=size_of(node), density=density)
+    return _SOLIDS[node.tag](*size_of(node), density=density)

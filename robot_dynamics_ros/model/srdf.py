@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from typing import Any
 
 from robot_dynamics_ros.errors import ModelWarning, UrdfError
 from robot_dynamics_ros.model.description import Configurations, JointType, RobotDescription
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, parse_xml
+
+_SCHEMA: dict[str, Any] = {"robot": {"group_state": {"joint": {}}, "virtual_joint": {}}}
 
 
 def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Configurations:
@@ -17,15 +20,15 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
     own = {j.name: j.type.nq for j in robot.joints if j.type is not JointType.FIXED and j.mimic is None}
     data, label = read_source(source, max_bytes=MAX_BYTES)
     label = "SRDF text" if label == "URDF text" else label
-    root = parse_xml(data, source=label)
-    virtual = {node.name for node in root.all("virtual_joint")}
+    root = parse_xml(data, _SCHEMA, source=label)
+    virtual = {node.attributes.get("name") for node in root.all("virtual_joint")}
     named: dict[str, dict[str, tuple[float, ...]]] = {}
     findings = []
     for state in root.all("group_state"):
-        name = state.name
+        name = state.attributes.get("name", "")
         positions = named.setdefault(name, {})
         for node in state.all("joint"):
-            joint, where = node.name, f"{label}, group_state {name!r} (line {node.line})"
+            joint, where = node.attributes.get("name", ""), f"{label}, group_state {name!r} (line {node.line})"
             try:
                 values = tuple(float(word) for word in node.attributes["value"].split())
             except (KeyError, ValueError):

@@ -25,6 +25,7 @@ from robot_dynamics_ros.model.checks import (
     nearest_possible,
 )
 from robot_dynamics_ros.model.description import (
+    Array,
     Coupling,
     Inertia,
     Joint,
@@ -34,23 +35,24 @@ from robot_dynamics_ros.model.description import (
     Mimic,
     Pose,
     RobotDescription,
+    frozen_array,
 )
 from robot_dynamics_ros.model.edit import with_floating_base
 from robot_dynamics_ros.model.geometry import check_missing_inertia, with_inertia_from_geometry
 from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
-from robot_dynamics_ros.model.urdf_elements import Element, number_of, version_of
+from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
-from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml, root_element, without_blanks
+from robot_dynamics_ros.model.xml_guard import MAX_BYTES, root_element
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from urdf_parser_py import urdf as parsed
 
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()
 _SHOWN = 8
-_JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 
 def load_urdf(
@@ -143,7 +145,6 @@ def _read(
     """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
-    path = "" if label == "URDF text" else label
     if root_element(data) == "sdf":  # no well-kept parser of it can be installed with pip
         raise UrdfError(
             "it is SDF, which is not read",
@@ -152,215 +153,119 @@ def _read(
             "the robot can then be named robot_description.",
         )
     if is_mjcf(data):
-        description = parse_mjcf(data, path, inertia_check)
-        moving = {joint.name for joint in description.joints if joint.type is not JointType.FIXED}
-        rotors = _checked_armatures(moving, armature)
-        return (description.with_joints(rotors) if rotors else description), {}
-    root = parse_xml(data, source=label, max_bytes=max_bytes)
-    reader = _Reader(root, inertia_check)
-    if without_blanks(data)[1]:
-        reader.findings.append("blanks before the XML declaration are ignored")
-    joints, findings = reader.joints, reader.findings
-    moving = {joint.name for joint in joints if joint.type is not JointType.FIXED}
-    for name in reader.armature.keys() - moving:
+        path = label if label != "URDF text" else ""
+        return _with_armature(parse_mjcf(data, path, inertia_check), armature), {}
+    clean = CleanUrdf(data, source=label, max_bytes=max_bytes)
+    robot = _urdf_parser(clean, label)
+    findings = clean.findings
+    links = [
+        _link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)
+    ]
+    moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
+    for name in clean.armature.keys() - moving:
         findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
-    rotors = {**reader.armature, **_checked_armatures(moving, armature)}
+    rotor = _checked_armatures(clean.armature, moving, armature)
+    joints = [
+        _joint(joint, line, rotor.get(joint.name, 0.0), clean.couplings.get(joint.name), findings)
+        for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
+    ]
     names = {joint.name for joint in joints}
-    for i, joint in enumerate(joints):
-        if joint.mimic is not None and joint.mimic.joint not in names:
-            near = difflib.get_close_matches(joint.mimic.joint, names, n=1)
-            hint = f"; is {near[0]!r} meant?" if near else ""
-            problem = f"joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
-            findings.append(f"joint {joint.name!r} <mimic>: {problem}")
-            joints[i] = dataclasses.replace(joint, mimic=None)
+    joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
+    for joint in joints:
         if joint.coupling is not None and joint.coupling.joint not in names - {joint.name}:
             where = f"joint {joint.name!r} <coupling>"
             raise UrdfError(f"{joint.coupling.joint!r} is no other joint", where=where, remedy="Name a neighbour.")
-    joints = [
-        dataclasses.replace(j, armature=rotors[j.name]) if j.name in moving & rotors.keys() else j for j in joints
-    ]
-    for name in reader.initial_positions.keys() - names:
+    joints = _without_limits_that_hold_masters(joints, findings)
+    for name in clean.initial_positions.keys() - names:
         findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
     description = RobotDescription(
-        name=root.name if root.name.strip() else "unnamed",
-        links=tuple(reader.links),
-        joints=tuple(_without_limits_that_hold_masters(joints, findings)),
-        initial_positions={n: p for n, p in reader.initial_positions.items() if n in names},
+        name=robot.name,
+        links=tuple(links),
+        joints=tuple(joints),
+        initial_positions={n: p for n, p in clean.initial_positions.items() if n in names},
         source=data if isinstance(data, str) else data.decode("utf-8", "replace"),
         findings=tuple(findings),
         inertia_check=inertia_check,
-        path=path,
+        path="" if label == "URDF text" else label,
     )
-    return description, reader.places
+    return description, {
+        inertial_place(link.name): _place(link, line) for link, line in zip(robot.links, clean.link_lines, strict=True)
+    }
 
 
-class _Reader:
-    """Links and joints of a URDF, and what else its elements say.
+def _with_armature(description: RobotDescription, armature: Mapping[str, float] | None) -> RobotDescription:
+    """The description with the armatures given; those of the file stay elsewhere."""
+    if not armature:
+        return description
+    moving = {joint.name: joint.armature for joint in description.joints if joint.type is not JointType.FIXED}
+    return description.with_joints(_checked_armatures(moving, set(moving), armature))
 
-    Attributes:
-        links, joints: in the order of the text; a named frame is a link without mass, fixed to another.
-        places: place of a link's mass properties in errors → the same with its line.
-        armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
-        initial_positions: joint name → position, from ``<ros2_control>``.
-        findings: what was odd, one sentence each.
-    """
 
-    def __init__(self, root: Node, policy: str) -> None:
-        self.policy = policy
-        self.links: list[Link] = []
-        self.joints: list[Joint] = []
-        self.places: dict[str, str] = {}
-        self.armature: dict[str, float] = {}
-        self.initial_positions: dict[str, float] = {}
-        self.findings: list[str] = []
-        if not root.name.strip():
-            self.findings.append("the robot has no name; it is called 'unnamed'")
-        self.version = version_of(root, self.findings)
-        readers = {"frame": self.frame, "ros2_control": self.ros2_control, "transmission": self.transmission}
-        Element(root, self.findings)  # which names elements that nobody knows
-        for node in root.children:
-            if node.tag == "link":
-                self.links.append(self.link(Element(node, self.findings)))
-            elif node.tag == "joint":
-                self.joints.append(self.joint(Element(node, self.findings)))
-            elif node.tag in readers:
-                readers[node.tag](node)
+def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:
+    from urdf_parser_py.urdf import Robot  # here, not above: importing it takes as long as loading ten robots
 
-    def link(self, element: Element) -> Link:
-        name, inertial = element.text("name"), element.child("inertial")
-        if inertial is None:
-            return Link(name)
-        self.places[inertial_place(name)] = where = inertial.where
-        origin = inertial.child("origin")
-        mass, matrix = inertial.need("mass").number("value"), np.zeros((3, 3))
-        if (tensor := inertial.child("inertia")) is None:
-            self.findings.append(f"{where}: <inertia> is missing; the mass counts as a point")
-        else:
-            for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-                moment = f"i{'xyz'[i]}{'xyz'[j]}"
-                if i != j and moment not in tensor.node.attributes:
-                    self.findings.append(f"{tensor.where}: attribute {moment!r} is missing; it counts as zero")
-                matrix[i, j] = matrix[j, i] = tensor.number(moment, "0" if i != j else None)
-        inertia = Inertia(mass, rotational=matrix)
-        check_size(inertia, where, UrdfError)
-        fault = inertia_fault(inertia)
-        if fault is not None and not (fault.impossible and self.policy == "repair"):
-            # Whether it is an error depends on what is fixed to the link, which is not known yet.
-            correction = ""
-            if fault.impossible:
-                moments = np.linalg.eigvalsh(nearest_possible(inertia).rotational)
-                correction = f"; the nearest possible ones are {', '.join(f'{x:.6g}' for x in moments)}"
-            self.findings.append(f"{where}: {fault.problem}{correction}")
-        return Link(name, inertia if origin is None else inertia.in_parent(origin.pose(self.version)))
+    try:
+        return Robot.from_xml_string(clean.text)
+    except Exception as error:  # noqa: BLE001 - urdf_parser_py raises plain Exception, AssertionError and its own ParseError
+        raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
 
-    def frame(self, node: Node) -> None:
-        element = Element(node, self.findings)
-        name, link = element.text("name"), element.text("link")
-        self.links.append(Link(name))
-        self.joints.append(Joint(f"{name}_joint", JointType.FIXED, link, name, element.pose(self.version)))
 
-    def joint(self, element: Element) -> Joint:
-        """A joint; what means nothing at fixed and floating ones need not be well formed there."""
-        name, type_name, where = element.text("name"), element.text("type"), element.where
-        if type_name not in _JOINT_TYPES:
-            remedy = f"The types of URDF are {', '.join(_JOINT_TYPES)}."
-            raise UrdfError(f"unknown joint type {type_name!r}", where=where, remedy=remedy)
-        kind, origin = _JOINT_TYPES[type_name], element.child("origin")
-        ends = element.need("parent").text("link"), element.need("child").text("link")
-        pose = Pose() if origin is None else origin.pose(self.version)
-        if kind is JointType.FIXED:
-            return Joint(name, kind, *ends, pose)
-        axis, mimic, coupling = np.array([1.0, 0.0, 0.0]), None, None
-        if kind is not JointType.FLOATING:
-            if given := element.child("axis"):
-                axis = np.array(given.vector("xyz"))
-            length = float(np.linalg.norm(axis))
-            if 0.0 < length < math.inf and abs(length - 1.0) > AXIS_TOLERANCE:
-                self.findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
-                axis = axis / length
-            if given := element.child("mimic"):
-                mimic = Mimic(given.text("joint"), given.number("multiplier", "1"), given.number("offset", "0"))
-            if given := element.child("coupling"):
-                words = [f.name for f in dataclasses.fields(Coupling)[1:] if f.name in given.node.attributes]
-                coupling = Coupling(given.text("joint"), **{word: given.number(word) for word in words})
-        damping = friction = 0.0
-        if given := element.child("dynamics"):
-            damping, friction = given.number("damping", "0"), given.number("friction", "0")
-        limits = self.limits(element.child("limit"), kind, where, mimic is not None)
-        joint = Joint(name, kind, *ends, pose, axis, limits, damping, friction, mimic=mimic, coupling=coupling)
-        return checked_joint(joint, where, UrdfError)
+def _place(link: parsed.Link, line: int) -> str:
+    return f"{inertial_place(link.name)} (line {line})"
 
-    def limits(self, limit: Element | None, kind: JointType, where: str, follows: bool) -> JointLimits:
-        bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
-        if limit is None:
-            if bounded:
-                self.findings.append(
-                    f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {kind.name.lower()} joint without)"
-                )
-            return JointLimits()
-        for name in ("effort", "velocity"):
-            if bounded and name not in limit.node.attributes:
-                self.findings.append(f"{limit.where}: attribute {name!r} is missing; no {name} limit is assumed")
-        effort, velocity = (limit.number(name, "inf", limit=True) for name in ("effort", "velocity"))
-        where = f"{where} <limit>"
-        if not bounded:
-            if effort == velocity == 0.0:
-                self.findings.append(f"{where}: effort and velocity are 0, as if not known; no limits are assumed")
-                return JointLimits()
-            return JointLimits(velocity=velocity, effort=effort)
-        lower, upper = (limit.number(name, "0", limit=True) for name in ("lower", "upper"))
-        if lower > upper:
-            self.findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
-            lower, upper = upper, lower
-        if kind is JointType.REVOLUTE and 2.0 < max(-lower, upper) / math.tau < 200.0:
-            self.findings.append(f"{where}: {lower:g} to {upper:g} rad are many turns; are they degrees?")
-        if follows:
-            return JointLimits(lower, upper, velocity, effort)  # its master is what is driven
-        if effort == velocity == 0.0:  # what CAD exporters write where they know nothing
-            if lower == upper == 0.0:
-                lower, upper = -math.inf, math.inf
-            self.findings.append(
-                f"{where}: {'all limits' if math.isinf(upper) else 'effort and velocity'} are 0, as if not known; "
-                "no limits are assumed in their place"
-            )
-            effort = velocity = math.inf
-        if lower == upper:
-            self.findings.append(f"{where}: lower = upper = {lower:g}, so that the joint cannot move")
-        if zero := [name for name, value in (("effort", effort), ("velocity", velocity)) if value == 0.0]:
-            self.findings.append(f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
-        return JointLimits(lower, upper, velocity, effort)
 
-    def ros2_control(self, control: Node) -> None:
-        for joint in control.all("joint"):
-            interfaces = [x for x in joint.all("state_interface") if x.name == "position"]
-            for param in (param for interface in interfaces for param in interface.all("param")):
-                if param.name == "initial_value":
-                    where = f"<ros2_control> joint {joint.name!r} (line {param.line})"
-                    self.initial_positions[joint.name] = number_of(param.text.strip(), where)
+def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Link:
+    inertial = link.inertial
+    if inertial is None:
+        return Link(link.name)
+    i = inertial.inertia
+    matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
+    inertia = Inertia(inertial.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
+    place = _place(link, line)
+    check_size(inertia, place, UrdfError)
+    fault = inertia_fault(inertia)
+    if fault is not None and not (fault.impossible and policy == "repair"):
+        # Whether it is an error depends on what is fixed to the link, which is not known yet.
+        correction = ""
+        if fault.impossible:
+            moments = np.linalg.eigvalsh(nearest_possible(inertia).rotational)
+            correction = f"; the nearest possible ones are {', '.join(f'{x:.6g}' for x in moments)}"
+        findings.append(f"{place}: {fault.problem}{correction}")
+    return Link(link.name, inertia.in_parent(_pose(inertial.origin)))
 
-    def transmission(self, transmission: Node) -> None:
-        total, joints = 0.0, transmission.all("joint")
-        where = f"transmission {transmission.name!r} (line {transmission.line})"
-        for actuator in transmission.all("actuator"):
-            inertia, ratio = 0.0, 1.0
-            for child in actuator.all("drake:rotor_inertia", "drake:gear_ratio"):
-                place = f"transmission {transmission.name!r} <{child.tag}> (line {child.line})"
-                value = number_of(child.attributes.get("value", ""), place)
-                if child.tag == "drake:gear_ratio":
-                    ratio = value
-                elif value < 0.0:
-                    raise UrdfError(f"{value!r} is not possible", where=place, remedy="Give zero or a positive number.")
-                else:
-                    inertia = value
-            total += ratio * ratio * inertia  # overflows to infinity, where ** raises
-        if not math.isfinite(total):
-            problem = "rotor inertia and gear ratio give more armature than a number can hold"
-            remedy = "Correct the numbers: kg m^2, and turns of the motor for one of the joint."
-            raise UrdfError(problem, where=where, remedy=remedy)
-        if total > 0.0 and len(joints) == 1:
-            self.armature[joints[0].name] = self.armature.get(joints[0].name, 0.0) + total
-        elif total > 0.0:
-            self.findings.append(f"{where}: rotor inertia is ignored, since not one joint alone is driven")
+
+def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]) -> Joint:
+    where = f"joint {joint.name!r} (line {line})"
+    kind = JOINT_TYPES[joint.type]
+    origin = _pose(joint.origin)
+    if kind is JointType.FIXED:
+        return Joint(joint.name, kind, joint.parent, joint.child, origin)
+    axis: Array = frozen_array((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, (3,))
+    if kind is not JointType.FLOATING:
+        length = float(np.linalg.norm(axis))
+        if math.isfinite(length) and length > 0.0 and abs(length - 1.0) > AXIS_TOLERANCE:
+            findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
+            axis = frozen_array(axis / length, (3,))
+    dynamics = joint.dynamics
+    damping, friction = (float(getattr(dynamics, name, None) or 0.0) for name in ("damping", "friction"))
+    mimic = None
+    if joint.mimic is not None:
+        k, d = joint.mimic.multiplier, joint.mimic.offset
+        mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
+    limits, ends = _limits(joint, kind, where, findings), (joint.parent, joint.child)
+    made = Joint(joint.name, kind, *ends, origin, axis, limits, damping, friction, armature, mimic, coupling=coupling)
+    return checked_joint(made, where, UrdfError)
+
+
+def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:
+    if joint.mimic is None or joint.mimic.joint in names:
+        return joint
+    near = difflib.get_close_matches(joint.mimic.joint, names, n=1)
+    hint = f"; is {near[0]!r} meant?" if near else ""
+    findings.append(
+        f"joint {joint.name!r} <mimic>: joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
+    )
+    return dataclasses.replace(joint, mimic=None)
 
 
 def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) -> list[Joint]:
@@ -385,18 +290,67 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
     return result
 
 
-def _checked_armatures(moving: set[str], armature: Mapping[str, float] | None) -> dict[str, float]:
-    result = {}
+def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str]) -> JointLimits:
+    limit = joint.limit
+    bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
+    if limit is None:
+        if bounded:
+            findings.append(
+                f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint.type} joint without)"
+            )
+        return JointLimits()
+    effort, velocity = float(limit.effort), float(limit.velocity)
+    where = f"{where} <limit>"
+    if not bounded:
+        if effort == velocity == 0.0:
+            findings.append(f"{where}: effort and velocity are 0, as if not known; no limits are assumed")
+            return JointLimits()
+        return JointLimits(velocity=velocity, effort=effort)
+    lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
+    if lower > upper:
+        findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
+        lower, upper = upper, lower
+    if kind is JointType.REVOLUTE and 2.0 < max(-lower, upper) / math.tau < 200.0:
+        findings.append(f"{where}: {lower:g} to {upper:g} rad are many turns; are they degrees?")
+    if effort == velocity == 0.0 and joint.mimic is None:  # what CAD exporters write where they know nothing
+        if lower == upper == 0.0:
+            lower, upper = -math.inf, math.inf
+        findings.append(
+            f"{where}: {'all limits' if math.isinf(upper) else 'effort and velocity'} are 0, as if not known; "
+            "no limits are assumed in their place"
+        )
+        effort = velocity = math.inf
+    limits = JointLimits(lower, upper, velocity, effort)
+    if joint.mimic is not None:
+        return limits  # its master is what is driven
+    if limits.lower == limits.upper:
+        findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
+    if zero := [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]:
+        findings.append(f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
+    return limits
+
+
+def _pose(origin: parsed.Pose | None) -> Pose:
+    if origin is None:
+        return Pose()
+    return Pose.from_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
+
+
+def _checked_armatures(
+    described: Mapping[str, float], moving: set[str], armature: Mapping[str, float] | None
+) -> dict[str, float]:
+    result = dict(described)
     for name, value in (armature or {}).items():
         check_name("moving joint", name, sorted(moving), where="armature")
         try:
-            result[name] = float(value)
+            number = float(value)
         except (TypeError, ValueError):
-            result[name] = math.nan
-        if not (math.isfinite(result[name]) and result[name] >= 0.0):
+            number = math.nan
+        if not (math.isfinite(number) and number >= 0.0):
             problem = f"expected a number that is zero or more, got {value!r}"
             remedy = "It is the rotor's inertia times the square of the gear ratio, kg m²."
             raise ArgumentError(problem, where=f"armature[{name!r}]", remedy=remedy)
+        result[name] = number
     return result
 
 

@@ -1,14 +1,16 @@
 """Reading XML that may come from anywhere, into a small tree of nodes.
 
-Document type declarations are refused outright, which closes the door on entity expansion ("billion laughs"), external
-entities and every network access an XML parser could be talked into.  Size, depth and number of elements are bounded.
+Only elements that a schema names are kept; everything else is passed over without being stored.  Document type
+declarations are refused outright, which closes the door on entity expansion ("billion laughs"), external entities
+and every network access an XML parser could be talked into.  Size, depth and number of elements are bounded.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any
 from xml.parsers import expat
 
 from robot_dynamics_ros.errors import UrdfError
@@ -17,10 +19,13 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 400_000
 
+Schema = Mapping[str, Any]
+"""Nested mapping: element name → schema of its children."""
+
 
 @dataclass(slots=True)
 class Node:
-    """One element: ``text`` is the character data directly inside, ``line`` that of its start tag, from 1."""
+    """One element that was kept: ``text`` is the character data directly inside, ``line`` that of its start tag, from 1."""
 
     tag: str
     attributes: dict[str, str]
@@ -28,26 +33,30 @@ class Node:
     children: list[Node] = field(default_factory=list)
     text: str = ""
 
-    @property
-    def name(self) -> str:
-        """The attribute of this name; ``""`` if there is none."""
-        return self.attributes.get("name", "")
-
-    def all(self, *tags: str) -> list[Node]:
-        """The children that are called so."""
-        return [child for child in self.children if child.tag in tags]
+    def all(self, tag: str) -> list[Node]:
+        """The children called ``tag``."""
+        return [child for child in self.children if child.tag == tag]
 
 
-def parse_xml(data: bytes | str, *, source: str, max_bytes: int = MAX_BYTES) -> Node:
-    """The root element, ``<robot>``, of a document; ``source`` is what errors call it."""
+def parse_xml(
+    data: bytes | str,
+    schema: Schema,
+    *,
+    source: str = "XML text",
+    max_bytes: int = MAX_BYTES,
+    on_skipped: Callable[[tuple[Node, ...], str, int], None] | None = None,
+) -> Node:
+    """Read a document and keep what ``schema`` names, a nested mapping with one entry, the root element.
+
+    ``on_skipped`` is called with (kept ancestors from the root on, tag, line) for each topmost element that is passed over.
+    """
     size = len(data)
     if size > max_bytes:
         remedy = "If the file is genuine, pass a larger max_bytes."
         raise UrdfError(f"{size} bytes are more than the {max_bytes} allowed", where=source, remedy=remedy)
     if not data.strip():
         raise UrdfError("it is empty", where=source, remedy="Give a URDF: an XML document whose root is <robot>.")
-    builder = _Builder(source)
-    data = without_blanks(data)[0]
+    builder = _Builder(schema, source, on_skipped)
     try:
         builder.parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -58,24 +67,8 @@ def parse_xml(data: bytes | str, *, source: str, max_bytes: int = MAX_BYTES) -> 
         raise UrdfError(
             f"its text cannot be decoded ({error})", where=source, remedy="Save the file as UTF-8."
         ) from None
-    (root,) = builder.open[0].children
-    if root.tag != "robot":
-        remedy = "Give a URDF document; other robot formats must be converted first."
-        problem = f"the root element is <{root.tag}>, not <robot>"
-        raise UrdfError(problem, where=f"{source}, line {root.line}", remedy=remedy)
-    return root
-
-
-def without_blanks(data: bytes | str) -> tuple[bytes | str, bool]:
-    """The document from its first ``<`` on, and whether something that XML does not allow there stood before it."""
-    if isinstance(data, str):
-        text = data.lstrip("\ufeff \t\r\n")
-        return text, text.startswith("<?xml") and len(text) < len(data.lstrip("\ufeff"))
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: the mark says which
-        return data, False
-    bare = data.removeprefix(b"\xef\xbb\xbf")
-    short = bare.lstrip(b" \t\r\n")
-    return short, short.startswith(b"<?xml") and len(short) < len(bare)
+    assert builder.root is not None
+    return builder.root
 
 
 def root_element(data: bytes | str) -> str:
@@ -89,39 +82,80 @@ def root_element(data: bytes | str) -> str:
 
 
 class _Builder:
-    """Expat's callbacks; ``open``: the document and its open elements."""
+    """Expat's callbacks: builds kept nodes, counts everything."""
 
-    def __init__(self, source: str) -> None:
-        self.source, self.count = source, 0
-        self.open = [Node("", {}, 0)]
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = lambda _: self.open.pop()
-        self.parser.CharacterDataHandler = self.characters
-        self.parser.StartDoctypeDeclHandler = self.doctype
+    def __init__(
+        self, schema: Schema, source: str, on_skipped: Callable[[tuple[Node, ...], str, int], None] | None
+    ) -> None:
+        self.root: Node | None = None
+        self.source = source
+        self.on_skipped = on_skipped
+        self.open: list[tuple[Node, Schema]] = []
+        self.root_schema = schema
+        self.depth = 0
+        self.count = 0
+        self.skipping_from = 0  # depth of the outermost element being passed over, 0 if none
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.characters
+        parser.StartDoctypeDeclHandler = self.doctype
+        parser.EntityDeclHandler = self.doctype
+        parser.ExternalEntityRefHandler = self.external
+        self.parser = parser
 
-    def refuse(self, problem: str, remedy: str) -> NoReturn:
-        raise UrdfError(problem, where=f"{self.source}, line {self.parser.CurrentLineNumber}", remedy=remedy)
+    def refuse(self, problem: str, remedy: str) -> UrdfError:
+        return UrdfError(problem, where=f"{self.source}, line {self.parser.CurrentLineNumber}", remedy=remedy)
 
     def doctype(self, *_: object) -> None:
-        self.refuse(
+        raise self.refuse(
             "document type and entity declarations (<!DOCTYPE …>) are not accepted",
             "A URDF needs none: remove the declaration and write the values out.",
         )
 
+    def external(self, *_: object) -> int:
+        self.doctype()
+        return 0
+
     def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
         self.count += 1
-        if len(self.open) > MAX_DEPTH:
-            self.refuse(f"elements are nested more than {MAX_DEPTH} deep", "A URDF is nested a few levels only.")
+        if self.depth > MAX_DEPTH:
+            raise self.refuse(f"elements are nested more than {MAX_DEPTH} deep", "A URDF is nested a few levels only.")
         if self.count > MAX_ELEMENTS:
-            self.refuse(f"there are more than {MAX_ELEMENTS} elements", "Is this really one robot?")
-        node = Node(tag, attributes, self.parser.CurrentLineNumber)
-        self.open[-1].children.append(node)
-        self.open.append(node)
+            raise self.refuse(f"there are more than {MAX_ELEMENTS} elements", "Is this really one robot?")
+        if self.skipping_from:
+            return
+        line = self.parser.CurrentLineNumber
+        parent, children = self.open[-1] if self.open else (None, self.root_schema)
+        if tag not in children:
+            if parent is None:
+                raise self.refuse(
+                    f"the root element is <{tag}>, not <{next(iter(children))}>",
+                    "Give a URDF document; other robot formats must be converted first.",
+                )
+            if self.on_skipped is not None:
+                self.on_skipped(tuple(node for node, _ in self.open), tag, line)
+            self.skipping_from = self.depth
+            return
+        node = Node(tag, attributes, line)
+        if parent is None:
+            self.root = node
+        else:
+            parent.children.append(node)
+        self.open.append((node, children[tag]))
+
+    def end(self, _tag: str) -> None:
+        if not self.skipping_from:
+            self.open.pop()
+        elif self.skipping_from == self.depth:
+            self.skipping_from = 0
+        self.depth -= 1
 
     def characters(self, text: str) -> None:
-        self.open[-1].text += text
+        if self.open and not self.skipping_from:
+            self.open[-1][0].text += text
 
 
 def _not_xml(data: bytes | str, source: str, error: expat.ExpatError) -> UrdfError:

@@ -305,7 +305,7 @@ def test_models_are_read_only_and_pickle():
 def test_importing_the_package_brings_in_no_parser():
     code = (
         "import sys, robot_dynamics_ros as rd; rd.load_urdf; "
-        "print(*[m for m in ('xacro', 'matplotlib', 'rclpy') if m in sys.modules])"
+        "print(*[m for m in ('urdf_parser_py', 'lxml', 'xacro', 'matplotlib', 'rclpy') if m in sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", code],

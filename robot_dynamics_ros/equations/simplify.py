@@ -43,9 +43,13 @@ class Writer:
             symbols[d.symbol] for d in ring.geometry.definitions if d.parameter.split(":")[0] in ("mass", "gravity")
         ]
         self._rates = [*v, *a]
-        angles = [q[x.q] * sympy.Rational(x.multiplier) + sympy.Rational(x.offset) for x in ring.angles]
-        self._sines = [wave(angle) for angle in angles for wave in (sympy.sin, sympy.cos)]
-        self._waves = functools.cache(self._sum_of_waves)
+        self._angles = [
+            q[angle.q] * sympy.Rational(angle.multiplier.numerator, angle.multiplier.denominator)
+            + sympy.Rational(angle.offset.numerator, angle.offset.denominator)
+            for angle in ring.angles
+        ]
+        self._sines = [wave(angle) for angle in self._angles for wave in (sympy.sin, sympy.cos)]
+        self._fourier = functools.cache(self._waves)
 
     def __call__(self, x: Poly) -> sympy.Expr:
         """One expression."""
@@ -61,11 +65,17 @@ class Writer:
         plain = S.Add(*forms)
         return self._settled(self._shortest(plain)) if self.simplify else plain
 
+    def _number(self, x: Any) -> sympy.Rational:
+        return self.S.Rational(int(x.numerator), int(x.denominator))
+
     def _trigonometric(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
         """A polynomial in sines and cosines, by powers, Σ number · Π sinᵃ cosᵇ, or as angle sums if that is shorter."""
         S = self.S
-        numbers = [S.Rational(int(z.numerator), int(z.denominator)) for z in x.values()]
-        plain = S.Add(*(z * self._product(monomial) for z, monomial in zip(numbers, x, strict=True)))
+        terms = []
+        for monomial, coefficient in x.items():
+            powers = zip(self._sines, monomial, strict=True)
+            terms.append(S.Mul(self._number(coefficient), *(wave**power for wave, power in powers if power)))
+        plain = S.Add(*terms)
         if not self.simplify or len(x) > MANY or all(sum(monomial) < 2 for monomial in x):
             return plain
 
@@ -73,17 +83,40 @@ class Writer:
             terms = len(S.Add.make_args(e))  # each of which will be multiplied by what stands in front
             return int(S.count_ops(e)) + terms - 1, terms
 
-        sums = S.Add(*(z * self._waves(monomial) for z, monomial in zip(numbers, x, strict=True)))
-        return min(plain, sums, key=length)
+        return min(plain, self._angle_sums(x), key=length)
 
-    def _sum_of_waves(self, monomial: tuple[int, ...]) -> sympy.Expr:
-        """A product of sines and cosines as sums of sines and cosines of sums of angles."""
-        from sympy.simplify.fu import TR8
+    def _angle_sums(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
+        """Σ coefficient · sin or cos of sums of angles."""
+        S = self.S
+        total: dict[tuple[int, ...], Any] = {}
+        for monomial, coefficient in x.items():
+            for frequency, z in self._fourier(monomial).items():
+                total[frequency] = total.get(frequency, 0) + z * coefficient
+        terms = []
+        for frequency, z in total.items():
+            leading = next((n for n in frequency if n), 0)
+            if leading > 0:  # the negative ones are their conjugates
+                angle = S.Add(*(n * a for n, a in zip(frequency, self._angles, strict=True)))
+                terms += [2 * self._number(z.x) * S.cos(angle), -2 * self._number(z.y) * S.sin(angle)]
+            elif leading == 0:
+                terms.append(self._number(z.x))
+        return S.Add(*terms)
 
-        return self.S.expand(TR8(self._product(monomial)))
-
-    def _product(self, monomial: tuple[int, ...]) -> sympy.Expr:
-        return self.S.Mul(*(wave**power for wave, power in zip(self._sines, monomial, strict=True) if power))
+    def _waves(self, monomial: tuple[int, ...]) -> dict[tuple[int, ...], Any]:
+        """The monomial as Σ z exp(i n·θ), by n: cos θ = (e + 1/e)/2, sin θ = −i (e − 1/e)/2."""
+        QQ, QQ_I = self.S.QQ, self.S.QQ_I
+        sums = {(0,) * len(self._angles): QQ_I(1, 0)}
+        for place, power in enumerate(monomial):
+            k = place // 2
+            for _ in range(power):
+                out: dict[tuple[int, ...], Any] = {}
+                for frequency, z in sums.items():
+                    for step in (1, -1):
+                        key = (*frequency[:k], frequency[k] + step, *frequency[k + 1 :])
+                        factor = QQ_I(QQ(1, 2), 0) if place % 2 else QQ_I(0, QQ(-step, 2))
+                        out[key] = out.get(key, 0) + z * factor
+                sums = {key: z for key, z in out.items() if z}
+        return sums
 
     def _settled(self, x: sympy.Expr) -> sympy.Expr:
         """Numbers in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000.

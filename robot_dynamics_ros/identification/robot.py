@@ -104,8 +104,8 @@ def released(model: RobotModel, original: RobotModel) -> RobotModel:
         new = joints[joint.name]
         if new.type is not joint.type:
             return joint
-        rotors: dict[str, Any] = {"armature": new.armature, "rotor_inertia": new.rotor_inertia}
-        return dataclasses.replace(joint, damping=new.damping, friction=new.friction, **rotors)
+        words = ("damping", "friction", "armature", "rotor_inertia")
+        return dataclasses.replace(joint, **{word: getattr(new, word) for word in words})
 
     description = dataclasses.replace(
         original.description,

@@ -194,14 +194,9 @@ def _rows_of(
     body: int = -1,
     mass: float = 0.0,
 ) -> tuple[list[tuple[Array, ...]], Array]:
-    """Of each joint, without what friction, rotor and offset explain of them: efforts of the prior, their changes, and currents; and
-    (nv,) currents for one N m, from gravity alone where it shows.
-
-    Args:
-        start, shape: (p,) bodies of the prior, and (p, p) how they change by one usual distance.
-        extra: number of parameters of the load, 0 or 9: first moments and inertia, in units of their usual size.
-        body, mass: that carries the load, and its kg.
-    """
+    """Of each joint, without what friction, rotor and offset explain of them: efforts of the prior ``start`` (p,), their changes by
+    ``shape`` (p, p) and by ``extra`` parameters (0 or 9) of a load's moments on a body, and currents; and (nv,) currents for one N m,
+    from gravity alone where it shows."""
     Y = motion.mean_regressor(model, block)
     still = dataclasses.replace(motion, v=0.0 * motion.v, a=0.0 * motion.a)
     Y_gravity = still.mean_regressor(model, block)

@@ -66,7 +66,6 @@ class Commissioning:
         publishers: names of the nodes that publish joint states.
         reports, records: of the steps done so far.
         pushes: number of a joint → what its pushes showed.
-        home: (n,) where an arm that can be led stood before it floated.
         step: under way; ``""``: none.
         sentence: the last one for the person: what a step asks for, or what it has found.
     """
@@ -82,7 +81,6 @@ class Commissioning:
     reports: dict[str, StepReport] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     pushes: dict[int, Pushed] = field(default_factory=dict)
-    home: Array | None = None
     step: str = ""
     sentence: str = f"ready for {STEPS[0]}"
 
@@ -144,8 +142,6 @@ class Commissioning:
             return self._listen()
         if step == "weigh":
             return self._weigh()
-        if step == "tune" and isinstance(self.arm, Leads) and self.home is not None:
-            self.arm.lead(self.home, LEADING, RESTING)
         runner = StepRunner(self.arm, self.settings.model(self.model), self.settings.options, self.stop)
         try:
             if step == "float":
@@ -167,7 +163,6 @@ class Commissioning:
         """Lead the arm to where its weight acts little, prove its commands, let it float."""
         goal = calm_pose(runner.model, self._state().q)
         if isinstance(self.arm, Leads):
-            self.home = self._state().q if self.home is None else self.home
             self.arm.lead(goal, LEADING, RESTING)
         elif exposure(runner.model, self._state().q) > CALM:
             pose = np.round(goal, 2).tolist()

@@ -185,13 +185,15 @@ class LoopSquare:
 
 
 class LoopMatrix(LoopSquare):
-    """A symmetric matrix; only its lower half is written here."""
+    """A symmetric matrix; of working memory only the lower half is written."""
 
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
-        super().add(i, j, self.tree.load(("matrix", self.number, i, j)) + value)
+        self.add_pair(i, j, self.tree.load(("matrix", self.number, i, j)) + value)
 
     def add_pair(self, i: Degree, j: Degree, value: Scalar) -> None:
         super().add(i, j, value)
+        if i != j and self.number <= self.tree.arguments:
+            super().add(j, i, value)
 
 
 # -- the tree ------------------------------------------------------------------------------------------------------------
@@ -252,7 +254,6 @@ class _Factors:
 
     def __init__(self, tree: LoopTree, M: LoopMatrix) -> None:
         self.tree, self.numbers = tree, (M.number, tree.vector().number)
-        tree.symmetric.remove(M.number)
         tree.sections.append(ir.Linear("factorize", self.numbers))
 
     def solve(self, right: LoopVector, minus: LoopVector) -> LoopVector:
@@ -304,7 +305,6 @@ class LoopTree:
         self.outputs, self.arguments, self.made = outputs, arguments, 0
         self.cleared: list[tuple[int, int]] = []
         self.scratch: dict[int, int] = {}
-        self.symmetric: list[int] = []
 
     # -- memory ----------------------------------------------------------------------------------------------------
 
@@ -423,9 +423,7 @@ class LoopTree:
         return LoopSquare(self, self._array(self.layout.nv, clear))
 
     def matrix(self) -> LoopMatrix:
-        number = self._array(self.layout.nv)
-        self.symmetric.append(number)
-        return LoopMatrix(self, number)
+        return LoopMatrix(self, self._array(self.layout.nv))
 
     def factors(self, M: LoopMatrix) -> _Factors:
         return _Factors(self, M)
@@ -490,9 +488,7 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
     free = tuple(c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE)
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
-    program = ir.LoopProgram(
-        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, free
-    )
+    program = ir.LoopProgram(lay.n, lay.nv, sections, tree.cleared, {}, 0, ints, params, lay.armature, free)
     program.workspace = tree.entries * program.stride
     for number, doubles in tree.scratch.items():
         program.scratch[number] = program.workspace

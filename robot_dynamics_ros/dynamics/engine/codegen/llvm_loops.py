@@ -60,8 +60,6 @@ class LoopWriter(LinearWriter):
                 getattr(self, section.what)(section)
             else:
                 self.block(section, {})
-        for number in self.p.symmetric:
-            self.mirror(f"%p{number}", self.p.nv)
         return self.e.lines
 
     def degree_loop(self, section: ir.DegreeLoop) -> None:
@@ -283,21 +281,6 @@ class LoopWriter(LinearWriter):
             e.masked_store(value, address, lanes)
         else:
             self.line(f"store {e.type} {value}, ptr {address}, align 8")
-
-    def mirror(self, matrix: str, n: int) -> None:
-        """Copy the lower half to the upper."""
-
-        def row(i: str) -> None:
-            below = self.put(f"mul nsw i64 {i}, {n}")
-
-            def column(j: str) -> None:
-                value = self.put(f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, align 8")
-                above = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {j}, {n}')}, {i}")
-                self.line(f"store double {value}, ptr {self.at(matrix, above)}, align 8")
-
-            self.loop("0", i, 1, column)
-
-        self.loop("0", str(n), 1, row)
 
 
 def _depending_on(who: str, nodes: Sequence[Expr]) -> set[int]:

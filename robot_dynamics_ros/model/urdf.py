@@ -342,21 +342,15 @@ class _Reader:
         total, joints = 0.0, transmission.all("joint")
         where = f"transmission {transmission.name!r} (line {transmission.line})"
         for actuator in transmission.all("actuator"):
-            inertia, ratio = 0.0, 1.0
-            for child in actuator.all("drake:rotor_inertia", "drake:gear_ratio"):
-                place = f"transmission {transmission.name!r} <{child.tag}> (line {child.line})"
-                value = number_of(child.attributes.get("value", ""), place)
-                if child.tag == "drake:gear_ratio":
-                    ratio = value
-                elif value < 0.0:
-                    raise UrdfError(f"{value!r} is not possible", where=place, remedy="Give zero or a positive number.")
-                else:
-                    inertia = value
+            values = {"drake:rotor_inertia": 0.0, "drake:gear_ratio": 1.0}
+            for child in actuator.all(*values):
+                values[child.tag] = number_of(child.attributes.get("value", ""), f"{where} <{child.tag}>")
+            inertia, ratio = values.values()
             total += ratio * ratio * inertia  # overflows to infinity, where ** raises
-        if not math.isfinite(total):
-            problem = "rotor inertia and gear ratio give more armature than a number can hold"
-            remedy = "Correct the numbers: kg m^2, and turns of the motor for one of the joint."
-            raise UrdfError(problem, where=where, remedy=remedy)
+            if inertia < 0.0 or not math.isfinite(total):
+                problem = f"a rotor inertia of {inertia:g} and a gear ratio of {ratio:g} are not possible"
+                remedy = "Correct the numbers: kg m^2, and turns of the motor for one of the joint."
+                raise UrdfError(problem, where=where, remedy=remedy)
         if total > 0.0 and len(joints) == 1:
             self.armature[joints[0].name] = self.armature.get(joints[0].name, 0.0) + total
         elif total > 0.0:

@@ -16,23 +16,19 @@ the ones of least norm, and accelerations do not depend on the choice.
 from __future__ import annotations
 
 import copy
-import functools
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.configuration import integrate
-from robot_dynamics_ros.dynamics.effort_sharing import RANK_TOLERANCE, SharingMemory, share_efforts
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.engine.backends import backend_status, evaluator, kernel
+from robot_dynamics_ros.dynamics.engine.backends import evaluator, kernel
 from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
 from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.dynamics.engine.routines import Memory, Routine, make_routines
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
 from robot_dynamics_ros.dynamics.joint_space import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
@@ -54,6 +50,8 @@ __all__ = [
     "ConstraintReport",
 ]
 
+RANK_TOLERANCE = 1e-8
+"""Rows of K count as dependent where a singular value is smaller than this part of the largest."""
 Spec: TypeAlias = tuple[str, int, int, tuple[float, ...]]
 """Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
 
@@ -394,17 +392,7 @@ class Constraints:
         driven = np.full(model.nv, actuated is None)
         for name in actuated or ():
             driven[model.v_slice(name)] = True
-        lead = np.broadcast_shapes(whole.shape[:-1], K.shape[:-2])
-        tau = np.array(np.broadcast_to(whole, (*lead, model.nv)), order="C")
-        Ks = np.ascontiguousarray(np.broadcast_to(K, (*lead, *K.shape[-2:])))
-        reactions, missing = np.zeros((*lead, self.rows)), np.zeros(lead)
-        if not self.rows:
-            missing, tau = np.abs(tau[..., ~driven]).max(initial=0.0, axis=-1), np.where(driven, tau, 0.0)
-        else:
-            memory, share, lock = self._sharing
-            with lock:
-                memory["driven"][:] = driven
-                share(memory, missing.size, tau.ravel(), Ks.ravel(), reactions.ravel(), missing.reshape(-1))
+        tau, reactions, missing = _shared(whole, K, driven)
         if (missing > 1e-7 * (1.0 + np.abs(whole).max(axis=-1, initial=0.0))).any():
             raise ConstraintError(
                 f"the actuated joints cannot cause this motion: {missing.max():.3g} N m or N are missing",
@@ -413,14 +401,6 @@ class Constraints:
                 remedy="Actuate another joint, or move away from the singular configuration.",
             )
         return tau, reactions
-
-    @functools.cached_property
-    def _sharing(self) -> tuple[Memory[SharingMemory], Routine, threading.Lock]:
-        """The routine that shares efforts out, and its memory, for one caller at a time."""
-        compiled = backend_status(self.model).compiled
-        memory = Memory(SharingMemory, {"nv": self.model.nv, "nc": self.rows}, compiled=compiled)
-        run = make_routines(memory, (share_efforts,), compiled=compiled)["share_efforts"]
-        return memory, run, threading.Lock()
 
     def consistent_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
@@ -594,6 +574,24 @@ class Constraints:
     def efforts(self, q: ArrayLike, reactions: ArrayLike) -> Array:
         """(..., nv) Kᵀ λ."""
         return np.einsum("...ij,...i->...j", self.jacobian(q), np.asarray(reactions, dtype=float))
+
+
+def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+    """τ and λ with τ + Kᵀ λ = ``whole``, and the largest effort that is missing.
+
+    λ bears first what acts on joints without a motor, then, with what is free of it, what it can of the others: so τ is zero
+    where there is no motor and else of least norm, and λ is of least norm.
+    """
+    tau, reactions, free, largest = whole, np.zeros(K.shape[-2]), np.eye(K.shape[-2]), np.zeros(1)
+    for joints in (~driven, driven):
+        U, s, Vt = np.linalg.svd((np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False)
+        largest = np.maximum(largest, s.max(axis=-1, initial=0.0, keepdims=True))
+        kept = s > RANK_TOLERANCE * largest
+        share = np.einsum("...ij,...i->...j", U, tau) * kept / np.where(kept, s, 1.0)
+        reactions = reactions + np.einsum("...ij,...i->...j", Vt, share)
+        tau = whole - np.einsum("...ij,...i->...j", K, reactions)
+        free = free - np.swapaxes(Vt, -1, -2) @ (kept[..., None] * Vt)
+    return np.where(driven, tau, 0.0), reactions, np.abs(tau[..., ~driven]).max(axis=-1, initial=0.0)
 
 
 def _pose(model: RobotModel, q: Array, link: int) -> Array:

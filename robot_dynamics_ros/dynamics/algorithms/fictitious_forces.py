@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, Placement, reduced, seen_from
+from robot_dynamics_ros.dynamics.algorithms.frames import FrameChoice, reduced, seen_from
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import JointWrenches, to_link
-from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
+from robot_dynamics_ros.dynamics.algorithms.kinematics import Placement, link_placement
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Vec3
 
@@ -33,7 +33,7 @@ def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, o
     Returns the wrenches :data:`PARTS`, in the observer's axes; ``own`` is the placement of the link.
     """
     m, c, about_com = tree.link_inertia(link)
-    seen = seen_from(observer, own, c)
+    seen = seen_from(observer, own.at(c.parts()))
     A, R = observer.R, seen.rotation
     arm = R.mul(c)  # from the joint's origin to the mass centre
 

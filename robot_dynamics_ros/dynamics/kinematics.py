@@ -47,26 +47,22 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
     >>> rd.link_pose(rd.load_robot("two_link"), [0.0, 0.0], "tip")[:3, 3].round(6).tolist()
     [0.9, 0.0, 0.0]
     """
-    run = _link_pose.run
-    return run(model, link, q)
+    return _link_pose.run(model, link, q)
 
 
 def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """(..., nl, 4, 4) placements of all links, in the order of ``model.link_names``, homogeneous matrices."""
-    run = _link_poses.run
-    return run(model, q)
+    return _link_poses.run(model, q)
 
 
 def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """(..., nl, 6) [ω; velocity of the origin], rad/s and m/s, world axes, of all ``model.link_names``."""
-    run = _link_velocities.run
-    return run(model, q, v)
+    return _link_velocities.run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes, rad/s² and m/s²."""
-    run = _link_accelerations.run
-    return run(model, q, v, a)
+    return _link_accelerations.run(model, q, v, a)
 
 
 def jacobian(
@@ -80,10 +76,8 @@ def jacobian(
     (3,)
     """
     if offset is ORIGIN and expressed_in in AXES:
-        run = _jacobian[expressed_in].run
-        return run(model, link, q, _ZEROS)
-    run = _in_axes(_jacobian, expressed_in).run
-    return run(model, link, q, _point(offset))
+        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
+    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
@@ -93,8 +87,7 @@ def jacobian_derivative(
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
-    run = _in_axes(_jacobian_rate, expressed_in).run
-    return run(model, link, q, v, _point(offset))
+    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:

@@ -34,7 +34,7 @@ def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, o
     """
     m, c, about_com = tree.link_inertia(link)
     seen = seen_from(observer, own.at(c.parts()))
-    A, R = observer.R, seen.rotation
+    A, R = observer.R, seen.R
     arm = R.mul(c)  # from the joint's origin to the mass centre
 
     def at_joint(force: Vec3, moment: Vec3 | None = None) -> Force:
@@ -44,14 +44,14 @@ def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, o
     omega, alpha = A.tmul(observer.omega), A.tmul(observer.alpha)
     omega_B, alpha_B = A.tmul(own.omega), A.tmul(own.alpha)  # of the link, absolute
     I = R.T.congruence(about_com)  # noqa: E741 - the book's name
-    dynamic = at_joint(seen.acceleration * m, I.mul(alpha_B) + omega_B.cross(I.mul(omega_B)))
+    dynamic = at_joint(seen.a * m, I.mul(alpha_B) + omega_B.cross(I.mul(omega_B)))
     g = A.tmul(tree.gravity())
     parts = [
         dynamic,
         at_joint(A.tmul(observer.a) * -m),
-        at_joint(alpha.cross(seen.position) * -m),
-        at_joint(omega.cross(omega.cross(seen.position)) * -m),
-        at_joint(omega.cross(seen.velocity) * (-2.0 * m)),
+        at_joint(alpha.cross(seen.p) * -m),
+        at_joint(omega.cross(omega.cross(seen.p)) * -m),
+        at_joint(omega.cross(seen.v) * (-2.0 * m)),
         at_joint(g * m),
     ]
     body, X_link_B = link_placement(tree, link)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.kinematics import LinkMotions, Placement
@@ -46,19 +45,8 @@ def reduced(f: Force, moved: Vec3 | None, rotation: Mat3 | None) -> Force:
     return Force(moment, f.lin) if rotation is None else Force(rotation.mul(moment), rotation.mul(f.lin))
 
 
-class Seen(NamedTuple):
-    """A frame B at a point P, as seen from a frame A; vectors in A's axes, derivatives as seen in A."""
-
-    position: Vec3
-    rotation: Mat3
-    velocity: Vec3
-    acceleration: Vec3
-    angular_velocity: Vec3
-    angular_acceleration: Vec3
-
-
-def seen_from(A: Placement, B: Placement) -> Seen:
-    """B seen from A.
+def seen_from(A: Placement, B: Placement) -> Placement:
+    """B seen from A, in its axes.
 
     An observer who rotates with ω and α sees ṙ = v − v_A − ω × d and r̈ = a − a_A − α × d − ω × (ω × d) − 2 ω × ṙ.
     """
@@ -68,7 +56,7 @@ def seen_from(A: Placement, B: Placement) -> Seen:
     omega = B.omega - A.omega
     alpha = B.alpha - A.alpha - A.omega.cross(omega)
     R = A.R
-    return Seen(R.tmul(d), R.T.matmul(B.R), *(R.tmul(x) for x in (dot, ddot, omega, alpha)))
+    return Placement(R.T.matmul(B.R), *(R.tmul(x) for x in (d, omega, dot, alpha, ddot)))
 
 
 @function(
@@ -106,5 +94,5 @@ def _point_motion(
     else:
         seen = seen_from(A, B.at(point))
     rotation = Mat3.identity() if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
-    position, *rates = (rotation.mul(x) for x in (seen.position, *seen[2:]))
-    return position, seen.rotation, *rates, rotation
+    position, *rates = (rotation.mul(x) for x in (seen.p, seen.v, seen.a, seen.omega, seen.alpha))
+    return position, seen.R, *rates, rotation

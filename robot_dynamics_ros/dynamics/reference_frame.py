@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
@@ -43,7 +43,8 @@ class Frame:
     position: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        R, p = _placement(self.pose)
+        offset = real_array_or_nan(self.pose).ndim == 1
+        R, p = (np.eye(3), np.zeros(3)) if self.pose is None else placement(self.pose, "frame pose", offset)
         object.__setattr__(self, "rotation", R)
         object.__setattr__(self, "position", p)
         for name in ("velocity", "acceleration"):
@@ -67,37 +68,25 @@ FrameLike = str | Frame | None
 PointLike = str | Frame | tuple[str, Sequence[float]] | None
 
 
-def _placement(pose: ArrayLike) -> tuple[Array, Array]:
-    if pose is None:
-        return np.eye(3), np.zeros(3)
+def placement(pose: Any, where: str, offset: bool) -> tuple[Array, Array]:
+    """(..., 3, 3) rotations and (..., 3) positions of a :class:`Pose`, of (..., 4, 4) matrices, or, with ``offset``, of (..., 3)."""
     if isinstance(pose, Pose):
         return np.array(pose.rotation), np.array(pose.position)
-    try:
-        array = np.asarray(pose, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (3,) and array.shape[-2:] != (4, 4):
-        raise ArgumentError(
-            f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {array.shape}",
-            where="frame pose",
-            got=pose,
-            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
-        )
-    if not np.isfinite(array).all():
-        raise ArgumentError(
-            "expected finite numbers", where="frame pose", got=array, remedy="Find out where they come from."
-        )
-    if array.shape == (3,):
+    array = real_array_or_nan(pose)
+    finite = bool(np.isfinite(array).all())
+    if offset and finite and array.shape[-1:] == (3,):
         return np.eye(3), array
-    R, p = array[..., :3, :3], array[..., :3, 3]
-    if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() > 1e-6 or np.any(np.linalg.det(R) < 0.0):
-        raise ArgumentError(
-            "the rotation matrix is none (R Rᵀ = 1, det R = +1)",
-            where="frame pose",
-            got=pose,
-            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
-        )
-    return R, p
+    if finite and array.shape[-2:] == (4, 4) and (array[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all():
+        R = array[..., :3, :3]
+        if np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), rtol=0.0, atol=1e-6) and (np.linalg.det(R) > 0.0).all():
+            return R, array[..., :3, 3]
+    raise ArgumentError(
+        f"expected a Pose or (..., 4, 4) homogeneous matrices (R Rᵀ = 1, det R = +1), got shape {array.shape}",
+        where=where,
+        got=pose,
+        remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one. A frame that is not rotated can be an offset (3,), a "
+        "target with orientation=False (..., 3) positions.",
+    )
 
 
 def link_number(model: RobotModel, name: object, where: str, words: Sequence[str] = ()) -> int:

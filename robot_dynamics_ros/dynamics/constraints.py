@@ -23,19 +23,21 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
+from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.configuration import integrate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.engine.backends import evaluator, kernel
+from robot_dynamics_ros.dynamics.engine.backends import kernel
 from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
-from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.joint_space import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, link_number
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, check_name
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = [
     "Constraints",
@@ -75,24 +77,15 @@ class Constraint:
 
 
 def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Constraint:
-    if not isinstance(name, str) or not name:
-        raise ArgumentError(
-            "every constraint needs a name", where=f"{kind} constraint", got=name, remedy="Give it a name."
-        )
+    expect(isinstance(name, str) and name != "", "a name", name, f"{kind} constraint", "Every constraint needs one.")
     numbers = []
     for word, value in given.items():
-        if value is None:
-            continue
-        size, shape, expected = (1, (), "one number") if word in _SINGLE else (3, (3,), "3 numbers")
-        array = as_input(value, shape, f"{word} of {name!r}")
-        if array.size != size:
-            raise ArgumentError(
-                f"expected {expected}, got shape {array.shape}",
-                where=f"{word} of {name!r}",
-                got=value,
-                remedy="A constraint is the same in all states.",
-            )
-        numbers.append((word, tuple(float(x) for x in np.ravel(array))))
+        if value is not None:
+            x = np.atleast_1d(real_array_or_nan(value))
+            size, kind_of = (1, "one finite number") if word in _SINGLE else (3, "3 finite numbers")
+            good, remedy = x.shape == (size,) and bool(np.isfinite(x).all()), "A constraint is the same in all states."
+            expect(good, kind_of, value, f"{word} of {name!r}", remedy)
+            numbers.append((word, tuple(x.tolist())))
     return Constraint(kind, name, a, b, tuple(numbers))
 
 
@@ -105,8 +98,6 @@ def point_constraint(
     """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the reference configuration.
     """
     return _made("point", name, a, b, point_a=point_a, point_b=point_b)
@@ -125,8 +116,6 @@ def hinge_constraint(
     """A revolute joint: a point and an axis of link a stay on those of link b; five rows.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: as :func:`point_constraint`.
         axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
     """
@@ -146,8 +135,6 @@ def weld_constraint(
     """A frame of link a stays on one of link b: six rows.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: as :func:`point_constraint`.
         rpy_a, rpy_b: (3,) roll, pitch, yaw of the frames in the links' frames, rad.
     """
@@ -166,8 +153,6 @@ def distance_constraint(
     """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
 
     Args:
-        name: of the constraint.
-        a, b: links.
         point_a, point_b: (3,) in the links' frames, m.
         length: m; ``None``: what it is in the reference configuration.
     """
@@ -178,8 +163,6 @@ def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 
     """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a).
 
     Args:
-        name: of the constraint.
-        a, b: joints.
         ratio, offset: as in the formula; rad or m.
     """
     return _made("gear", name, a, b, ratio=ratio, offset=offset)
@@ -201,7 +184,6 @@ def rolling_constraint(
     λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind velocities alone.
 
     Args:
-        name: of the constraint.
         radius: of the wheel, m.
         plane, wheel: links; ``"world"`` for a plane that stands still.
         center, axis: (3,) in the wheel's frame.
@@ -299,8 +281,6 @@ class Constraints:
         self.slices = {
             c.name: slice(int(i), int(j)) for c, i, j in zip(self.constraints, starts, starts[1:], strict=False)
         }
-        self._options = (("constraints", self.specs),)
-        self._none = np.zeros(2)
 
     def of(self, model: RobotModel) -> Constraints:
         """The same constraints of the same robot with other inertias, such as those of its rotors."""
@@ -316,13 +296,12 @@ class Constraints:
         or ``"constraint_wrenches"``; see :func:`robot_dynamics_ros.kernel`."""
         return kernel(self.model, name, constraints=self.specs, **options)
 
-    def _run(self, name: str, *inputs: ArrayLike, more: Options = ()) -> Any:
-        return evaluator(self.model, name, tuple(sorted((*self._options, *more))))(*inputs)
+    def _run(self, name: str, *inputs: ArrayLike, external: Wrenches = None) -> Any:
+        return call(self.model, name, inputs, external, options=(("constraints", self.specs),))
 
     def terms(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
         """φ (..., nc), K (..., nc, nv) and K̇ v (..., nc)."""
-        residual, K, rate = self._run("constraint_terms", q, v)
-        return residual, K, rate
+        return self._run("constraint_terms", q, v)
 
     def residual(self, q: ArrayLike) -> Array:
         """(..., nc) φ: how far the constraints are from holding, m or (for orientations) about rad."""
@@ -348,12 +327,8 @@ class Constraints:
 
         Source: Featherstone (2008), sections 3.2 and 8.5.
         """
-        gains = self._none if stabilization is None else np.asarray(as_input(stabilization, (2,), "stabilization"))
-        inputs: tuple[ArrayLike, ...] = (q, v, tau, gains)
-        more: Options = ()
-        if external:
-            inputs, more = (*inputs, body_wrenches(self.model, external, q)), (("external", True),)
-        return ConstrainedMotion(*self._run("constrained_forward_dynamics", *inputs, more=more))
+        gains = (0.0, 0.0) if stabilization is None else stabilization
+        return ConstrainedMotion(*self._run("constrained_forward_dynamics", q, v, tau, gains, external=external))
 
     def inverse_dynamics(
         self,
@@ -404,8 +379,7 @@ class Constraints:
 
     def consistent_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
-        tau = inverse_dynamics(self.model, q, v, a)
-        return self.forward_dynamics(q, v, tau).a
+        return self.forward_dynamics(q, v, inverse_dynamics(self.model, q, v, a)).a
 
     def project(
         self, q: ArrayLike, v: ArrayLike, *, iterations: int = 10, tolerance: float = 1e-12

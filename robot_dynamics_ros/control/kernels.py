@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
-from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
@@ -79,7 +79,7 @@ class JointKernel(_WrenchKernel):
 
 class BalanceKernel(_WrenchKernel):
     """The balance of wrenches of one joint's child link, as seen by an observer that is a link or the world, in its axes; rows
-    :data:`~robot_dynamics_ros.dynamics.algorithms.fictitious_forces.PARTS`."""
+    :data:`~robot_dynamics_ros.dynamics.algorithms.joint_wrench.PARTS`."""
 
     names = PARTS
 

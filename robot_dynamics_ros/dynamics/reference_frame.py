@@ -109,7 +109,7 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
         f"expected the name of a link, 'world' or a Frame, got {type(frame).__name__}",
         where=where,
         got=frame,
-        remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)).",
+        remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); a point can be ('tool0', (0, 0, 0.1)).",
     )
 
 
@@ -133,15 +133,5 @@ def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[st
     """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin."""
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
         return link_number(model, point[0], where, words), as_input(point[1], (3,), where)
-    try:
-        number, frame = frame_of(model, point, where, words)
-    except ArgumentError as error:
-        if isinstance(error, UnknownNameError):
-            raise
-        raise ArgumentError(
-            f"expected a link, a pair (link, offset) or a Frame, got {type(point).__name__}",
-            where=where,
-            got=point,
-            remedy="For example ('tool0', (0, 0, 0.1)).",
-        ) from None
+    number, frame = frame_of(model, point, where, words)
     return number, None if frame is None else frame.position

@@ -10,15 +10,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import solve_symmetric
-from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs, tied
-from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
+from robot_dynamics_ros.dynamics.algorithms.link_tree import tied
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, Matrix, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
 
@@ -38,22 +36,13 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     fewer (short or well branched robots), and for :func:`tied` robots.
     """
 
-    def by_articulated_bodies() -> list[S]:
-        return articulated_body(tree, q, v, tau, external)
-
-    def by_mass_matrix(M: Callable[[Tree[S], Vector[S]], Matrix]) -> list[S]:
+    def by_mass_matrix() -> list[S]:
         bias = bias_forces(tree, q, v, external)
-        return solve_symmetric(M(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
+        return solve_symmetric(mass_matrix(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
 
     if tied(tree.model):
-        return by_mass_matrix(mass_matrix)
-    if number_of_pairs(tree.model) > DEEP * tree.model.nb:
-        return by_articulated_bodies()
-    return tree.cheapest([by_articulated_bodies, lambda: by_mass_matrix(composite_rigid_body)], loops=0)
-
-
-DEEP = 8
-"""Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer operations."""
+        return by_mass_matrix()
+    return tree.cheapest([lambda: articulated_body(tree, q, v, tau, external), by_mass_matrix], loops=0)
 
 
 def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:

@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = ["load_constraints"]
 
@@ -109,16 +110,11 @@ def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLik
             where=where,
             remedy="Correct the line named; strings with colons need quotes.",
         ) from None
-    if not isinstance(content, Mapping) or not isinstance(content.get("constraints"), list):
-        raise ArgumentError(
-            "expected a list under 'constraints'",
-            where=where,
-            got=content,
-            remedy="constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}",
-        )
-    unknown = set(content) - {"constraints", "reference"}
-    if unknown:
-        raise UnknownNameError("key", sorted(map(str, unknown))[0], ("constraints", "reference"), where=where)
+    good = isinstance(content, Mapping) and isinstance(content.get("constraints"), list)
+    remedy = "constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}"
+    expect(good, "a list under 'constraints'", content, where, remedy)
+    for key in content:
+        check_name("key", key, ("constraints", "reference"), where=where)
     return content["constraints"], content.get("reference") or {}
 
 

@@ -258,22 +258,13 @@ class Constraints:
         self.model = model
         self.constraints = tuple(constraints)
         for c in self.constraints:
-            if not isinstance(c, Constraint):
-                raise ArgumentError(
-                    f"expected constraints, got {type(c).__name__}",
-                    where="constraints",
-                    got=c,
-                    remedy="rd.hinge_constraint, rd.point_constraint and the others make them; load_constraints reads a file.",
-                )
+            remedy = "rd.hinge_constraint, rd.point_constraint and the others make them; load_constraints reads a file."
+            expect(isinstance(c, Constraint), "constraints", c, "constraints", remedy)
         self.names = tuple(c.name for c in self.constraints)
-        if len(set(self.names)) < len(self.names):
-            twice = next(n for n in self.names if self.names.count(n) > 1)
-            raise ArgumentError(
-                f"two constraints are called {twice!r}",
-                where="constraints",
-                got=self.names,
-                remedy="Give each a name of its own.",
-            )
+        twice = next((n for n in self.names if self.names.count(n) > 1), None)
+        if twice is not None:
+            problem, remedy = f"two constraints are called {twice!r}", "Give each a name of its own."
+            raise ArgumentError(problem, where="constraints", got=self.names, remedy=remedy)
         q = model.neutral() if reference is None else np.array(as_input(reference, (model.nq,), "reference"))
         self.specs = tuple(_spec(model, c, q) for c in self.constraints)
         self.rows = sum(ROWS[c.kind] for c in self.constraints)

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.configuration import rotate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = ["floating_base_from", "floating_base_to", "swap_halves"]
 
@@ -54,13 +55,9 @@ def swap_halves(x: ArrayLike, axis: int = -1) -> Array:
     [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]
     """
     array = as_input(x, (), "x")
-    if array.ndim == 0 or not -array.ndim <= axis < array.ndim or array.shape[axis] != 6:
-        raise ArgumentError(
-            f"expected an axis {axis} of length 6, got shape {array.shape}",
-            where="x",
-            got=x,
-            remedy="Give twists or wrenches (..., 6), or Jacobians (..., 6, nv) with axis=-2.",
-        )
+    good = -array.ndim <= axis < array.ndim and array.shape[axis] == 6
+    remedy = "Give twists or wrenches (..., 6), or Jacobians (..., 6, nv) with axis=-2."
+    expect(good, f"an axis {axis} of length 6", array.shape, "x", remedy)
     return np.roll(array, 3, axis=axis)
 
 

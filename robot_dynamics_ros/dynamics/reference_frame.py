@@ -14,6 +14,7 @@ from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 WORLD = "world"
 
@@ -103,14 +104,9 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
     """The link a frame is placed on (−1: the world), and the frame where it is not the link's own."""
     if isinstance(frame, Frame):
         return link_number(model, frame.link, where), None if frame.plain else frame
-    if isinstance(frame, str):
-        return link_number(model, frame, where, words), None
-    raise ArgumentError(
-        f"expected the name of a link, 'world' or a Frame, got {type(frame).__name__}",
-        where=where,
-        got=frame,
-        remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); a point can be ('tool0', (0, 0, 0.1)).",
-    )
+    remedy = "For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); a point can be ('tool0', (0, 0, 0.1))."
+    expect(isinstance(frame, str), "the name of a link, 'world' or a Frame", frame, where, remedy)
+    return link_number(model, frame, where, words), None
 
 
 def axes_of(

@@ -89,7 +89,7 @@ def _point_motion(
     if carried:  # a frame that moves on the link, and rates of the point within it
         B = B.carrying(carried[:24])
         no_rate = [0.0] * 3
-        rows = [*Mat3.identity().parts(), *point, *no_rate, *carried[24:27], *no_rate, *carried[27:30]]
+        rows: list[Scalar] = [*Mat3.identity().parts(), *point, *no_rate, *carried[24:27], *no_rate, *carried[27:30]]
         seen = seen_from(A, B.carrying(rows))
     else:
         seen = seen_from(A, B.at(point))

@@ -18,13 +18,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS, Spec
 from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.configuration import integrate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
@@ -54,8 +54,6 @@ __all__ = [
 
 RANK_TOLERANCE = 1e-8
 """Rows of K count as dependent where a singular value is smaller than this part of the largest."""
-Spec: TypeAlias = tuple[str, int, int, tuple[float, ...]]
-"""Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
 
 
 @dataclass(frozen=True)
@@ -565,8 +563,7 @@ def _pose(model: RobotModel, q: Array, link: int) -> Array:
 
 def _unit(values: Sequence[float], what: str) -> Array:
     size = float(np.linalg.norm(values))
-    if not size > 1e-12:
-        raise ArgumentError("must not be zero", where=what, got=tuple(values))
+    expect(size > 1e-12, "a direction, which is not zero", tuple(values), what)
     return np.array(values) / size
 
 
@@ -592,32 +589,19 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     if c.kind == "gear":
         return _gear_spec(model, c, numbers, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
-    if a == b:
-        raise ArgumentError(
-            f"both ends are on {c.a!r}", where=where, got=c.a, remedy="Name two links that move against each other."
-        )
-    if a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]:
-        raise ArgumentError(
-            f"fixed joints join {c.a!r} to {c.b!r} already",
-            where=where,
-            got=(c.a, c.b),
-            remedy="Name two links that move against each other.",
-        )
+    if a == b or (a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]):
+        problem = f"both ends are on {c.a!r}" if a == b else f"fixed joints join {c.a!r} to {c.b!r} already"
+        remedy = "Name two links that move against each other."
+        raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     A, B = _pose(model, q, a), _pose(model, q, b)
-    p_a = np.array(numbers["point_a"])
-    p_b = (
-        np.array(numbers["point_b"]) if "point_b" in numbers else B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
-    )
-    to_b = B[:3, :3].T @ A[:3, :3]
+    to_b, p_a = B[:3, :3].T @ A[:3, :3], np.array(numbers["point_a"])
+    seen_from_b = B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
+    p_b = np.array(numbers.get("point_b", seen_from_b))
     if c.kind == "point":
         return c.kind, a, b, _clean(p_a, p_b)
     if c.kind == "distance":
-        between = A[:3, :3] @ p_a + A[:3, 3] - B[:3, :3] @ p_b - B[:3, 3]
-        length = numbers["length"][0] if "length" in numbers else float(np.linalg.norm(between))
-        if not length > 0.0:
-            raise ArgumentError(
-                "the length must be positive", where=where, got=length, remedy="Use rd.point_constraint for zero."
-            )
+        length = numbers["length"][0] if "length" in numbers else float(np.linalg.norm(seen_from_b - p_b))
+        expect(length > 0.0, "a positive length", length, where, "Use rd.point_constraint for zero.")
         return c.kind, a, b, _clean(p_a, p_b, [length])
     if c.kind == "hinge":
         axis = _unit(numbers["axis_a"], f"axis_a of {where}")
@@ -628,8 +612,7 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
         R_b = Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation if "rpy_b" in numbers else to_b @ R_a
         return c.kind, a, b, _clean(p_a, p_b, R_a.T, R_b.T)
     n = _unit(numbers["normal"], f"normal of {where}")
-    if not numbers["radius"][0] > 0.0:
-        raise ArgumentError("the radius must be positive", where=where, got=numbers["radius"][0])
+    expect(numbers["radius"][0] > 0.0, "a positive radius", numbers["radius"][0], where)
     axis = _unit(numbers["axis"], f"axis of {where}") if "axis" in numbers else np.zeros(3)
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
@@ -641,19 +624,14 @@ def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float
         check_name("joint", name, model.moving_joint_names, where=where)
         i = model.body_index(name)
         if JointType(int(model.joint_type[i])).nv != 1:
-            raise ArgumentError(
+            problem, remedy = (
                 f"joint {name!r} has more than one degree of freedom",
-                where=where,
-                got=name,
-                remedy="Name revolute, continuous or prismatic joints.",
+                "Name revolute or prismatic joints.",
             )
+            raise ArgumentError(problem, where=where, got=name, remedy=remedy)
         indices.append(int(model.v_index[i]))
         numbers += [int(model.q_index[i]), float(model.mimic_multiplier[i]), float(model.mimic_offset[i])]
     if indices[0] == indices[1]:
-        raise ArgumentError(
-            "both are one degree of freedom",
-            where=where,
-            got=(c.a, c.b),
-            remedy="Name two joints, neither of which mimics the other.",
-        )
+        problem, remedy = "both are one degree of freedom", "Name two joints, neither of which mimics the other."
+        raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)

@@ -20,6 +20,7 @@ ROWS = {"point": 3, "hinge": 5, "weld": 6, "distance": 1, "gear": 1, "rolling": 
 """How many rows each kind of constraint has."""
 
 Spec = tuple[str, int, int, tuple[float, ...]]
+"""Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
 
 
 @dataclass(frozen=True, eq=False)

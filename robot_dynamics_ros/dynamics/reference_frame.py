@@ -82,7 +82,8 @@ def placement(pose: Any, where: str, offset: bool) -> tuple[Array, Array]:
         if np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), rtol=0.0, atol=1e-6) and (np.linalg.det(R) > 0.0).all():
             return R, array[..., :3, 3]
     raise ArgumentError(
-        f"expected a Pose or (..., 4, 4) homogeneous matrices (R Rᵀ = 1, det R = +1), got shape {array.shape}",
+        "expected a Pose, or (..., 4, 4) homogeneous matrices of finite numbers with a rotation matrix (R Rᵀ = 1, det R = +1); "
+        f"got shape {array.shape}",
         where=where,
         got=pose,
         remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one. A frame that is not rotated can be an offset (3,), a "
@@ -104,7 +105,7 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
     """The link a frame is placed on (−1: the world), and the frame where it is not the link's own."""
     if isinstance(frame, Frame):
         return link_number(model, frame.link, where), None if frame.plain else frame
-    remedy = "For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); a point can be ('tool0', (0, 0, 0.1))."
+    remedy = "For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); for a point also a pair (link, offset), as ('tool0', (0, 0, 0.1))."
     expect(isinstance(frame, str), "the name of a link, 'world' or a Frame", frame, where, remedy)
     return link_number(model, frame, where, words), None
 

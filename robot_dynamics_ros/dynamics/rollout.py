@@ -111,7 +111,7 @@ def rollout(
         np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv),
         varying,
         settings,
-        (np.empty((count, steps + 1, model.nq)), np.empty((count, steps + 1, model.nv))) if path else None,
+        _paths(model, count, steps) if path else None,
         float(dt),
         steps,
     )
@@ -155,6 +155,14 @@ def _efforts(model: RobotModel, tau: ArrayLike | None, v: np.ndarray, steps: int
         return np.zeros(model.nv), False
     efforts = as_input(tau, (model.nv,), "tau")
     return efforts, efforts.ndim == v.ndim + 1 and efforts.shape[-2] == steps
+
+
+def _paths(model: RobotModel, count: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        return np.empty((count, steps + 1, model.nq)), np.empty((count, steps + 1, model.nv))
+    except (MemoryError, ValueError):
+        problem = f"the path of {steps} steps of {count} states does not fit into memory"
+        raise ArgumentError(problem, where="steps", got=steps, remedy="Take fewer steps, or path=False.") from None
 
 
 def _check_finite(run: _Run) -> None:

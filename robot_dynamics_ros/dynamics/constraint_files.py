@@ -13,7 +13,7 @@ from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.constraints import Constraint, Constraints
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name, optional_package
+from robot_dynamics_ros.errors import ArgumentError, check_name, optional_package
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.joint_motion import joint_pose
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
@@ -224,10 +224,7 @@ class _Equalities:
 
     def _joint(self, name: str, j: int) -> str:
         joint = self._name("joint", j)
-        if joint not in self.model.moving_joint_names:
-            raise UnknownNameError(
-                "joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}"
-            )
+        check_name("joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}")
         return joint
 
     def _site(self, i: int) -> tuple[str, Pose]:

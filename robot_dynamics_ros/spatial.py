@@ -177,12 +177,6 @@ class Mat3:
     def __sub__(self, o: Mat3) -> Mat3:
         return Mat3(self.a - o.a, self.b - o.b, self.c - o.c)
 
-    def __neg__(self) -> Mat3:
-        return Mat3(-self.a, -self.b, -self.c)
-
-    def __mul__(self, s: Scalar) -> Mat3:
-        return Mat3(self.a * s, self.b * s, self.c * s)
-
     def mul(self, x: Vec3) -> Vec3:
         """M x."""
         return Vec3(self.a.dot(x), self.b.dot(x), self.c.dot(x))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import solve_symmetric
-from robot_dynamics_ros.dynamics.algorithms.link_tree import tied
+from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs, tied
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
@@ -42,7 +42,13 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
 
     if tied(tree.model):
         return by_mass_matrix()
+    if number_of_pairs(tree.model) > DEEP * tree.model.nb:
+        return articulated_body(tree, q, v, tau, external)
     return tree.cheapest([lambda: articulated_body(tree, q, v, tau, external), by_mass_matrix], loops=0)
+
+
+DEEP = 8
+"""Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer operations."""
 
 
 def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:

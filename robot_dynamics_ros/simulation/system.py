@@ -190,7 +190,8 @@ class JointSystem:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user, wrenches, friction."""
         memory = self.memory
         memory["q_forces"][:], memory["middle"][:], memory["z1"][:] = q, v, z
-        memory["user"][:] = self.given_effort(t, q, v)
+        if self.user_effort is not None:
+            memory["user"][:] = self.given_effort(t, q, v)
         self.routines["applied_efforts"](memory)
         tau: Array = memory["effort"].copy()
         if self.link_wrenches or self.world_wrenches:

@@ -317,7 +317,9 @@ class JointSystem:
         self.slip[:] = slip
         self.locked = locked
         if len(locked):
-            self._free = np.delete(np.arange(self.nv), locked)
+            free = np.ones(self.nv, dtype=bool)
+            free[locked] = False
+            self._free = np.flatnonzero(free)
 
     def _constrained(self, q: Array, v: Array, tau: Array) -> Array:
         a = np.zeros(self.nv)

@@ -190,7 +190,8 @@ class JointSystem:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user, wrenches, friction."""
         memory = self.memory
         memory["q_forces"][:], memory["middle"][:], memory["z1"][:] = q, v, z
-        memory["user"][:] = self.given_effort(t, q, v)
+        if self.user_effort is not None:
+            memory["user"][:] = self.given_effort(t, q, v)
         self.routines["applied_efforts"](memory)
         tau: Array = memory["effort"].copy()
         if self.link_wrenches or self.world_wrenches:
@@ -316,7 +317,9 @@ class JointSystem:
         self.slip[:] = slip
         self.locked = locked
         if len(locked):
-            self._free = np.delete(np.arange(self.nv), locked)
+            free = np.ones(self.nv, dtype=bool)
+            free[locked] = False
+            self._free = np.flatnonzero(free)
 
     def _constrained(self, q: Array, v: Array, tau: Array) -> Array:
         a = np.zeros(self.nv)

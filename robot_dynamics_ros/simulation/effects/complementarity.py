@@ -103,8 +103,9 @@ def _factor_part(p: ComplementarityMemory, n: int) -> int:
     """
     p.whole[0] = n == p.nv
     for i in range(n):
+        number = p.part[i]
         for j in range(i, n):
-            p.U[i, j] = p.M[p.part[i], p.part[j]]
+            p.U[i, j] = p.M[number, p.part[j]]
     for k in range(n):
         if not p.U[k, k] > 0.0:
             return 0

@@ -372,19 +372,35 @@ class Transform:
     def parts(self) -> list[Scalar]:
         return self.E.parts() + self.r.parts()
 
+    def rotate(self, x: Vec3) -> Vec3:
+        """E x: a vector's coordinates from A to B."""
+        return self.E.mul(x)
+
+    def rotate_back(self, x: Vec3) -> Vec3:
+        """Eᵀ x: from B to A."""
+        return self.E.tmul(x)
+
+    def rotate_back_symmetric(self, S: Mat3) -> Mat3:
+        """Eᵀ S E of a symmetric S."""
+        return self.E.congruence(S)
+
+    def rotate_back_matrix(self, H: Mat3) -> Mat3:
+        """Eᵀ H E."""
+        return self.E.T.matmul(H.matmul(self.E))
+
     def motion(self, m: Motion) -> Motion:
         """B_X_A m."""
-        return Motion(self.E.mul(m.ang), self.E.mul(m.lin - self.r.cross(m.ang)))
+        return Motion(self.rotate(m.ang), self.rotate(m.lin - self.r.cross(m.ang)))
 
     def motion_back(self, m: Motion) -> Motion:
         """A_X_B m."""
-        ang = self.E.tmul(m.ang)
-        return Motion(ang, self.E.tmul(m.lin) + self.r.cross(ang))
+        ang = self.rotate_back(m.ang)
+        return Motion(ang, self.rotate_back(m.lin) + self.r.cross(ang))
 
     def force_back(self, f: Force) -> Force:
         """A_X_B* f = (B_X_A)ᵀ f: a force given in B, expressed in A."""
-        lin = self.E.tmul(f.lin)
-        return Force(self.E.tmul(f.ang) + self.r.cross(lin), lin)
+        lin = self.rotate_back(f.lin)
+        return Force(self.rotate_back(f.ang) + self.r.cross(lin), lin)
 
     def compose(self, parent: Transform) -> Transform:
         """C_X_A from self = C_X_B and parent = B_X_A."""
@@ -392,16 +408,19 @@ class Transform:
 
     def rigid_back(self, i: RigidInertia) -> RigidInertia:
         """Rigid inertia given in B, expressed in A (equation 2.66): X^T I X."""
-        h, r, m = self.E.tmul(i.h), self.r, i.m
+        h = self.rotate_back(i.h)
+        rot = self.rotate_back_symmetric(i.I)
+        r, m = self.r, i.m
         g = h + r * m  # first moment about A's origin
         # −(r×)(h×) − (g×)(r×): the parallel-axis terms, with (a×)(b×) = b aᵀ − (a·b) 1
         shift = Mat3.diagonal(r.dot(h) + r.dot(g)) - (Mat3.outer(h, r) + Mat3.outer(r, g))
-        return RigidInertia(m, g, Mat3.symmetric(*(self.E.congruence(i.I) + shift).upper()))
+        return RigidInertia(m, g, Mat3.symmetric(*(rot + shift).upper()))
 
     def articulated_back(self, a: ArticulatedInertia) -> ArticulatedInertia:
         """X^T I^A X."""
-        I, M = self.E.congruence(a.I), self.E.congruence(a.M)  # noqa: E741 - the book's name
-        H = self.E.T.matmul(a.H.matmul(self.E))
+        I = self.rotate_back_symmetric(a.I)  # noqa: E741 - the book's name
+        M = self.rotate_back_symmetric(a.M)
+        H = self.rotate_back_matrix(a.H)
         rx = Mat3.skew(self.r)
         rM = rx.matmul(M)
         HrT = H.matmul(rx)  # H (r×) = −H (r×)ᵀ

@@ -35,14 +35,16 @@ _centroidal_momentum_matrix = Public("centroidal_momentum_matrix")
 
 def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """(..., 3) centre of mass of the whole robot, the root link included, in the world frame, m."""
-    return _center_of_mass.run(model, q)
+    run = _center_of_mass.run
+    return run(model, q)
 
 
 def center_of_mass_motion(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Position, velocity and acceleration of the centre of mass in the world frame, three (..., 3) arrays."""
-    return _center_of_mass_motion.run(model, q, v, a)
+    run = _center_of_mass_motion.run
+    return run(model, q, v, a)
 
 
 def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
@@ -52,7 +54,8 @@ def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
 
 def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin and others 2013)."""
-    return _centroidal_momentum_matrix.run(model, q, out)
+    run = _centroidal_momentum_matrix.run
+    return run(model, q, out)
 
 
 def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:

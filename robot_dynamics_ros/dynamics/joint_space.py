@@ -73,7 +73,8 @@ def inverse_dynamics(
     (6,)
     """
     if external is None and base is None:
-        return _inverse_dynamics.run(model, q, v, a, out)
+        run = _inverse_dynamics.run
+        return run(model, q, v, a, out)
     return call(model, "inverse_dynamics", (q, v, a), external, out, base)
 
 
@@ -88,13 +89,15 @@ def bias_forces(
 ) -> np.ndarray:
     """(..., nv) C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates, N m or N."""
     if external is None and base is None:
-        return _bias_forces.run(model, q, v, out)
+        run = _bias_forces.run
+        return run(model, q, v, out)
     return call(model, "bias_forces", (q, v), external, out, base)
 
 
 def coriolis_forces(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """(..., nv) C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G, N m or N."""
-    return _coriolis_forces.run(model, q, v, out)
+    run = _coriolis_forces.run
+    return run(model, q, v, out)
 
 
 def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -104,7 +107,8 @@ def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = 
     >>> rd.gravity_forces(rd.load_robot("two_link"), [1.57, 0.0]).shape
     (2,)
     """
-    return _gravity_forces.run(model, q, out)
+    run = _gravity_forces.run
+    return run(model, q, out)
 
 
 def external_efforts(
@@ -125,7 +129,8 @@ def inverse_dynamics_derivatives(
     Source: Singh, Russo and Wensing (2022).
     """
     if external is None:
-        return _inverse_dynamics_derivatives.run(model, q, v, a)
+        run = _inverse_dynamics_derivatives.run
+        return run(model, q, v, a)
     return call(model, "inverse_dynamics_derivatives", (q, v, a), external)
 
 
@@ -176,7 +181,8 @@ def forward_dynamics(
     True
     """
     if external is None and base is None:
-        return _forward_dynamics.run(model, q, v, tau, out)
+        run = _forward_dynamics.run
+        return run(model, q, v, tau, out)
     return call(model, "forward_dynamics", (q, v, tau), external, out, base)
 
 
@@ -185,7 +191,8 @@ def forward_dynamics_derivatives(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂q̈/∂q, ∂q̈/∂v, ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, (..., nv, nv) each (Carpentier and Mansard 2018)."""
     if external is None:
-        return _forward_dynamics_derivatives.run(model, q, v, tau)
+        run = _forward_dynamics_derivatives.run
+        return run(model, q, v, tau)
     return call(model, "forward_dynamics_derivatives", (q, v, tau), external)
 
 
@@ -198,22 +205,26 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
     >>> rd.mass_matrix(rd.load_robot("six_axis"), "zero").shape
     (6, 6)
     """
-    return _mass_matrix.run(model, q, out)
+    run = _mass_matrix.run
+    return run(model, q, out)
 
 
 def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """(..., nv, nv) M(q)⁻¹, from the sparse factors."""
-    return _mass_matrix_inverse.run(model, q, out)
+    run = _mass_matrix_inverse.run
+    return run(model, q, out)
 
 
 def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """(..., nv, nv) L, unit lower triangular and sparse, (..., nv) D: M = Lᵀ diag(D) L (Featherstone 2008, 6.5)."""
-    return _mass_matrix_factors.run(model, q)
+    run = _mass_matrix_factors.run
+    return run(model, q)
 
 
 def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
     """(..., nv, nv) C(q, v) of the Christoffel symbols, Ṁ − 2C skew-symmetric (Echeandia and Wensing 2021)."""
-    return _coriolis_matrix.run(model, q, v, out)
+    run = _coriolis_matrix.run
+    return run(model, q, v, out)
 
 
 def christoffel_symbols(model: RobotModel, q: ArrayLike) -> np.ndarray:
@@ -260,9 +271,11 @@ def velocity_products(v: ArrayLike) -> np.ndarray:
 
 def kinetic_energy(model: RobotModel, q: ArrayLike, v: ArrayLike) -> Array | float:
     """½ vᵀ M(q) v in joules, rotors included: a float, or (...) for a batch."""
-    return _kinetic_energy.run(model, q, v)
+    run = _kinetic_energy.run
+    return run(model, q, v)
 
 
 def potential_energy(model: RobotModel, q: ArrayLike) -> Array | float:
     """−Σ m gᵀ c in joules, a float, or (...) for a batch; zero for masses at the world origin; the root link counts."""
-    return _potential_energy.run(model, q)
+    run = _potential_energy.run
+    return run(model, q)

@@ -47,22 +47,26 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
     >>> rd.link_pose(rd.load_robot("two_link"), [0.0, 0.0], "tip")[:3, 3].round(6).tolist()
     [0.9, 0.0, 0.0]
     """
-    return _link_pose.run(model, link, q)
+    run = _link_pose.run
+    return run(model, link, q)
 
 
 def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
     """(..., nl, 4, 4) placements of all links, in the order of ``model.link_names``, homogeneous matrices."""
-    return _link_poses.run(model, q)
+    run = _link_poses.run
+    return run(model, q)
 
 
 def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """(..., nl, 6) [ω; velocity of the origin], rad/s and m/s, world axes, of all ``model.link_names``."""
-    return _link_velocities.run(model, q, v)
+    run = _link_velocities.run
+    return run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes, rad/s² and m/s²."""
-    return _link_accelerations.run(model, q, v, a)
+    run = _link_accelerations.run
+    return run(model, q, v, a)
 
 
 def jacobian(

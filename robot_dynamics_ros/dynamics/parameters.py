@@ -118,4 +118,5 @@ def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = 
 
 def joint_torque_regressor(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """(..., nv, 10 nb) Y: τ = Y π + rotor inertia · a, π of :func:`inertial_parameters` (Atkeson and others 1986)."""
-    return _joint_torque_regressor.run(model, q, v, a)
+    run = _joint_torque_regressor.run
+    return run(model, q, v, a)

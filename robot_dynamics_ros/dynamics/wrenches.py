@@ -86,7 +86,8 @@ def joint_wrenches(
     """
     if joints is None and expressed_in == "child" and reduced_at == "joint":
         if external is None and base is None:
-            return _joint_wrenches.run(model, q, v, a)
+            run = _joint_wrenches.run
+            return run(model, q, v, a)
         return call(model, "own_joint_wrenches", (q, v, a), external, None, base)
     options, more = axes_and_point(model, expressed_in, reduced_at)
     options = (*options, ("joints_of", chosen_links(model, joints)))

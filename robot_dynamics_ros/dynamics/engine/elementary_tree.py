@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, dot, factorize, inverse_of_factors
+from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, Matrix, SpatialVector, Square, T
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
 from robot_dynamics_ros.errors import ModelError
@@ -36,8 +38,10 @@ from robot_dynamics_ros.spatial import (
     Scalar,
     Transform,
     Vec3,
+    cos,
     rotation_about_z,
     rotation_of_quaternion,
+    sin,
 )
 
 SNAP = 1e-13
@@ -92,12 +96,30 @@ def _main_successors(model: RobotModel) -> list[int]:
 
 
 def _spin_towards(axis: np.ndarray) -> np.ndarray:
-    """Rotation about z that brings the next joint's axis into the y-z plane, so that its rotation has a zero."""
+    """Rotation about z that brings the next joint's axis into the y-z plane, which spares one of its three rotations."""
     across = np.hypot(axis[0], axis[1])
     if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:  # parallel, or spared already
         return np.eye(3)
-    s, c = axis[0] / across, -axis[1] / across
+    s, c = axis[0] / across, -axis[1] / across  # of the first rotation a
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+Euler = tuple[tuple[float, float], tuple[float, float], tuple[float, float, float]]
+
+
+def _euler(R: np.ndarray) -> Euler:
+    """((cos a, sin a), (cos b, sin b), (c, cos c, sin c)) with R = Rz(a) Rx(b) Rz(c)."""
+    sine = float(np.hypot(R[0, 2], R[1, 2]))
+    if sine <= SNAP:
+        ca, sa, cb, sb = 1.0, 0.0, float(np.sign(R[2, 2])), 0.0
+        cc, sc = float(R[0, 0]), float(R[1, 0] * cb)
+    else:
+        ca, sa = float(-R[1, 2] / sine), float(R[0, 2] / sine)
+        cb, sb = float(R[2, 2]), sine
+        # from Rz(a)' R, not from the last row: for small b the last row tells a and c to eps / b only, their sum to eps
+        cc, sc = float(ca * R[0, 0] + sa * R[1, 0]), float(-ca * R[0, 1] - sa * R[1, 1])
+    ca, sa, cb, sb, cc, sc = _snapped(np.array([ca, sa, cb, sb, cc, sc])).tolist()
+    return (ca, sa), (cb, sb), (math.atan2(sc, cc), cc, sc)
 
 
 class BodyConstants(NamedTuple):
@@ -124,7 +146,8 @@ class BodyConstants(NamedTuple):
 class ElementaryBody(NamedTuple):
     """One body of the elementary tree, in its internal frame: placed in the parent's, inertia about the frame's origin.
 
-    Parents (−1: the root) have smaller numbers.  ``normal`` is the (3, 3) rotation from the child link's frame to the internal one.
+    Parents (−1: the root) have smaller numbers.  ``normal`` is the (3, 3) rotation from the child link's frame to the internal one,
+    ``euler`` that of the joint, where it is numbers, as rotations about z, x, z.
     """
 
     parent: int
@@ -139,6 +162,7 @@ class ElementaryBody(NamedTuple):
     multiplier: Scalar
     offset: Scalar
     normal: np.ndarray
+    euler: Euler | None = None
 
 
 class Layout:
@@ -190,8 +214,10 @@ class Layout:
         self.base_rotation, self.base_position = _snapped(base[0]), base[1]
 
     def _add(self, b: ElementaryBody) -> int:
-        rotation, position, normal = map(_snapped, (b.rotation, b.position, b.normal))
-        self.bodies.append(b._replace(rotation=rotation, position=position, normal=normal))
+        R = _snapped(b.rotation)
+        euler = None if R.dtype == object else _euler(R)
+        b = b._replace(rotation=R, position=_snapped(b.position), normal=_snapped(b.normal), euler=euler)
+        self.bodies.append(b)
         return len(self.bodies) - 1
 
     def regrouped(self) -> Layout:
@@ -278,12 +304,12 @@ class Body:
         columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in the column.
     """
 
-    __slots__ = ("columns", "constants", "inertia", "joint", "kind", "normal", "number", "parent", "tree")
+    __slots__ = ("columns", "constants", "euler", "inertia", "joint", "kind", "normal", "number", "parent", "tree")
 
     def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
         self.tree, self.number, self.parent = tree, number, parent
         self.constants = own = tree.layout.bodies[number]
-        self.kind = own.kind
+        self.kind, self.euler = own.kind, own.euler
         self.normal = Mat3.of(own.normal.tolist())
         h, I = Vec3.of(own.first_moment.tolist()), Mat3.of(own.inertia.tolist())  # noqa: E741 - the book's names
         self.inertia = RigidInertia(own.mass, h, I)
@@ -303,13 +329,29 @@ class Body:
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Parent-to-body Plücker transform X_J X_T at the joint's position."""
-        R, p = self.joint
+        R0, p = self.joint
         x = self.coordinates(q)
         if self.kind is Kind.FREE:
-            return Transform(R.matmul(rotation_of_quaternion(*x[3:])).T, p + R.mul(Vec3.of(x[:3])))
+            return Transform(R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3])))
         if self.kind is Kind.PRISMATIC:
-            return Transform(R.T, p + Vec3(R.a.z, R.b.z, R.c.z) * x[0])
-        return Transform(R.matmul(rotation_about_z(x[0])).T, p)
+            p = p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0]
+        return self.placed(p, x[0])
+
+    def placed(self, p: Vec3, x: Scalar) -> Transform:
+        """The transform to a body at ``p``, rotated by the joint if it rotates."""
+        if self.euler is None:  # the exact angles of constant rotations in symbols have no closed form
+            R = self.joint[0]
+            return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
+        (ca, sa), (cb, sb), (angle, cc, sc) = self.euler
+        first, second = PlaneRotation(False, ca, sa), PlaneRotation(True, cb, sb)
+        if self.kind is Kind.PRISMATIC:
+            last = PlaneRotation(False, cc, sc)
+        elif cc == 0.0 or sc == 0.0:
+            s, c = sin(x), cos(x)
+            last = PlaneRotation(False, c * cc - s * sc, s * cc + c * sc)
+        else:
+            last = PlaneRotation(False, cos(x + angle), sin(x + angle))
+        return StagedTransform([first, second, last], p)
 
     def along(self, x: Sequence[Scalar]) -> Motion:
         """S x for a vector of velocities or accelerations."""

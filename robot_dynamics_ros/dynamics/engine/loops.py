@@ -20,8 +20,8 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import tied
 from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand, reachable
-from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, ElementaryBody, NumericTree, layout_of
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand, form_of, reachable
+from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -39,8 +39,9 @@ class _Class(NamedTuple):
     has_row: bool
 
 
-def body_constants(b: ElementaryBody) -> list[float]:
+def body_constants(tree: NumericTree, k: int) -> list[float]:
     """R0 (9), p (3), m, h (3), I (6), multiplier, offset, N (9) of an elementary body."""
+    b = tree.layout.bodies[k]
     return [
         *b.rotation.ravel().tolist(), *b.position.tolist(), b.mass, *b.first_moment.tolist(),
         *b.inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(), b.multiplier, b.offset,
@@ -90,15 +91,71 @@ class Degree(NamedTuple):
     c: int
 
 
+class LoopRecord:
+    """The loops of an algorithm that were recorded, and loads and stores of the block that is being recorded.
+
+    Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
+    """
+
+    def __init__(self, free: bool, gathered: set[int] | None) -> None:
+        self.free = free
+        self.graph = Graph()
+        self.gathered, self.gathered_now = gathered, set[int]()
+        self.block = ir.Block()
+        self.sections: list[ir.Section] = [self.block]
+        self.inner: ir.AncestorLoop | None = None
+        self.block_number = 0
+        self.values: dict[ir.Location, Expr] = {}
+        self.lengths: dict[tuple[int, int], list[Expr]] = {}
+        self.entries = 0
+        self.current = -1
+
+    def allocate(self, size: int) -> int:
+        """Number of the first of some new entries of every body."""
+        first, self.entries = self.entries, self.entries + size
+        return first
+
+    def open_block(self, section: ir.Section | None, block: ir.Block) -> None:
+        """Record into another block from here on; nothing is known of the memory any more."""
+        if section is not None:
+            self.sections.append(section)
+        self.block = block
+        self.block_number += 1
+        self.values = {}
+
+    def parameter(self, slot: int, value: float | None) -> Operand:
+        """A constant of the body: its value, or a load where bodies of the class differ."""
+        return value if value is not None else self.load(("param", slot))
+
+    def load(self, location: ir.Location) -> Expr:
+        """The value that was stored there, or the symbol of it."""
+        value = self.values.get(location)
+        if value is None:
+            loaded_in = (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
+            value = self.values[location] = self.graph.leaf((location, loaded_in))
+        return value
+
+    def store(self, location: ir.Location, value: Expr) -> None:
+        """Record a store; within a block the last one to a location counts."""
+        if self.inner is not None:
+            self.inner.stores.append(ir.Store(location, value))
+            return
+        self.values[location] = value
+        for store in self.block.stores:
+            if store.location == location:
+                store.value = value
+                return
+        self.block.stores.append(ir.Store(location, value))
+
+
 class LoopField(Generic[T]):
     """Working memory for one value a body: loads and stores at ``i``, its parent and the root, by their ``who``."""
 
-    def __init__(self, tree: LoopTree, number: int, kind: Any) -> None:
+    def __init__(self, tree: LoopRecord, number: int, kind: Any) -> None:
         self.tree, self.number, self.kind = tree, number, kind
         self.by_column = isinstance(kind, list)
         size = (36 if tree.free else 6) if self.by_column else _SIZES[kind]
-        self.offset = tree.entries  # the first one of every body
-        tree.entries += size
+        self.offset = tree.allocate(size)
         self.known: dict[int, list[Expr]] = {}
 
     def _location(self, k: int, who: str) -> ir.Location:
@@ -160,7 +217,7 @@ class LoopField(Generic[T]):
 class LoopVector:
     """An array indexed by coordinates."""
 
-    def __init__(self, tree: LoopTree, number: int) -> None:
+    def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
     def _location(self, dof: Degree) -> ir.Location:
@@ -176,7 +233,7 @@ class LoopVector:
 class LoopSquare:
     """A matrix."""
 
-    def __init__(self, tree: LoopTree, number: int) -> None:
+    def __init__(self, tree: LoopRecord, number: int) -> None:
         self.tree, self.number = tree, number
 
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
@@ -185,15 +242,13 @@ class LoopSquare:
 
 
 class LoopMatrix(LoopSquare):
-    """A symmetric matrix; of working memory only the lower half is written."""
+    """A symmetric matrix; only its lower half is written here."""
 
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
-        self.add_pair(i, j, self.tree.load(("matrix", self.number, i, j)) + value)
+        super().add(i, j, self.tree.load(("matrix", self.number, i, j)) + value)
 
     def add_pair(self, i: Degree, j: Degree, value: Scalar) -> None:
         super().add(i, j, value)
-        if i != j and self.number <= self.tree.arguments:
-            super().add(j, i, value)
 
 
 # -- the tree ------------------------------------------------------------------------------------------------------------
@@ -209,10 +264,10 @@ class LoopBody(Body):
         self.kind, self.who, self.degrees = cls.kind, "i", len(SUBSPACE[cls.kind])
         self.number = -1
         self.parent: Any = _Key("p")
-        values = [tree.load(("param", s)) if x is None else x for s, x in enumerate(cls.constants)]
+        values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
-        self.normal = Mat3.of([values[24:27], values[27:30], values[30:33]])
+        self.normal, self.euler = Mat3.of([values[24:27], values[27:30], values[30:33]]), None
         columns: Any = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
         self.columns = columns
 
@@ -254,6 +309,7 @@ class _Factors:
 
     def __init__(self, tree: LoopTree, M: LoopMatrix) -> None:
         self.tree, self.numbers = tree, (M.number, tree.vector().number)
+        tree.symmetric.remove(M.number)
         tree.sections.append(ir.Linear("factorize", self.numbers))
 
     def solve(self, right: LoopVector, minus: LoopVector) -> LoopVector:
@@ -268,11 +324,11 @@ class _Factors:
         return results
 
 
-class LoopTree:
-    """Records an algorithm: its loops, and loads and stores of the block that is being recorded.
+class LoopTree(LoopRecord):
+    """Records an algorithm; see the module.
 
     ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of ``arguments``; further arrays are
-    working memory.  Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
+    working memory.
     """
 
     def __init__(
@@ -286,17 +342,10 @@ class LoopTree:
         self.model, self.numeric = model, NumericTree(model)
         self.layout = lay = layout_of(model)
         kinds = [b.kind for b in lay.bodies]
-        self.free, self.gathered, self.gathered_now = Kind.FREE in kinds, gathered, set[int]()
-        self.graph = Graph()
-        self.block = ir.Block()
-        self.sections: list[ir.Section] = [self.block]
-        self.inner: ir.AncestorLoop | None = None
-        self.block_number, self.entries, self.current = 0, 0, -1
-        self.values: dict[ir.Location, Expr] = {}
-        self.lengths: dict[tuple[int, int], list[Expr]] = {}
+        super().__init__(Kind.FREE in kinds, gathered)
         self.base_velocity, self.gravity_motion = self.numeric.base_velocity, self.numeric.gravity_motion
         self.root = _Key("root")
-        self.constants = np.array([body_constants(b) for b in lay.bodies])
+        self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
@@ -305,47 +354,20 @@ class LoopTree:
         self.outputs, self.arguments, self.made = outputs, arguments, 0
         self.cleared: list[tuple[int, int]] = []
         self.scratch: dict[int, int] = {}
-
-    # -- memory ----------------------------------------------------------------------------------------------------
-
-    def open_block(self, block: ir.Block) -> None:
-        """Record into another block from here on; nothing is known of the memory any more."""
-        self.block, self.values = block, {}
-        self.block_number += 1
-
-    def load(self, location: ir.Location) -> Expr:
-        """The value that was stored there, or the symbol of it."""
-        value = self.values.get(location)
-        if value is None:
-            loaded_in = (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
-            value = self.values[location] = self.graph.leaf((location, loaded_in))
-        return value
-
-    def store(self, location: ir.Location, value: Expr) -> None:
-        """Record a store; within a block the last one to a location counts."""
-        if self.inner is not None:
-            self.inner.stores.append(ir.Store(location, value))
-            return
-        self.values[location] = value
-        for store in self.block.stores:
-            if store.location == location:
-                store.value = value
-                return
-        self.block.stores.append(ir.Store(location, value))
+        self.symmetric: list[int] = []
 
     # -- the vocabulary --------------------------------------------------------------------------------------------
 
     def _close(self) -> None:
         self.current = -1
-        self.open_block(ir.Block())
-        self.sections.append(self.block)
+        self.open_block(block := ir.Block(), block)
 
     def _bodies(self, inward: bool) -> Iterator[LoopBody]:
         loop = ir.BodyLoop(inward)
         self.sections.append(loop)
         for c, cls in enumerate(self.classes):
             loop.blocks[c] = block = ir.Block()
-            self.open_block(block)
+            self.open_block(None, block)
             self.current = c
             yield LoopBody(self, cls)
         self._close()
@@ -372,7 +394,7 @@ class LoopTree:
         for group in filter(None, [single, [c for c in range(len(self.classes)) if c not in single]]):
             block = ir.Block()
             loop.blocks |= dict.fromkeys(group, block)
-            self.open_block(block)
+            self.open_block(None, block)
             self.current = APART - self.classes[group[0]].kind
             body = LoopBody(self, _united([self.classes[c] for c in group]))
             field[body] = value(body)
@@ -387,8 +409,7 @@ class LoopTree:
         if not self.layout.armature.any():
             return
         loop = ir.DegreeLoop()
-        self.sections.append(loop)
-        self.open_block(loop.block)
+        self.open_block(loop, loop.block)
         yield Degree("dof", 0)
         self._close()
 
@@ -423,7 +444,9 @@ class LoopTree:
         return LoopSquare(self, self._array(self.layout.nv, clear))
 
     def matrix(self) -> LoopMatrix:
-        return LoopMatrix(self, self._array(self.layout.nv))
+        number = self._array(self.layout.nv)
+        self.symmetric.append(number)
+        return LoopMatrix(self, number)
 
     def factors(self, M: LoopMatrix) -> _Factors:
         return _Factors(self, M)
@@ -477,6 +500,7 @@ def record_loops(
 def _program(tree: LoopTree) -> ir.LoopProgram:
     lay = tree.layout
     sections = [s for s in tree.sections if not (isinstance(s, ir.Block) and not s.stores)]
+    _drop_unread(sections)
     root = ir.round_up(lay.n)
     ints = np.zeros((lay.n, len(ir.INT_FIELDS)), dtype=np.int64)
     for k, b in enumerate(lay.bodies):
@@ -484,13 +508,94 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
         joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
         joined = joined and b.v_index == lay.bodies[parent].v_index + 1
         run = ints[parent, 4] if joined else k
-        ints[k] = parent if parent >= 0 else root, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k]
-    free = tuple(c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE)
+        ints[k] = parent if parent >= 0 else root, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k], k + 1
+    for k in reversed(range(lay.n)):
+        if ints[k, 0] < root:
+            ints[ints[k, 0], 6] = max(ints[ints[k, 0], 6], ints[k, 6])
+    free = {c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE}
+    sections = _along_rows(sections, free, ints)
+    _unite_blocks(sections)
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
-    program = ir.LoopProgram(lay.n, lay.nv, sections, tree.cleared, {}, 0, ints, params, lay.armature, free)
+    program = ir.LoopProgram(
+        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, tuple(free)
+    )
     program.workspace = tree.entries * program.stride
     for number, doubles in tree.scratch.items():
         program.scratch[number] = program.workspace
         program.workspace += ir.round_up(doubles)
     return program
+
+
+def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) -> list[ir.Section]:
+    """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of the two bodies, become loops
+    along its rows; not where coordinates of the bodies beyond a joint are no run of numbers."""
+    singles = [k for k in range(len(ints)) if ints[k, 3] not in free]
+    inner_free = any(ints[k, 3] in free and ints[k, 0] < len(ints) for k in range(len(ints)))
+    if inner_free or any(ints[k, 2] != ints[singles[0], 2] + k - singles[0] for k in singles):
+        return sections
+    result: list[ir.Section] = []
+    for section in sections:
+        result.append(section)
+        if not isinstance(section, ir.BodyLoop):
+            continue
+        of_single = [block for c, block in section.blocks.items() if c not in free]
+        loops = [loop for block in of_single for loop in block.loops if loop.degrees == 1]
+        if len(loops) < len(of_single) or any(s.location[0] == "record" for block in of_single for s in block.stores):
+            continue
+        taken = [[s for s in loop.stores if _down_a_column(s)] for loop in loops]
+        forms = {(tuple(s.location for s in stores), form_of([s.value for s in stores])) for stores in taken}
+        if taken[0] and len(forms) == 1:
+            result.append(ir.PairLoop(taken[0]))
+            for loop, stores in zip(loops, taken, strict=True):
+                loop.stores = [s for s in loop.stores if s not in stores]
+    return result
+
+
+def _down_a_column(store: ir.Store) -> bool:
+    """Whether a store goes down a column of a matrix, and its value needs but entries of the two bodies."""
+    leaves = [node.a[0] for node in reachable([store.value]) if node.op == "leaf"]
+    down = store.location[0] == "matrix" and store.location[2][0] == "j"
+    return down and all(x[0] == "record" and x[2] in ("i", "j") for x in leaves)
+
+
+def _unite_blocks(sections: list[ir.Section]) -> None:
+    """One block for all classes whose blocks do the same."""
+    for section in sections:
+        if isinstance(section, ir.BodyLoop):
+            known: dict[tuple[Any, ...], ir.Block] = {}
+            for c, block in section.blocks.items():
+                groups = [(0, block.stores), *((loop.degrees, loop.stores) for loop in block.loops)]
+                form = tuple(
+                    (degrees, tuple(s.location for s in stores), form_of([s.value for s in stores]))
+                    for degrees, stores in groups
+                )
+                section.blocks[c] = known.setdefault(form, block)
+
+
+def _drop_unread(sections: list[ir.Section]) -> None:
+    """Remove stores to records that nothing loads."""
+    while True:
+        read: set[tuple[str, int]] = set()
+        for block in _blocks(sections):
+            values = [s.value for s in block.stores] + [s.value for loop in block.loops for s in loop.stores]
+            for node in reachable(values):
+                if node.op == "leaf" and node.a[0][0] == "record":
+                    read.add(node.a[0][:2])
+        dropped = False
+        for block in _blocks(sections):
+            keep = [s for s in block.stores if s.location[0] != "record" or s.location[:2] in read]
+            dropped |= len(keep) < len(block.stores)
+            block.stores = keep
+        if not dropped:
+            return
+
+
+def _blocks(sections: list[ir.Section]) -> Iterator[ir.Block]:
+    for s in sections:
+        if isinstance(s, ir.BodyLoop):
+            yield from s.blocks.values()
+        elif isinstance(s, ir.PairLoop):
+            yield ir.Block(s.stores)
+        elif not isinstance(s, ir.Linear):
+            yield s.block if isinstance(s, ir.DegreeLoop) else s

@@ -27,7 +27,8 @@ class Public:
     (2,)
 
     As soon as a model has compiled call wrappers ``run`` is a compiled router, which finds them without a step of Python.
-    They are kept as long as their models live.
+    They are kept as long as their models live.  Take ``run`` first and call it then: Python 3.11 takes 0.1 µs for an attribute
+    that is called where it stands.
     """
 
     __slots__ = ("_keys", "_lock", "_name", "_options", "_router", "_wrappers", "run")

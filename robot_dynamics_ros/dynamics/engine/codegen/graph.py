@@ -282,6 +282,24 @@ def evaluate(
     return [values[x.id] for x in outputs]
 
 
+def form_of(outputs: Sequence[Expr]) -> tuple[Any, ...]:
+    """The steps of outputs, equal for outputs of other nodes that are computed the same way from the same places; keys of leaves are
+    pairs whose first tells the place."""
+    number: dict[int, int] = {}
+    steps: list[tuple[Any, ...]] = []
+
+    def visit(node: Expr) -> int:
+        if node.id not in number:
+            step = (node.op, *(visit(x) for x in node.operands))
+            if not node.operands:
+                step += (node.a if node.op == "const" else node.a[0],)
+            number[node.id] = len(steps)
+            steps.append(step)
+        return number[node.id]
+
+    return *map(visit, outputs), *steps
+
+
 def count_operations(outputs: Sequence[Scalar]) -> dict[str, int]:
     """Operations of each kind and their ``"total"``; negations, leaves and plain numbers among the outputs are free."""
     counts: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
@@ -54,12 +54,16 @@ class LoopWriter(LinearWriter):
         for section in self.p.sections:
             if isinstance(section, ir.BodyLoop):
                 self.body_loop(section)
+            elif isinstance(section, ir.PairLoop):
+                self.pair_loop(section)
             elif isinstance(section, ir.DegreeLoop):
                 self.degree_loop(section)
             elif isinstance(section, ir.Linear):
                 getattr(self, section.what)(section)
             else:
                 self.block(section, {})
+        for number in self.p.symmetric:
+            self.mirror(f"%p{number}", self.p.nv)
         return self.e.lines
 
     def degree_loop(self, section: ir.DegreeLoop) -> None:
@@ -231,13 +235,44 @@ class LoopWriter(LinearWriter):
             e.names = kept
         else:
             self.wide.names = splats
-            self.run(loop.stores, nodes, inside, low, self.put(f"add nsw i64 {top}, 1"))
+            self.run(loop.stores, nodes, inside, "j", low, self.put(f"add nsw i64 {top}, 1"))
         self.jump(skip)
         self.start(skip)
         up = self.integer(low, "parent")
         e.lines[phi] = f"  {top} = phi i64 [ {context['p']}, %{before} ], [ {up}, %{self.label} ]"
         self.jump(head)
         self.start(done)
+
+    def pair_loop(self, section: ir.PairLoop) -> None:
+        nodes = reachable([s.value for s in section.stores])
+        of_inner = _depending_on("i", nodes)
+        inner = [n for n in nodes if n.id in of_inner]
+
+        def each(j: str) -> None:
+            context = {"j": j}
+            first = self.put(f"add nsw i64 {j}, 1")
+            context["v_i"] = self.put(f"add nsw i64 {self.degree(('j', 0), context)[0]}, 1")
+            self.e.names = {}
+            self.e.emit([n for n in nodes if n.id not in of_inner], lambda n: self.loaded(self.e, n, context))
+            self.wide.names = self.splats(inner, section.stores, of_inner)
+            self.run(section.stores, inner, context, "i", first, self.integer(j, "end"))
+
+        self.each_single(each)
+
+    def each_single(self, body: Callable[[str], None]) -> None:
+        """For all bodies with one degree of freedom."""
+
+        def chosen(j: str) -> None:
+            kind, following = self.integer(j, "class"), self.fresh("next")
+            mine = self.fresh("single")
+            cases = " ".join(f"i64 {c}, label %{following}" for c in self.p.free_classes)
+            self.line(f"switch i64 {kind}, label %{mine} [ {cases} ]")
+            self.start(mine)
+            body(j)
+            self.jump(following)
+            self.start(following)
+
+        self.loop("0", str(self.p.n), 1, chosen if self.p.free_classes else body)
 
     def loaded(self, e: Emitter, leaf: Expr, context: dict[str, str]) -> str:
         return e.put(f"load {e.type}, ptr {self.address(leaf.a[0], context)}, align 8")
@@ -249,18 +284,18 @@ class LoopWriter(LinearWriter):
         return {x.id: self.wide.repeated(self.e.text(x)) for x in outside}
 
     def run(
-        self, stored: Sequence[ir.Store], nodes: Sequence[Expr], context: dict[str, str], low: str, end: str
+        self, stored: Sequence[ir.Store], nodes: Sequence[Expr], context: dict[str, str], who: str, low: str, end: str
     ) -> None:
-        """Stores for a run of ancestors, which have one degree of freedom: whole vectors, then what is left, as stores of some
+        """Stores for a run of bodies ``who``, which have one degree of freedom: whole vectors, then what is left, as stores of some
         lanes take some processors long."""
 
         def stores(j: str, lanes: str = "") -> None:
             step = self.put(f"sub nsw i64 {j}, {low}")
-            place = {**context, "j": j, "v_j": self.put(f"add nsw i64 {context['v_j']}, {step}")}
+            place = {**context, who: j, f"v_{who}": self.put(f"add nsw i64 {context[f'v_{who}']}, {step}")}
             kept = dict(e.names)
             e.emit(nodes, lambda n: self.loaded(e, n, place))
             for store in stored:
-                self.store_of_run(store, place, lanes)
+                self.store_of_run(store, place, who, lanes)
             e.names = kept
 
         e = self.wide
@@ -269,11 +304,11 @@ class LoopWriter(LinearWriter):
         self.loop(low, rest, e.width, stores)
         self.loop(rest, end, e.width, lambda j: stores(j, e.mask(self.put(f"sub nsw i64 {end}, {j}"))))
 
-    def store_of_run(self, store: ir.Store, context: dict[str, str], lanes: str) -> None:
+    def store_of_run(self, store: ir.Store, context: dict[str, str], who: str, lanes: str) -> None:
         """Store some lanes of a value in a matrix, or all."""
         e, (_, number, row, _) = self.wide, store.location
         address, value = self.address(store.location, context), e.text(store.value)
-        if row[0] == "j":  # down a column
+        if row[0] == who:  # down a column
             columns = f"<{e.width} x i64> {e.iota(self.row_length(number))}"
             address = e.put(f"getelementptr inbounds double, ptr {address}, {columns}")
             e.masked_store(value, address, lanes or e.all_lanes, scattered=True)
@@ -281,6 +316,21 @@ class LoopWriter(LinearWriter):
             e.masked_store(value, address, lanes)
         else:
             self.line(f"store {e.type} {value}, ptr {address}, align 8")
+
+    def mirror(self, matrix: str, n: int) -> None:
+        """Copy the lower half to the upper."""
+
+        def row(i: str) -> None:
+            below = self.put(f"mul nsw i64 {i}, {n}")
+
+            def column(j: str) -> None:
+                value = self.put(f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, align 8")
+                above = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {j}, {n}')}, {i}")
+                self.line(f"store double {value}, ptr {self.at(matrix, above)}, align 8")
+
+            self.loop("0", i, 1, column)
+
+        self.loop("0", str(n), 1, row)
 
 
 def _depending_on(who: str, nodes: Sequence[Expr]) -> set[int]:

@@ -36,7 +36,7 @@ def round_up(doubles: int) -> int:
     return -(-doubles // WIDEST) * WIDEST
 
 
-INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row")
+INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row", "end")
 
 
 @dataclass(eq=False)
@@ -53,6 +53,13 @@ class AncestorLoop:
 
     degrees: int
     stores: list[Store] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class PairLoop:
+    """Stores made for every body ``j`` with one degree of freedom and all bodies ``i`` beyond it, along rows of matrices."""
+
+    stores: list[Store]
 
 
 @dataclass(eq=False)
@@ -89,7 +96,7 @@ class Linear:
     right: tuple[int, ...] = ()  # numbers of what is on the right
 
 
-Section: TypeAlias = Block | BodyLoop | DegreeLoop | Linear
+Section: TypeAlias = Block | BodyLoop | PairLoop | DegreeLoop | Linear
 
 
 @dataclass(eq=False)
@@ -101,8 +108,9 @@ class LoopProgram:
     sections: list[Section]  # what runs, in order
     cleared: list[tuple[int, int]]  # (array, number of doubles) pairs set to zero first
     scratch: dict[int, int]  # array beyond the arguments → where in working memory it begins
+    symmetric: list[int]  # arguments that hold the lower half of a symmetric matrix, to be mirrored at the end
     workspace: int  # doubles of working memory: entries of all bodies and the root, further arrays
-    ints: np.ndarray  # (n, 6) integers per body, see ``INT_FIELDS``; the root is body ``root``
+    ints: np.ndarray  # (n, 7) integers per body, see ``INT_FIELDS``; the root is body ``root``
     params: np.ndarray  # (k, root) constants per body
     armature: np.ndarray  # (nv,)
     free_classes: tuple[int, ...] = ()  # numbers of the classes of bodies that have a free joint

@@ -204,14 +204,17 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
     motors: dict[str, DCMotor] = {}
     for text in pairs:
         joint, _, rest = text.rpartition(":")
-        constants = dict(item.partition("=")[::2] for item in rest.split(","))
-        try:
-            values = {_MOTOR_WORDS[key]: float(number) for key, number in constants.items()}
-        except (KeyError, ValueError):
-            why, remedy = f"expected JOINT:R=...,kt=..., got {text!r}", f"Known constants: {', '.join(_MOTOR_WORDS)}."
-            raise ArgumentError(why, where="--motor", remedy=remedy) from None
+        values: dict[str, float] = {}
+        for item in rest.split(","):
+            key, _, number = item.partition("=")
+            try:
+                values[_MOTOR_WORDS[key]] = float(number)
+            except (KeyError, ValueError):
+                why = f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)"
+                remedy = f"Known constants: {', '.join(_MOTOR_WORDS)}."
+                raise ArgumentError(why, where="--motor", remedy=remedy) from None
         for key in ("R", "kt"):
-            if key not in constants:
+            if _MOTOR_WORDS[key] not in values:
                 remedy = f"Add {key}=VALUE."
                 raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=remedy)
         if joint in motors:

@@ -96,6 +96,7 @@ def point_constraint(
     """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
 
     Args:
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the reference configuration.
     """
     return _made("point", name, a, b, point_a=point_a, point_b=point_b)
@@ -114,6 +115,7 @@ def hinge_constraint(
     """A revolute joint: a point and an axis of link a stay on those of link b; five rows.
 
     Args:
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: as :func:`point_constraint`.
         axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
     """
@@ -133,6 +135,7 @@ def weld_constraint(
     """A frame of link a stays on one of link b: six rows.
 
     Args:
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: as :func:`point_constraint`.
         rpy_a, rpy_b: (3,) roll, pitch, yaw of the frames in the links' frames, rad.
     """
@@ -151,6 +154,7 @@ def distance_constraint(
     """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
 
     Args:
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: (3,) in the links' frames, m.
         length: m; ``None``: what it is in the reference configuration.
     """
@@ -161,6 +165,7 @@ def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 
     """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a).
 
     Args:
+        name, a, b: of the constraint, and of the two joints.
         ratio, offset: as in the formula; rad or m.
     """
     return _made("gear", name, a, b, ratio=ratio, offset=offset)
@@ -182,6 +187,7 @@ def rolling_constraint(
     λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind velocities alone.
 
     Args:
+        name: of the constraint.
         radius: of the wheel, m.
         plane, wheel: links; ``"world"`` for a plane that stands still.
         center, axis: (3,) in the wheel's frame.

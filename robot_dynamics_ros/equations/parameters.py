@@ -154,8 +154,9 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
         symbols = {}
     if isinstance(symbols, str):
         if symbols != "auto":
-            problem = "expected a mapping from parameters to names, 'auto' or None"
-            raise ArgumentError(problem, where="symbols", got=symbols)
+            raise ArgumentError(
+                "expected a mapping from parameters to names, 'auto' or None", where="symbols", got=symbols
+            )
         symbols = {p: f"{s}_" if s in taken else s for p, s in automatic_symbols(model).items()}
     parameters = parameters_of(model)
     defined: dict[str, Definition] = {}

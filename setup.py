@@ -77,6 +77,7 @@ setup(
             "py.typed",
             "model/examples.txt",
             "ros/tables/*.yaml",
+            "export/templates/*",
             *(f"export/ros2_control/templates/{x}" for x in ("*", "*/*")),
         ]
     },

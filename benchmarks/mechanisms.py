@@ -37,8 +37,7 @@ def messages() -> None:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
-    from robot_dynamics_ros.ros.transport.cdr import Template, marks
-    from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
+    from robot_dynamics_ros.ros.transport.cdr import JointStateReader, Template, marks
 
     names = [f"joint_{k}" for k in range(6)]
     message = JointState(name=names, position=[0.1] * 6, velocity=[0.2] * 6, effort=[0.3] * 6)

@@ -300,7 +300,7 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
 
     import robot_dynamics_ros as rd
     from robot_dynamics_ros.cli.processes import NodeProcess
-    from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+    from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 
     model = rd.load_robot(ROBOT)
     context = Context()

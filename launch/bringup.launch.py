@@ -25,7 +25,7 @@ from launch_ros.actions import Node
 
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, load_arm_profile
-from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
+from robot_dynamics_ros.model.checks import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf

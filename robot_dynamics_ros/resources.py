@@ -29,20 +29,6 @@ def _candidates() -> Iterator[Path]:
             yield Path(prefix) / "share" / PACKAGE
     for root in (sys.prefix, sys.base_prefix, site.getuserbase(), "/usr/local"):
         yield Path(root) / "share" / PACKAGE
-    yield from _recorded()
-
-
-def _recorded() -> Iterator[Path]:
-    """Where the installer wrote down that it put the files."""
-    from importlib import metadata
-
-    try:
-        files = metadata.files(PACKAGE) or ()
-    except metadata.PackageNotFoundError:
-        return
-    for file in files:
-        if file.parts[-2:] == (PACKAGE, "package.xml"):
-            yield Path(str(file.locate())).resolve().parent
 
 
 @cache

@@ -177,12 +177,6 @@ class Mat3:
     def __sub__(self, o: Mat3) -> Mat3:
         return Mat3(self.a - o.a, self.b - o.b, self.c - o.c)
 
-    def __neg__(self) -> Mat3:
-        return Mat3(-self.a, -self.b, -self.c)
-
-    def __mul__(self, s: Scalar) -> Mat3:
-        return Mat3(self.a * s, self.b * s, self.c * s)
-
     def mul(self, x: Vec3) -> Vec3:
         """M x."""
         return Vec3(self.a.dot(x), self.b.dot(x), self.c.dot(x))
@@ -225,26 +219,22 @@ def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
     )
 
 
-def quaternion_rate(x: Scalar, y: Scalar, z: Scalar, w: Scalar, omega: Sequence[Scalar]) -> list[Scalar]:
-    """½ q ⊗ ω of a quaternion (x, y, z, w) and an angular velocity in the axes of the rotated frame."""
-    a, b, c = omega
-    return [
-        0.5 * (w * a + y * c - z * b),
-        0.5 * (w * b + z * a - x * c),
-        0.5 * (w * c + x * b - y * a),
-        -0.5 * (x * a + y * b + z * c),
-    ]
-
-
 def free_joint_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
     """Rates of a free joint's [p; x, y, z, w] from its twist [ω; v] in the body's axes: R v and ½ quaternion ⊗ ω.
 
     The quaternion may have any length but 0, as within a step of an integrator.
     """
     x, y, z, w = q[3:7]
+    a, b, c = v[:3]
     n = 1.0 / sqrt(x * x + y * y + z * z + w * w)
     velocity = rotation_of_quaternion(n * x, n * y, n * z, n * w).mul(Vec3.of(v[3:6]))
-    return [*velocity.parts(), *quaternion_rate(x, y, z, w, v[:3])]
+    return [
+        *velocity.parts(),
+        0.5 * (w * a + y * c - z * b),
+        0.5 * (w * b + z * a - x * c),
+        0.5 * (w * c + x * b - y * a),
+        -0.5 * (x * a + y * b + z * c),
+    ]
 
 
 _V = TypeVar("_V", bound="_SpatialVector")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
@@ -58,9 +58,9 @@ def run_tasks(
         for number, task in enumerate(tasks):
             done(number, work(task))
     lost = 0
-    while len(results) < len(tasks):
+    while workers is not None and len(results) < len(tasks):
         before = len(results)
-        with _opened(workers) as executor:
+        with nullcontext(workers) if isinstance(workers, Executor) else workers() as executor:
             why = _round(executor, work, {k: t for k, t in enumerate(tasks) if k not in results}, done)
         if why is None:
             continue
@@ -97,15 +97,6 @@ def _round(
             future.cancel()
         raise
     return why
-
-
-@contextmanager
-def _opened(workers: Workers) -> Iterator[Executor]:
-    if isinstance(workers, Executor):
-        yield workers
-    elif workers is not None:
-        with workers() as executor:
-            yield executor
 
 
 def on_processes(count: int) -> Callable[[], AbstractContextManager[Executor]]:

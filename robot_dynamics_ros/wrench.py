@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose, Rebuilt, frozen_array
+from robot_dynamics_ros.per_joint import expect
 
 POINT_TOLERANCE = 1e-9
 """Metres within which two points count as the same."""
@@ -23,9 +24,8 @@ POINT_TOLERANCE = 1e-9
 
 def _three(values: ArrayLike, name: str) -> Array:
     array = frozen_array(values, (3,))
-    if not np.isfinite(array).all():
-        problem, remedy = f"expected three finite numbers, got {array.tolist()}", "Find out where they come from."
-        raise ArgumentError(problem, where=f"wrench {name}", got=values, remedy=remedy)
+    good, remedy = bool(np.isfinite(array).all()), "Find out where they come from."
+    expect(good, "three finite numbers", array.tolist(), f"wrench {name}", remedy)
     return array
 
 
@@ -90,11 +90,8 @@ class Wrench(Rebuilt):
         Raises:
             ArgumentError: neither or both are given, or it is no placement.
         """
-        if (placement is None) == (rotation is None):
-            remedy = "Give the placement of the wrench's frame in the frame wanted."
-            raise ArgumentError(
-                "expected either a placement or a rotation", where="express", got=placement, remedy=remedy
-            )
+        one, remedy = (placement is None) != (rotation is None), "Give that of the wrench's frame in the frame wanted."
+        expect(one, "either a placement or a rotation", placement, "express", remedy)
         pose = Pose.of(placement if rotation is None else Pose(frozen_array(rotation, (3, 3))))
         R = pose.rotation
         return Wrench(R @ self.force, R @ self.moment, R @ self.point + pose.position, frame)

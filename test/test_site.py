@@ -60,7 +60,7 @@ def test_every_parameter_is_in_the_reference(site):
     from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS, JOINT_PARAMETERS
     from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS
     from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS
-    from robot_dynamics_ros.ros.viewer.node import VIEWER_PARAMETERS
+    from robot_dynamics_ros.ros.viewer import VIEWER_PARAMETERS
 
     text = html.unescape(re.sub(r"<[^>]+>", "", read(site, "reference/parameters.html")))
     declared = (CONTROLLER_PARAMETERS, JOINT_PARAMETERS, GATE_PARAMETERS, SIMULATOR_PARAMETERS, VIEWER_PARAMETERS)

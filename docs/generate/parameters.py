@@ -19,7 +19,7 @@ from robot_dynamics_ros.ros.simulator.parameters import (
 )
 from robot_dynamics_ros.ros.transport.parameters import Param
 from robot_dynamics_ros.ros.transport.robot import MEASURED_EFFORT_FACTOR
-from robot_dynamics_ros.ros.viewer.node import VIEWER_PARAMETERS
+from robot_dynamics_ros.ros.viewer import VIEWER_PARAMETERS
 
 MODEL = rd.limb(1)
 JOINT = MODEL.joint_names[0]

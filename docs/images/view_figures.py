@@ -13,7 +13,7 @@ import robot_dynamics_ros as rd
 from docs.images.every_robot import robots
 from robot_dynamics_ros.view.film import open_page, write_video
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import ShownMotion
+from robot_dynamics_ros.view.source import ShownMotion
 
 HERE = Path(__file__).parent
 START = np.array([0.65, -0.8, 1.0, -0.5, -1.2, 0.0])  # across the picture

@@ -7,7 +7,7 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from robot_dynamics_ros.errors import ArgumentError, check_name
 _N = TypeVar("_N", float, int)
 _S = TypeVar("_S")
 SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
-LONGEST_NAME = 255  # bytes of one component of a path, on the file systems in use
+MOST = 2_000_000  # steps, or waypoints
 
 
 def option(
@@ -74,12 +74,30 @@ def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
     return names
 
 
-def pair(text: str, form: str, where: str, remedy: str) -> tuple[str, str]:
-    """Both sides of the last equals sign; an error if there is none, or nothing on one side."""
-    name, _, value = text.rpartition("=")
-    if not name or not value:
-        raise ArgumentError(f"expected {form}, got {text[:80]!r}", where=where, remedy=remedy)
-    return name, value
+def pairs(texts: Iterable[str], form: str, where: str, remedy: str) -> dict[str, str]:
+    """Name → value, the sides of the last equals sign of each text; an error if one side is empty, or a name is there twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if not name or not value or name in found:
+            problem = f"{name} is named twice" if name in found else f"expected {form}, got {text[:80]!r}"
+            raise ArgumentError(problem, where=where, remedy=remedy)
+        found[name] = value
+    return found
+
+
+def numbers(text: str, *counts: int) -> list[float]:
+    """So many finite numbers with commas between; a ValueError if it is something else."""
+    values = [float(word) for word in text.split(",")]
+    if len(values) not in counts or not all(map(math.isfinite, values)):
+        raise ValueError
+    return values
+
+
+def check_count(count: float, things: str, where: str, least: int = 1) -> None:
+    """Refuse too few of something, and more than can be computed."""
+    if not least <= count <= MOST:
+        raise ArgumentError(f"{count:.3g} {things}", where=where, remedy=f"Give {least} to {MOST} in all.")
 
 
 def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
@@ -105,6 +123,11 @@ def finite(text: str) -> float:
 def coordinate_or_name(text: str) -> float | str:
     """One number of a configuration, or the name of one."""
     return text if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity") else finite(text)
+
+
+def coordinates_or_name(text: str) -> list[float | str]:
+    """A configuration in one word: its numbers, with commas, or its name."""
+    return [coordinate_or_name(word) for word in text.split(",")]
 
 
 def whole(text: str) -> int:
@@ -134,6 +157,7 @@ positive = _checked(finite, lambda x: x > 0.0, "a number above zero")
 not_negative = _checked(finite, lambda x: x >= 0.0, "zero or more")
 share = _checked(positive, lambda x: x <= 1.0, "a number above 0 and at most 1")
 at_least_one = _checked(whole, lambda x: 1 <= x <= 1_000_000, "a whole number from 1 to 1000000")
+digits = _checked(whole, lambda x: 1 <= x <= 17, "a whole number from 1 to 17")
 seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 
 
@@ -170,7 +194,7 @@ def new_directory(text: str) -> Path:
 @contextmanager
 def _writable(text: str) -> Iterator[Path]:
     """The path; what the file system says about it in this block is an error of the argument."""
-    if not text.strip() or "\0" in text or any(len(part.encode()) > LONGEST_NAME for part in Path(text).parts):
+    if not text.strip() or "\0" in text:
         raise argparse.ArgumentTypeError(f"expected a path, got {_shown(text)}")
     try:
         yield Path(text)
@@ -185,14 +209,13 @@ def _check_permission(path: Path) -> None:
 
 def input_path(text: str) -> str:
     """A file or directory that is there; devices and pipes, which may never end, are not read."""
-    try:
+    with suppress(OSError, ValueError):
         path = Path(text)
         if path.is_file() or path.is_dir():
             return text
-        exists = path.exists()
-    except (OSError, ValueError):
-        exists = False
-    raise argparse.ArgumentTypeError(f"{_shown(text)} {'is no regular file' if exists else 'does not exist'}")
+        if path.exists():
+            raise argparse.ArgumentTypeError(f"{_shown(text)} is no regular file")
+    raise argparse.ArgumentTypeError(f"{_shown(text)} does not exist")
 
 
 def _shown(text: str) -> str:

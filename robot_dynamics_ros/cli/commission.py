@@ -26,7 +26,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--arm", str, "profile of the arm, such as franka_fr3 or a file; or give its name as ROBOT", "")

@@ -25,7 +25,7 @@ from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, wit
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import PlannedMotion, bearable_start, plan_motion, standing_joints
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
-from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros import arm_parameters
@@ -42,7 +42,6 @@ _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser, default=_DEFAULT)
     add = partial(option, parser)
     add("--output", output_directory, "directory for the picture and logs", Path("demo_output"))
@@ -129,9 +128,7 @@ def run(options: argparse.Namespace) -> int:
         print(gap)
     if not options.no_picture:
         print("drawing     the picture and the page to replay; this takes some seconds", flush=True)
-        recorded = _as_run(model, recording)
-        _picture(recorded, motion, options.output / "demo.png")
-        _page(recorded, motion, options.output / "replay.html")
+        _draw(_as_run(model, recording), motion, options.output)
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
@@ -143,14 +140,8 @@ def _all(options: argparse.Namespace) -> int:
     robots = all_robots()
     with Progress("robots", len(robots)) as bar:
         tried = count()
-        rows = try_robots(
-            robots,
-            inertia_check=options.inertia_check,
-            duration=options.duration,
-            tolerance=options.tolerance,
-            seed=options.seed,
-            progress=lambda name: bar.update(next(tried), name),
-        )
+        how = {name: getattr(options, name) for name in ("inertia_check", "duration", "tolerance", "seed")}
+        rows = try_robots(robots, progress=lambda name: bar.update(next(tried), name), **how)
     shown = [[row[key] for key in HEAD] for row in rows]
     cells = [["-" if x is None else f"{x:.2g}" if isinstance(x, float) else str(x) for x in row] for row in shown]
     arrived = sum(row["arrived"] is True for row in rows)
@@ -286,14 +277,6 @@ def _as_run(model: RobotModel, recording) -> SimulationResult:
     return SimulationResult(t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model))
 
 
-def _picture(run: SimulationResult, motion: PlannedMotion, path: Path) -> None:
-    if find_spec("matplotlib") is None:
-        print("no picture: matplotlib is not installed (pip install 'robot_dynamics_ros[viz]')")
-        return
-    plot_run(run, path, motion.at(run.t))
-    print(f"picture     {path.resolve()}")
-
-
 class LiveView:
     """The viewer as a third process, which may end; ``looks`` names a robot with geometry, if ``robot`` has none."""
 
@@ -337,16 +320,25 @@ class LiveView:
         self._process.stop()
 
 
-def _page(run: SimulationResult, planned: PlannedMotion, path: Path) -> None:
-    """A page that replays what was heard, beside what was planned."""
-    if find_spec("viser") is None:
-        print(f"no replay: {_INSTALL}")
-        return
+def _draw(run: SimulationResult, motion: PlannedMotion, folder: Path) -> None:
+    """The picture, and the page that replays what was heard beside what was planned, if what they need is installed."""
     from robot_dynamics_ros.view.film import write_replay
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
-    motion = ShownMotion.of(run.model, run, reference=planned.at(run.t))
+    reference, title = motion.at(run.t), f"{run.model.name}: the demonstration"
+    shown = ShownMotion.of(run.model, run, reference=reference)
     if not np.isfinite(run.tau).all():  # the arm measures no efforts
-        motion = dataclasses.replace(motion, efforts=None)
-    write_replay(motion, path, title=f"{run.model.name}: the demonstration")
-    print(f"replay      {path.resolve()}   (opens in any browser, without a server)")
+        shown = dataclasses.replace(shown, efforts=None)
+    picture, replay = folder / "demo.png", folder / "replay.html"
+    for what, write in (
+        (f"picture     {picture.resolve()}", partial(plot_run, run, picture, reference)),
+        (
+            f"replay      {replay.resolve()}   (opens in any browser, without a server)",
+            partial(write_replay, shown, replay, title=title),
+        ),
+    ):
+        try:
+            write()
+            print(what)
+        except BackendError as error:
+            print(error)

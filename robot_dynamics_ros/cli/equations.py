@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_file, pair, whole
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, digits, option, output_file, pairs
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
@@ -32,7 +34,6 @@ _MOTOR_WORDS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--symbols", ("auto",), "auto: name every mass, length, inertia and gravity")
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--unexpanded", None, "steps instead of multiplied-out formulas")
     add("--no-simplify", None, "plain sums of products: faster, longer")
     add("--max-terms", at_least_one, "how many terms one expression may have")
-    add("--digits", whole, "figures that printed decimals are rounded to; exact if not given")
+    add("--digits", digits, "figures that printed decimals are rounded to; exact if not given")
     add(
         "--format",
         ("text", "latex", "tex", "html", "c", "python"),
@@ -90,8 +91,6 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.equations.render_latex import render_latex, render_tex
     from robot_dynamics_ros.equations.render_text import render_data, render_text
 
-    if options.digits is not None and not 1 <= options.digits <= 17:
-        raise ArgumentError("must be between 1 and 17", where="--digits", got=options.digits)
     symbols = given_symbols(options)
     only = chosen(options.only, PARTS, "--only") if options.only else []  # before anything is derived
     equations = symbolic(
@@ -143,8 +142,6 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
     if options.friction:
         formulas.append(equations.friction())
     if options.along:
-        from dataclasses import replace
-
         motion = _motion(options.along)
         formulas = [replace(f, matrices=f.along(motion), steps=(), traced=()) for f in formulas]
     return formulas
@@ -152,8 +149,6 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
 
 def _motion(pairs: Iterable[str]) -> dict[str, Any]:
     """``COORDINATE=EXPRESSION`` pairs; expressions of numbers, t, pi, + - * / ( ) and a few functions alone."""
-    import re
-
     import sympy
 
     coordinates: dict[str, Any] = {}
@@ -198,15 +193,8 @@ def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
         raise ArgumentError(text, where="--symbol", got=options.symbol, remedy=remedy)
     if options.symbols:
         return options.symbols
-    names: dict[str, str] = {}
-    for text in options.symbol:
-        remedy = "For example mass:forearm=m2; --list-parameters shows all parameters."
-        parameter, name = pair(text, "PARAMETER=NAME", "--symbol", remedy)
-        if parameter in names:
-            remedy = "Name each parameter once."
-            raise ArgumentError(f"{parameter} is named twice", where="--symbol", got=text, remedy=remedy)
-        names[parameter] = name
-    return names
+    remedy = "For example mass:forearm=m2; --list-parameters shows all parameters."
+    return pairs(options.symbol, "PARAMETER=NAME", "--symbol", remedy)
 
 
 def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
@@ -215,15 +203,13 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
 
     motors: dict[str, DCMotor] = {}
     for text in pairs:
-        joint, colon, rest = text.rpartition(":")
+        joint, _, rest = text.rpartition(":")
         values: dict[str, float] = {}
         for item in rest.split(","):
-            key, equals, number = item.partition("=")
+            key, _, number = item.partition("=")
             try:
-                if not colon or not equals or key not in _MOTOR_WORDS:
-                    raise ValueError
                 values[_MOTOR_WORDS[key]] = float(number)
-            except ValueError:
+            except (KeyError, ValueError):
                 why = f"expected JOINT:R=...,kt=..., got {text!r} ({item!r} is not understood)"
                 remedy = f"Known constants: {', '.join(_MOTOR_WORDS)}."
                 raise ArgumentError(why, where="--motor", remedy=remedy) from None

@@ -18,11 +18,8 @@ from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_MOST_WAYPOINTS = 1e6
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--output", take.output_directory, "writes NAME.csv and NAME.yaml", "excitation", metavar="NAME")
@@ -36,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--acceleration", take.positive, "rad/s^2 or m/s^2 (default: the velocity limit in 0.25 s)")
     add("--range", "JOINT:LOWER:UPPER", "narrower position limits of a joint", many=True)
     add("--floor", take.finite, "m: link origins stay above this height")
-    add("--start", "Q,Q,...|NAME", "configuration of the arm before: the trajectory begins with a move from there", "")
+    text = "configuration of the arm before: the trajectory begins with a move from there"
+    add("--start", take.coordinates_or_name, text, metavar="Q,Q,...|NAME")
     add("--evaluations", take.at_least_one, "motions tried", 1500)
     add("--seed", take.seed, "of the random numbers", 0)
 
@@ -49,11 +47,9 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options)
     lower, upper = _ranges(model, options.range)
     settings = take.settings_of(DesignSettings, options, lower=lower, upper=upper)
-    start = _start(model, options.start)
+    start = configuration_argument(model, options.start, "--start") if options.start else None
     count = options.period * options.rate * options.periods
-    if not 2.0 <= count <= _MOST_WAYPOINTS:
-        remedy = "Give 2 to 1000000 in all."
-        raise ArgumentError(f"{count:.3g} waypoints", where="--period, --periods, --rate", remedy=remedy)
+    take.check_count(count, "waypoints", "--period, --periods, --rate", least=2)
     with Progress("designing", 1.0) as bar:
 
         def tell(share: float, best: float) -> None:
@@ -91,13 +87,3 @@ def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
             raise ArgumentError(f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range") from None
         lower[model.v_slice(name)], upper[model.v_slice(name)] = low, high
     return lower, upper
-
-
-def _start(model: RobotModel, text: str) -> Array | None:
-    if not text:
-        return None
-    try:
-        words = [take.coordinate_or_name(word) for word in text.split(",")]
-    except argparse.ArgumentTypeError as error:
-        raise ArgumentError(str(error), where="--start", got=text, remedy="Write numbers with commas.") from None
-    return configuration_argument(model, words, "--start")

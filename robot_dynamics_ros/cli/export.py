@@ -7,20 +7,18 @@ import dataclasses
 from collections.abc import Sequence
 from functools import partial
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, pair, positive
+from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, pairs, positive
 from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
 from robot_dynamics_ros.export.package import LANGUAGES, ExportedCode, export_code, report_text
-from robot_dynamics_ros.export.plan import FRICTIONS, INTEGRATORS, MAX_OPERATIONS
+from robot_dynamics_ros.export.plan import DEFAULT, FRICTIONS, FUNCTIONS, INTEGRATORS, MAX_OPERATIONS
 from robot_dynamics_ros.export.ros2_control import export_controller
 from robot_dynamics_ros.friction.file import FrictionFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     add("--lang", (*LANGUAGES, "ros2_control"), "language (default: c99); ros2_control: a controller package", "c99")
@@ -89,8 +87,7 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
 
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
-    remedy = "For example --rename 'left-hand=left_hand'."
-    return dict(pair(text, "NAME=IDENTIFIER", "--rename", remedy) for text in texts)
+    return pairs(texts, "NAME=IDENTIFIER", "--rename", "For example --rename 'left-hand=left_hand'.")
 
 
 def _functions(options: argparse.Namespace) -> ExportedCode:

@@ -13,7 +13,7 @@ from robot_dynamics_ros import identification
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import input_path, option
-from robot_dynamics_ros.cli.output import Figure, Progress, print_table, table, with_progress
+from robot_dynamics_ros.cli.output import Figure, print_table, table, with_count, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
@@ -30,7 +30,6 @@ FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add = partial(option, parser)
     add_robot(parser)
     recorded.add_recordings(parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known")
@@ -112,10 +111,8 @@ def run(options: argparse.Namespace) -> int:
     unseen = [recorded.read_recording(path, model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
-    workers = recorded.workers_of(options)
-    with Progress("identifying", 1.0) as bar:
-        results = identification.identify_recordings(model, recordings, settings, workers, bar.update)
-        bar.update(1.0)
+    work = partial(identification.identify_recordings, model, recordings, settings, recorded.workers_of(options))
+    results = with_progress("identifying", work)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
         [name, *(Figure.of(x, ".4g") for x in (e, p, r))]
@@ -174,12 +171,8 @@ def _each(
     places: list[Path],
 ) -> int:
     """Every recording by itself; 1 if one was refused."""
-    with Progress("identifying", len(recordings)) as bar:
-
-        def tell(done: int, total: int) -> None:
-            bar.update(done, f"{done} of {total} recordings")
-
-        results = identification.identify_each(models[1], recordings, settings, recorded.workers_of(options), tell)
+    work = partial(identification.identify_each, models[1], recordings, settings, recorded.workers_of(options))
+    results = with_count("identifying", "recordings", work)
     rows, failures = [], {}
     for recording, result, place in zip(recordings, results, places, strict=True):
         if isinstance(result, RobotDynamicsError):

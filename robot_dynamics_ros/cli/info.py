@@ -16,7 +16,6 @@ _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
 
 

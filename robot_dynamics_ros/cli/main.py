@@ -124,9 +124,9 @@ def _run(arguments: list[str]) -> int:
             return code
     except RobotDynamicsError as error:
         output.failure(options, error)
-        if error.setting is not None and f"--{error.setting[0].replace('_', '-')}" in parser_options(options):
-            option = f"--{error.setting[0].replace('_', '-')}"
-            again = ["robot_dynamics", *_without(arguments, option), option, error.setting[1]]
+        setting, value = error.setting or ("", "")
+        if (option := f"--{setting.replace('_', '-')}") in parser_options(options):
+            again = ["robot_dynamics", *_without(arguments, option), option, value]
             output.remark(f"to go on: {shlex.join(again)}")
         return 2
     except (BrokenPipeError, RecursionError):
@@ -189,7 +189,7 @@ def _findings(options: argparse.Namespace) -> Iterator[None]:
     with warnings.catch_warnings():
         if not options.verbose:
             warnings.simplefilter("ignore")
-        warnings.filterwarnings("always", category=UserWarning, module=None or "")
+        warnings.filterwarnings("always", category=UserWarning)
         warnings.showwarning = show
         yield
 

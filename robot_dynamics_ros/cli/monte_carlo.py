@@ -7,39 +7,37 @@ import csv
 from functools import partial
 from pathlib import Path
 
+from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import output
-from robot_dynamics_ros.cli.arguments import at_least_one, not_negative, option, output_file, positive, seed
-from robot_dynamics_ros.cli.output import Progress
+from robot_dynamics_ros.cli.arguments import option, output_file
+from robot_dynamics_ros.cli.output import with_count
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
 from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
 from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures
 
-_MOST_STEPS = 1e6
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
-    add("--runs", at_least_one, "robots to draw", 50)
-    add("--seed", seed, "of the random errors", 0)
+    add("--runs", take.at_least_one, "robots to draw", 50)
+    add("--seed", take.seed, "of the random errors", 0)
     for name in FIGURES:
-        add(f"--{name}", not_negative, f"spread of {name}, as a share of the value", 0.1, metavar="SPREAD")
+        add(f"--{name}", take.not_negative, f"spread of {name}, as a share of the value", 0.1, metavar="SPREAD")
     add("--law", LAWS, "control law (default: %(default)s as the node has it)", "computed_torque")
     add(
         "--frequency",
-        positive,
+        take.positive,
         "natural frequency of the law's error, rad/s; computed_torque is then its equation alone "
         "(default of the other laws: 15)",
     )
-    add("--rotors", not_negative, "inertia of rotors and gears added at every joint, kg m^2 or kg", 0.0)
-    add("--duration", not_negative, "of the motion, s; 0: the shortest that the limits allow", 0.0)
-    add("--dt", positive, "control period, s", DEFAULT_STEP)
+    add("--rotors", take.not_negative, "inertia of rotors and gears added at every joint, kg m^2 or kg", 0.0)
+    add("--duration", take.not_negative, "of the motion, s; 0: the shortest that the limits allow", 0.0)
+    add("--dt", take.positive, "control period, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
     add_workers(parser, "robots")
     add("--csv", output_file, "write the figures of every run there")
@@ -55,23 +53,14 @@ def run(options: argparse.Namespace) -> int:
     if elsewhere:
         output.remark(f"starts elsewhere: {elsewhere}")
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
-    steps = motion.duration / options.dt
-    if not 1.0 <= steps <= _MOST_STEPS:
-        text = f"the motion of {motion.duration:g} s has {steps:.3g} control periods"
-        remedy = f"Give a period that fits into the motion 1 to {_MOST_STEPS:.0e} times."
-        raise ArgumentError(text, where="--duration, --dt", remedy=remedy)
+    take.check_count(motion.duration / options.dt, "control periods", "--duration, --dt")
     how = {name: getattr(options, name) for name in ("law", "frequency", "dt", "integrator")}
     experiment = partial(tracking_figures, model, motion, how)
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
     print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}")
-    with Progress("robots", options.runs) as bar:
-
-        def tell(done: int, runs: int) -> None:
-            bar.update(done, f"{done} of {runs}")
-
-        arguments = {"runs": options.runs, "seed": options.seed, "spread": spread, "progress": tell}
-        result = monte_carlo(model, experiment, executor=workers_of(options), **arguments)
+    batch = partial(monte_carlo, model, experiment, runs=options.runs, seed=options.seed, spread=spread)
+    result = with_count("robots", "robots", lambda tell: batch(executor=workers_of(options), progress=tell))
     print()
     data = {"runs": len(result), "figures": result.figures, "failures": result.failures}
     output.result(options, data, result.table())

@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any, TextIO, TypeVar
 
 from robot_dynamics_ros.cli.arguments import option
@@ -35,24 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def settings(options: argparse.Namespace) -> Iterator[None]:
     """Print as the options ask for, for as long as the block lasts."""
     global _stdout, _silent
-    level = logging.getLogger("robot_dynamics_ros")
-    handler = logging.StreamHandler(sys.stderr)
+    log, handler = logging.getLogger("robot_dynamics_ros"), logging.StreamHandler(sys.stderr)
     before, _silent = _silent, options.quiet
-    if options.verbose:
-        level.addHandler(handler)
-    try:
+    with ExitStack() as stack:
+        stack.callback(log.removeHandler, handler)
+        if options.verbose:
+            log.addHandler(handler)
         if options.json:
             _stdout = sys.stdout
-            with (
-                open(os.devnull, "w", encoding="utf-8") as nowhere,
-                redirect_stdout(nowhere if options.quiet else sys.stderr),
-            ):
-                yield
-        else:
+            nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            stack.enter_context(redirect_stdout(nowhere if options.quiet else sys.stderr))
+        try:
             yield
-    finally:
-        _stdout, _silent = None, before
-        level.removeHandler(handler)
+        finally:
+            _stdout, _silent = None, before
 
 
 def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
@@ -110,6 +106,12 @@ def with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> 
         result = work(bar.update)
         bar.update(1.0)
     return result
+
+
+def with_count(label: str, things: str, work: Callable[[Callable[[int, int], None]], _T]) -> _T:
+    """The same of one that tells how many things are done, and how many there are."""
+    with Progress(label, 1.0) as bar:
+        return work(lambda done, total: bar.update(done / total, f"{done} of {total} {things}"))
 
 
 class Figure(str):

@@ -30,16 +30,11 @@ HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 
 @dataclass(eq=False)
 class Rehearsal:
-    """Result of a rehearsal.
+    """Result of a rehearsal: the run, (N, n) where the joints should have been, what the guards of the controller met, why it stopped for
+    good (``""``: it did not), and its settings besides the defaults.
 
-    Attributes:
-        reference: (N, n) where the joints should have been; tolerance: rad or m.
-        counts: what the guards of the controller met, and how often.
-        fault: why the controller stopped for good; ``""``: it did not.
-        remark: settings of the controller besides its defaults; ``""``: none.
-        error: (N, n) reference minus position.
-        goal_error: (n,) distance from the goal at the end.
-        arrived: whether every joint is within the tolerance at the end, and stands.
+    ``error``: (N, n) reference minus position; ``goal_error``: (n,) distance from the goal at the end; ``arrived``: every joint is within the
+    tolerance then (rad or m), and stands.
     """
 
     run: SimulationResult

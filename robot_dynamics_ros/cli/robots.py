@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.cli.arguments import finite, input_path, option, pair
+from robot_dynamics_ros.cli.arguments import finite, input_path, numbers, option, pairs
+from robot_dynamics_ros.dynamics import Frame
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile
+from robot_dynamics_ros.model.checks import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.description import Array, Inertia, Pose
-from robot_dynamics_ros.model.inertia_check import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot, robot_names
 from robot_dynamics_ros.model.robot_model import BACKENDS, DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.to_urdf import to_urdf
@@ -99,7 +102,7 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
         from robot_dynamics_ros.ros.installation import need_ros
 
         need_ros(f"robot {text!r}")
-        from robot_dynamics_ros.ros.transport.description_source import wait_for_description
+        from robot_dynamics_ros.ros.transport.robot import wait_for_description
 
         source = wait_for_description(text)
     else:
@@ -116,8 +119,11 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
     )
     for payload in options.payload:
         model = _with_payload(model, payload)
-    for frame in options.frame:
-        model = _with_frame(model, frame)
+    form, remedy = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]", f"For example tcp={model.link_names[-1]}:0,0,0.1."
+    for name, place in pairs(options.frame, form, "--frame", remedy).items():
+        frame = frame_argument(model, place, "--frame")
+        link, pose = (frame, None) if isinstance(frame, str) else (frame.link, frame.pose)
+        model = model.with_frame(name, link, pose)
     if options.srdf:
         model = model.with_configurations(Path(options.srdf))
     if options.backend:
@@ -144,13 +150,16 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
     return np.array(words, dtype=float)
 
 
-def _with_frame(model: RobotModel, text: str) -> RobotModel:
-    from robot_dynamics_ros.cli.sources import frame_argument
-
-    form = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]"
-    name, place = pair(text, form, "--frame", f"For example tcp={model.link_names[-1]}:0,0,0.1.")
-    frame = frame_argument(model, place, "--frame")
-    return model.with_frame(name, frame) if isinstance(frame, str) else model.with_frame(name, frame.link, frame.pose)
+def frame_argument(model: RobotModel, text: str, where: str) -> Any:
+    """A frame as typed: a name, or ``LINK:X,Y,Z[,ROLL,PITCH,YAW]``."""
+    name, colon, place = text.rpartition(":")
+    if not colon or text in model.link_names:
+        return text
+    try:
+        values = numbers(place, 3, 6)
+    except ValueError:
+        raise ArgumentError(f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where) from None
+    return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
 
 
 def _standard_input() -> bytes:
@@ -162,21 +171,17 @@ def _standard_input() -> bytes:
 
 
 def _with_payload(model: RobotModel, text: str) -> RobotModel:
-    words = text.split(":")
-    for k in range(len(words) - 1, 0, -1):  # names may hold colons
-        link = ":".join(words[:k])
-        if link in model.link_names and len(words) - k <= 2:
-            break
-    else:
-        link, k = words[0], 1
+    form = re.fullmatch(r"(.+):([^:,]+)(?::([^:,]+,[^:,]+,[^:,]+))?", text)  # names may hold colons
     try:
-        mass, *point = (float(word) for word in ",".join(words[k:]).split(","))
-        com = np.array(point or (0.0, 0.0, 0.0))
-        if com.shape != (3,) or not (np.isfinite(com).all() and 0.0 <= mass < np.inf):
+        link, *rest = form.groups("0,0,0") if form else ("", "nan", "")
+        mass, *com = numbers(",".join(rest), 4)
+        if mass < 0.0:
             raise ValueError
     except ValueError:
         problem = f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}"
         remedy = f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m."
         raise ArgumentError(problem, where="--payload", remedy=remedy) from None
     names = chain(["payload"], (f"payload_{i}" for i in count(2)))
-    return model.attach(link, Inertia(mass, com), name=next(name for name in names if name not in model.link_names))
+    return model.attach(
+        link, Inertia(mass, np.array(com)), name=next(name for name in names if name not in model.link_names)
+    )

@@ -26,11 +26,8 @@ from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 from robot_dynamics_ros.simulation.tracking import LAWS
 
-_MOST_STEPS = 2_000_000
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     add = partial(option, parser)
     text = "configuration at the start: all coordinates, or its name (default: initial)"
@@ -81,9 +78,7 @@ def run(options: argparse.Namespace) -> int:
         remedy = "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
         raise ArgumentError(text, where="--constraints", got=str(options.constraints), remedy=remedy)
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
-    if not 1.0 <= length / options.dt <= _MOST_STEPS:
-        text = f"{length:g} s in steps of {options.dt:g} s are {length / options.dt:.3g} steps"
-        raise ArgumentError(text, where="--duration, --dt", remedy=f"Give 1 to {_MOST_STEPS} steps.")
+    take.check_count(length / options.dt, "steps", "--duration, --dt")
     arrived, reason, reference = True, "", None
     how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
@@ -195,7 +190,7 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
         _announce_file(options.picture)
     if options.html:
         from robot_dynamics_ros.view.film import write_replay
-        from robot_dynamics_ros.view.motion import ShownMotion
+        from robot_dynamics_ros.view.source import ShownMotion
 
         _announce_file(write_replay(ShownMotion.of(done.model, done, reference=reference), options.html))
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from robot_dynamics_ros.cli.arguments import at_least_one, input_path, option
 from robot_dynamics_ros.cli.output import with_progress
-from robot_dynamics_ros.dynamics import Frame
+from robot_dynamics_ros.cli.robots import frame_argument
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
-from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.read_bag import read_bag, read_bag_wrench
@@ -111,25 +108,8 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
     lines = [f"{len(bad)} bad rows left out:"] if bad else []
     lines += [f"  row {row.number}: {row.why}" for row in bad[:_SHOWN]]
     if len(bad) > _SHOWN:
-        rest = np.array([row.number for row in bad[_SHOWN:]])
-        groups = np.split(rest, np.flatnonzero(np.diff(rest) != 1) + 1)
-        shown = ", ".join(f"{rows[0]} to {rows[-1]}" if len(rows) > 1 else str(rows[0]) for rows in groups[:_SHOWN])
-        lines.append(f"  and rows {shown}" + (", …" if len(groups) > _SHOWN else ""))
+        lines.append(f"  and {len(bad) - _SHOWN} more, the last of them row {bad[-1].number}")
     return lines
-
-
-def frame_argument(model: RobotModel, text: str, where: str) -> Any:
-    """A frame as typed: a name, or ``LINK:X,Y,Z[,ROLL,PITCH,YAW]``."""
-    name, colon, numbers = text.rpartition(":")
-    if not colon or text in model.link_names:
-        return text
-    try:
-        values = [float(x) for x in numbers.split(",")]
-        if len(values) not in (3, 6) or not all(map(math.isfinite, values)):
-            raise ValueError
-    except ValueError:
-        raise ArgumentError(f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where) from None
-    return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
 
 
 def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto") -> ExternalWrench:

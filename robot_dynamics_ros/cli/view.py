@@ -21,7 +21,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser, required=False)
     source = parser.add_mutually_exclusive_group()
     of = partial(option, source)
@@ -58,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
     looks = read_looks(model, up_axis=options.mesh_up_axis)
     if _write(model, what, looks, options):
         return 0
-    from robot_dynamics_ros.view.opening import view
+    from robot_dynamics_ros.view import open_view
 
-    with view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
+    with open_view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
         print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
         if not viewer.window.loopback:
             text = "everybody who can reach this address can see the robot, and move a live one"
@@ -71,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _what(model: RobotModel, options: argparse.Namespace) -> Any:
     """A motion, a configuration, or ``None`` for the initial one."""
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
     if options.bag:
         from robot_dynamics_ros.recordings.read_bag import read_bag
@@ -89,7 +88,7 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
 
 def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespace) -> bool:
     """Write the files asked for; whether there were any."""
-    from robot_dynamics_ros.view.motion import ShownMotion
+    from robot_dynamics_ros.view.source import ShownMotion
 
     files: list[tuple[str, str]] = []
     if options.video or options.html:
@@ -108,9 +107,9 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
         paths = write_layouts(model, options.layouts, *options.namespace[:1])
         files += [("layout", str(path.resolve())) for path in paths]
     if options.picture:
-        from robot_dynamics_ros.view.opening import view
+        from robot_dynamics_ros.view import open_view
 
-        with view(model, what, urdf=looks, port=0) as viewer:
+        with open_view(model, what, urdf=looks, port=0) as viewer:
             files.append(("picture", str(viewer.picture(options.picture).resolve())))
     if files:
         data = {"files": [{"kind": kind, "path": path} for kind, path in files]}

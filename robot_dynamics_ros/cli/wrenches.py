@@ -15,8 +15,8 @@ import numpy as np
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
-from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table, with_progress
-from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table, with_count, with_progress
+from robot_dynamics_ros.cli.robots import add_robot, frame_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -30,7 +30,6 @@ FORMATS = tuple(_FILES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
     add_robot(parser)
     recorded.add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
     recorded.add_workers(parser, "recordings")
@@ -78,26 +77,22 @@ def run(options: argparse.Namespace) -> int:
         options,
         joints=joints,
         friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
-        **{
-            name: recorded.frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}")
-            for name in frames
-        },
+        **{name: frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}") for name in frames},
     )
     sources = recorded.given_recordings(options)
     paths = recorded.output_directories(sources, Path(options.output))
-    places = [_directory(path, options.overwrite, formats) for path in paths]
+    files = [name for word in formats for name in _FILES[word]]  # what is not written anew stays
+    take.refuse_to_replace([path / name for path in paths for name in files], options.overwrite)
     lines = []
-    for (recording, history), (directory, earlier) in zip(
-        _computed(options, model, settings, sources), places, strict=True
-    ):
+    for (recording, history), directory in zip(_computed(options, model, settings, sources), paths, strict=True):
         if history.bad and options.bad_rows == "refuse":
             text, remedy = "row {0.number}: {0.why}", "Correct the recording, or have bad rows skipped."
             raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
-        for old in earlier:
+        for old in (directory / name for name in files):
             if old.is_dir():
                 shutil.rmtree(old)
             else:
-                old.unlink()
+                old.unlink(missing_ok=True)
         directory.mkdir(parents=True, exist_ok=True)
         _write(history, directory, formats)
         lines.append(_report(recording, history, directory))
@@ -124,18 +119,8 @@ def _computed(
             yield recording, with_progress("computing", partial(compute, model, recording, settings))
         return
     many = [read(*source) for source in sources]
-    with Progress("computing", len(many)) as bar:
-        done = compute_each(model, many, settings, workers, lambda k, n: bar.update(k, f"{k} of {n} recordings"))
+    done = with_count("computing", "recordings", partial(compute_each, model, many, settings, workers))
     yield from zip(many, done, strict=True)
-
-
-def _directory(path: Path, overwrite: bool, formats: list[str]) -> tuple[Path, list[Path]]:
-    """The output directory, and what an earlier run has left there, if it may be replaced."""
-    if path.exists() and not path.is_dir():
-        raise ArgumentError(f"{path} is no directory", where="--output", remedy="Choose another.")
-    ours = [path / name for word in formats for name in _FILES[word]]  # what is not written anew stays
-    take.refuse_to_replace(ours, overwrite)
-    return path, [p for p in ours if p.exists()]
 
 
 def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:

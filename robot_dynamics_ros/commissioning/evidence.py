@@ -2,11 +2,9 @@
 
     e = g(q) + Z z + ε,   z ~ N(0, P),   ε ~ N(0, D)
 
-Z are the columns of what no description knows exactly: masses and centres of mass, scale and offset of each joint's
-effort.  An explanation adds columns with wide priors (a payload), or changes the readings.  The score is the logarithm of
-the marginal likelihood of the readings.  Half the difference of the efforts after approaching from both sides is friction,
-which brakes: its sign tells whether efforts and positions are counted the same way.
-
+Z are columns of what no description knows exactly.  An explanation adds columns with wide priors (a payload), or changes the readings.
+The score is the logarithm of their marginal likelihood.  Half the difference of the efforts after approaching from both sides is friction:
+it brakes, so its sign tells whether efforts and positions are counted the same way.
 Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
 """
 
@@ -15,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,11 +87,11 @@ class Explanation:
         n = len(self.q_shift)
         order, factor = mistake.order(n), mistake.factor(n)
         x = self
-        if mistake.of_positions:
+        if "positions" in mistake.columns:
             x = dataclasses.replace(
                 x, q_order=x.q_order[order], q_factor=factor * x.q_factor[order], q_shift=factor * x.q_shift[order]
             )
-        if mistake.of_efforts:
+        if "efforts" in mistake.columns:
             x = dataclasses.replace(x, e_order=x.e_order[order], e_factor=factor * x.e_factor[order])
         return x
 
@@ -140,34 +137,22 @@ class Weighing:
         self.total_mass = max(float(self.parameters[:, 0].sum()), 1e-6)
         self.g = float(np.linalg.norm(model.gravity)) or 9.81
         self.limit = effort_scale(model)
-        self._memory: dict[bytes, tuple[Array, Array]] = {}
+        self._along_axes = [self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()]  # 1 m/s² each
 
     def columns(self, q: Array, gravity: Array) -> tuple[Array, Array]:
         """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv, nb) as described."""
-        key = q.tobytes() + gravity.tobytes()
-        if key not in self._memory:
-            if np.array_equal(gravity, self.model.gravity):
-                Y = self._regressor(self.model, q)
-            else:
-                Y = sum(
-                    (g * self._regressor(m, q) for g, m in zip(gravity, self._directions, strict=True)), np.zeros(1)
-                )
-            self._memory[key] = Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
-        return self._memory[key]
-
-    @cached_property
-    def _directions(self) -> list[RobotModel]:
-        """The robot with gravity of 1 m/s² along each axis."""
-        return [self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()]
-
-    @staticmethod
-    def _regressor(model: RobotModel, q: Array) -> Array:
-        zero = np.zeros(q.shape)
-        return np.asarray(joint_torque_regressor(model, q, zero, zero)).reshape(*q.shape, -1, 10)[..., :4]
+        still = np.zeros(q.shape)
+        along = (g * joint_torque_regressor(m, q, still, still) for g, m in zip(gravity, self._along_axes, strict=True))
+        Y = np.asarray(sum(along, np.zeros(1))).reshape(*q.shape, -1, 10)[..., :4]
+        return Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
 
     def gravity(self, x: Explanation, q: Array) -> Array:
         """(k, nv) efforts against gravity of the bodies as described, at true positions."""
         return np.asarray(self.columns(q, x.gravity)[1].sum(axis=2))
+
+    def expected_and_read(self, x: Explanation) -> tuple[Array, Array]:
+        """(k, nv) efforts against gravity of the bodies as described, and true efforts, at the readings."""
+        return self.gravity(x, x.positions(self.readings.q)), x.efforts(self.readings.effort)
 
     def extra_columns(self, x: Explanation, Y: Array, bodies: Array) -> tuple[list[Array], list[float]]:
         """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four of a payload."""

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from robot_dynamics_ros.arrays import plain
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
-STEPS = ("listen", "weigh", "float", "twitch", "tune", "move")
+ANNOUNCED: Mapping[str, str] = {
+    "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
+    "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
+    "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
+    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
+    "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
+    "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
+}
+"""Step → what it does, in sentences for the person who permits it."""
+STEPS = tuple(ANNOUNCED)
 """Steps of commissioning, in their order."""
 
 PLACES = ("parameters", "description", "driver", "arm")
@@ -155,7 +165,6 @@ def mistake(
     line: str = "",
 ) -> Finding:
     """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it."""
-    check_name("kind of finding", kind, KINDS)
     row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
     change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value) if row.place else None
     sure = row.certainty if math.isnan(certainty) else certainty
@@ -212,11 +221,11 @@ class StepReport:
 
     def to_json(self) -> dict[str, object]:
         """Lists, dictionaries, words and numbers only; what is not finite becomes ``None``."""
-        findings = []
-        for f in self.findings:
-            own = {word: getattr(f, word) for word in ("joints", "sentence", "number", "unit", "certainty")}
-            change = None if f.change is None else {"place": f.change.place, "line": str(f.change)}
-            findings.append({"kind": f.kind, "title": KINDS[f.kind].title, **own, "change": change})
+        findings = [
+            {"kind": f.kind, "title": KINDS[f.kind].title, **dataclasses.asdict(f)}
+            | {"change": f.change and {"place": f.change.place, "line": str(f.change)}}
+            for f in self.findings
+        ]
         rest = {"numbers": self.numbers, "enough": self.enough, "next_pose": self.next_pose, "notes": self.notes}
         document: dict[str, object] = plain({"step": self.step, "findings": findings, **rest})
         return document

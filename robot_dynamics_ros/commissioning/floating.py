@@ -1,9 +1,8 @@
 """Third step: small pushes of each joint show its commands, then the arm floats, and its drift shows errors of the description.
 
-The arm stands where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`).  It is released for one period
-and held again, then for twice as long, as long as it stays slow: however late commands act, no release is longer than its
-command.  Then a joint is pushed by an effort that grows until it moves, either way, so slowly that the lightest joint of which
-nothing is known stays slow.  After each push what held the arm before holds it again.  At last its weight is compensated as described.
+Where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`), the arm is released for ever longer instants: however
+late commands act, no release is longer than its command.  Then each joint is pushed by an effort that grows until it moves, either way,
+and is held again by what held it before.  At last the weight is compensated as described.
 """
 
 from __future__ import annotations
@@ -125,11 +124,8 @@ class Pushed:
 class _Probe:
     """Pushes of several joints, as far as they have come.
 
-    Attributes:
-        proven: numbers of the joints that have shown that their commands are their own, and in which unit.
-        side: (n,) −1 where a joint has gone against its command, otherwise 1.
-        damping: (n,) N m s/rad or N s/m; much less of joints that are not proven.
-        carried: 1: the weight is commanded while the arm is released, 0: it is not.
+    ``proven`` are the numbers of joints that have shown that their commands are their own, and in which unit; ``side`` (n,) is −1 where a
+    joint has gone against its command; ``damping`` (n,) is much less of joints that are not proven; ``carried``: 1 if the weight is commanded.
     """
 
     def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:
@@ -370,13 +366,20 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     return StepReport("float", tuple(findings), {"drift": far, "effort": effort}, notes=tuple(notes))
 
 
+def amplitudes(t: Array, x: Array, frequencies: Array) -> tuple[Array, Array]:
+    """(f, ...) complex amplitudes of vibrations beside a parabola, at frequencies (f,), rad/s, of (k, ...) values; what neither explains."""
+    waves = np.exp(1j * np.outer(t, frequencies))
+    A = np.column_stack([np.vander(t, 3, increasing=True), waves.real, -waves.imag])
+    fit = np.linalg.lstsq(A, x, rcond=None)[0]
+    return fit[3 : 3 + len(frequencies)] + 1j * fit[3 + len(frequencies) :], x - A @ fit
+
+
 def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) -> float:
     """Delay from commands to measured efforts (k, n), s, whatever the sign and the unit of these; NaN where efforts do not show the
     vibrations of the commands, of these frequencies, rad/s."""
-    A = np.column_stack([t**0, t, t * t, *np.cos(np.outer(frequencies, t)), *np.sin(np.outer(frequencies, t))])
-    sent, measured = (np.linalg.lstsq(A, np.nan_to_num(x), rcond=None)[0] for x in (command, effort))
-    f, noise = len(frequencies), np.std(effort - A @ measured, axis=0) * np.sqrt(2.0 / len(t))
-    U, E = (x[3 : 3 + f] - 1j * x[3 + f :] for x in (sent, measured))
+    U, _ = amplitudes(t, command, frequencies)
+    E, rest = amplitudes(t, np.nan_to_num(effort), frequencies)
+    noise = np.where(np.isnan(effort).any(axis=0), np.inf, np.std(rest, axis=0) * np.sqrt(2.0 / len(t)))
     heard = np.linalg.norm(E, axis=0) > HEARD * np.maximum(noise, 1e-12)
     if not heard.any():
         return math.nan
@@ -393,35 +396,32 @@ def late_commands(delay: float, period: float) -> list[Finding]:
     return [mistake("delay", (), sentence, delay, round(delay, 4))]
 
 
-def float_arm(runner: StepRunner, seconds: float = 3.0, push: float = 0.0) -> StepReport:
+def float_arm(runner: StepRunner, seconds: float = 3.0) -> StepReport:
     """Let the arm float, within :data:`FLOAT_REACH`, and stop it where it drifts farther.
 
     Args:
         runner: of the arm, whose commands are proven by :func:`probe`.
         seconds: how long.
-        push: s after that in which a person may push it, by 0.3 rad at most.
     """
     model = runner.model
     damping, tones = np.zeros(model.nv), 2.0 * np.pi * np.array(TONES)
 
-    def motion(state: ArmState) -> StepMotion[int]:
+    def motion(state: ArmState) -> StepMotion[bool]:
         damping[:] = damping_of(model, state.q)
         shake, begun = SHAKEN * speed_limit(model) * least_inertia(model, state.q), state.t
-        for length, reach in ((seconds, FLOAT_REACH), (push, 0.3)):
-            start, bounds = state, Bounds.around(model, state.q, reach, FLOAT_SPEED)
-            while state.t - start.t < length:
-                shaking = float((tones * np.sin(tones * (state.t - begun))).sum()) * shake
-                state = yield Command(runner.weight(state.q) - damping * state.v + shaking, bounds)
-        return 0
+        bounds = Bounds.around(model, state.q, FLOAT_REACH, FLOAT_SPEED)
+        while (now := state.t - begun) < seconds:
+            shaking = float((tones * np.sin(tones * now)).sum()) * shake
+            state = yield Command(runner.weight(state.q) - damping * state.v + shaking, bounds)
+        return True
 
     runner.run(motion, open_to=0.5)
     record = runner.record
     if (record.stopped and not record.ran_away) or len(record.t) < 10:
         return StepReport("float", (), {}, enough=False, notes=(record.stopped,) if record.stopped else ())
-    last = max(10, int(np.searchsorted(np.array(record.t), record.t[0] + seconds)))
     t, q, _, u = record.arrays()
-    report = drift(model, t[:last], q[:last], damping)
-    delay = effort_delay(t[:last] - t[0], u[:last], np.array(record.effort[:last]), tones) - runner.period
+    report = drift(model, t, q, damping)
+    delay = effort_delay(t - t[0], u, np.array(record.effort), tones) - runner.period
     report = dataclasses.replace(report, findings=(*report.findings, *late_commands(delay, runner.period)))
     if record.stopped and not report.findings:
         finding = mistake("drift", (), f"the arm does not float: {record.stopped}", 1.0)

@@ -2,9 +2,8 @@
 
     u = τ(q, q̇, q̈) + J q̈ + d q̇ + F tanh(q̇/w) + δ dτ/dt + Z z + ε
 
-q is the motion some delay after the commands u, τ the efforts of the robot without rotors and friction.  Beside J, d and F is estimated
-what would be taken for them: the error δ of the delay, which looks like viscous friction where motion is quick, and Z z, what no
-description knows exactly (:mod:`~robot_dynamics_ros.commissioning.evidence`).
+q is the motion some delay after the commands u, τ the efforts without rotors and friction.  δ is the error of the delay, which looks like
+viscous friction where motion is quick, Z z what no description knows exactly (:mod:`~robot_dynamics_ros.commissioning.evidence`).
 """
 
 from __future__ import annotations

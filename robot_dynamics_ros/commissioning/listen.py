@@ -102,7 +102,8 @@ def listen(
     >>> [(finding.kind, finding.joints) for finding in report.findings]
     [('velocity_sign', ('joint2',)), ('missing_field', ())]
     """
-    log, notes, findings = _read(model, arrival, stamps, names, (position, velocity, effort), declared_rate, still)
+    fields = {"position": position, "velocity": velocity, "effort": effort}
+    log, notes, findings = _read(model, arrival, stamps, names, fields, declared_rate, still)
     if len(publishers) > 1:
         text = f"{len(publishers)} nodes publish joint states of this arm: {', '.join(publishers)}"
         findings.append(mistake("other_publisher", (), text, len(publishers)))
@@ -142,23 +143,22 @@ def _read(
     arrival: ArrayLike,
     stamps: ArrayLike,
     names: Sequence[str],
-    fields: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+    fields: dict[str, ArrayLike | None],
     declared_rate: float,
     still: bool,
 ) -> tuple[_Log, list[str], list[Finding]]:
-    times = [real_array_or_nan(x) for x in (arrival, stamps)]
-    n, m = len(times[0]) if times[0].ndim == 1 else 0, len(names)
-    empty = np.full((n, m), np.nan)
-    columns = [empty if x is None else real_array_or_nan(x) for x in fields]
-    for where, x, shape in (
-        ("arrival", times[0], (n,)),
-        ("stamps", times[1], (n,)),
-        *((w, x, (n, m)) for w, x in zip(("position", "velocity", "effort"), columns, strict=True)),
-    ):
+    n, m = np.size(arrival), len(names)
+
+    def checked(where: str, values: ArrayLike | None, *shape: int) -> Array:
+        x = np.full(shape, np.nan) if values is None else real_array_or_nan(values)
         if x.shape != shape or n < _FEWEST or (len(shape) == 1 and not np.isfinite(x).all()):
             text = f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}"
             raise ArgumentError(text, where=where, got=x, remedy="Record some seconds, one row for each message.")
-    if not (np.diff(times[0]) >= 0.0).all() or times[0][-1] <= times[0][0]:
+        return x
+
+    came, stamped = checked("arrival", arrival, n), checked("stamps", stamps, n)
+    columns = [checked(where, x, n, m) for where, x in fields.items()]
+    if not (np.diff(came) >= 0.0).all() or came[-1] <= came[0]:
         remedy = "Give the messages in the order in which they came, times in s."
         raise ArgumentError("times of arrival decrease", where="arrival", got=arrival, remedy=remedy)
     notes, findings = list[str](), list[Finding]()
@@ -171,7 +171,7 @@ def _read(
         notes.append("joint states have another order than the description; they are read by name")
     places = [list(names).index(name) if name in names else m for name in model.joint_names]
     q, v, tau = (np.column_stack([x, np.full(n, np.nan)])[:, places] for x in columns)
-    return _Log(model, times[0], times[1], q, v, tau, float(declared_rate), still), notes, findings
+    return _Log(model, came, stamped, q, v, tau, float(declared_rate), still), notes, findings
 
 
 def _times(log: _Log) -> Iterator[Finding]:
@@ -256,7 +256,9 @@ def _delays(log: _Log) -> Array:
         if not np.ptp(v) > 0.0:
             continue
         displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
-        side = _side(v)
+        fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
+        last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
+        side = np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0)  # of the last motion that is no noise
         A = np.column_stack([displacement, v, side if np.ptp(side) > 0.0 else 0.0 * v, np.ones(len(t))])
         fit = np.linalg.lstsq(A, q, rcond=None)[0]
         a, b, c, _ = fit
@@ -266,13 +268,6 @@ def _delays(log: _Log) -> Array:
             error = np.sqrt(covariance.diagonal())
             out[j] = 1.0 / a, b / a, -2.0 * c * np.sign(a), error[0] / a**2, error[1] / abs(a), 2.0 * error[2]
     return out
-
-
-def _side(v: Array) -> Array:
-    """(n,) direction of the last motion that is no noise: 1, −1, or 0 before it."""
-    fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
-    last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
-    return np.asarray(np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0))
 
 
 def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ There its weight acts too little to make it fast before a wrong command is notic
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ SPEED = 2.0  # rad/s, of joints whose description has no velocity limit
 REACTION = 0.026  # s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz
 TOOL = 0.03  # Mass of a tool that may be forgotten at the last link, over that of the arm
 CALM = 0.07  # Largest exposure with which an arm is released
-_CANDIDATES, _BEST, _CHANGED, _ROUNDS, _SHRINK = 1000, 12, 16, 60, 0.93
+_ROUNDS = 150  # of the search for a calm pose
 _MARGIN = 0.1  # rad or m from limits
 
 
@@ -111,23 +111,18 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     Returns:
         (n,) rad or m, within limits.
     """
+    from scipy.optimize import differential_evolution
+
     model, tool = _with_tool(model)
-    rng, n = np.random.default_rng(0), model.nv
     margin = np.minimum(_MARGIN, 0.25 * (model.upper - model.lower))
     low, high = np.maximum(model.lower + margin, -math.pi), np.minimum(model.upper - margin, math.pi)
     here = np.clip(np.asarray(around, dtype=np.float64), low, high)
-    q = np.vstack([here, low + rng.random((_CANDIDATES, n)) * (high - low)])
-    best = q[np.argsort(_exposure(model, tool, q))[:_BEST]]
-    width = 0.5
-    for _ in range(_ROUNDS):
-        shape = (_CHANGED, _BEST, n)
-        change = width * rng.standard_normal(shape) * (rng.random(shape) < 0.4)
-        q = np.concatenate([best[None], np.clip(best + change, low, high)])
-        best = np.take_along_axis(q, _exposure(model, tool, q).argmin(axis=0)[None, :, None], axis=0)[0]
-        width *= _SHRINK
-    calm = best[int(_exposure(model, tool, best).argmin())]
-    for i in range(n):  # joints that do not matter stay
-        other = np.where(np.arange(n) == i, here, calm)
+    calm = differential_evolution(
+        partial(_exposure, model, tool), np.column_stack([low, high]), x0=here, seed=0, maxiter=_ROUNDS, tol=0.0, polish=False,
+        updating="deferred", workers=lambda _, poses: _exposure(model, tool, np.array(list(poses))),
+    ).x  # fmt: skip
+    for i in range(model.nv):  # joints that do not matter stay
+        other = np.where(np.arange(model.nv) == i, here, calm)
         calm = other if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm))) else calm
     path = calm + np.linspace(1.0, 0.0, 201)[:, None] * (here - calm)
     allowed = _exposure(model, tool, path) <= most

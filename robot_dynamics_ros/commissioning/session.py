@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
-from robot_dynamics_ros.commissioning.findings import KINDS, STEPS, StepReport
+from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
-from robot_dynamics_ros.commissioning.move import move
 from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
-from robot_dynamics_ros.commissioning.tune import ArmSettings, tune
+from robot_dynamics_ros.commissioning.tune import ArmSettings, move, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.planning import plan_motion
@@ -34,15 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ANNOUNCED: Mapping[str, str] = {
-    "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
-    "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
-    "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
-    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
-    "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
-    "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
-}
-"""Step → what it does, in sentences for the person who permits it."""
 UNSAFE = frozenset(KINDS) - {
     "rate", "jitter", "clock", "missing_field", "velocity_filter", "frozen_effort", "friction", "delay", "inertia", "tracking", "effort_limit",
     "unexplained_effort",
@@ -50,7 +40,6 @@ UNSAFE = frozenset(KINDS) - {
 """Kinds of findings with which the arm is not commanded."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0  # s; number; s; s
 APART, LEADING = 0.2, 3.0  # rad or m, between poses of a person; s, on the way to where the arm floats
-FURTHER = 4  # Further poses, one after another, each where the two best explanations differ most
 PATIENCE = 300.0  # s for a person to lead the arm to all poses
 
 
@@ -77,7 +66,6 @@ class Commissioning:
         publishers: names of the nodes that publish joint states.
         reports, records: of the steps done so far.
         pushes: number of a joint → what its pushes showed.
-        home: (n,) where an arm that can be led stood before it floated.
         step: under way; ``""``: none.
         sentence: the last one for the person: what a step asks for, or what it has found.
     """
@@ -93,7 +81,6 @@ class Commissioning:
     reports: dict[str, StepReport] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     pushes: dict[int, Pushed] = field(default_factory=dict)
-    home: Array | None = None
     step: str = ""
     sentence: str = f"ready for {STEPS[0]}"
 
@@ -155,8 +142,6 @@ class Commissioning:
             return self._listen()
         if step == "weigh":
             return self._weigh()
-        if step == "tune" and isinstance(self.arm, Leads) and self.home is not None:
-            self.arm.lead(self.home, LEADING, RESTING)
         runner = StepRunner(self.arm, self.settings.model(self.model), self.settings.options, self.stop)
         try:
             if step == "float":
@@ -178,7 +163,6 @@ class Commissioning:
         """Lead the arm to where its weight acts little, prove its commands, let it float."""
         goal = calm_pose(runner.model, self._state().q)
         if isinstance(self.arm, Leads):
-            self.home = self._state().q if self.home is None else self.home
             self.arm.lead(goal, LEADING, RESTING)
         elif exposure(runner.model, self._state().q) > CALM:
             pose = np.round(goal, 2).tolist()
@@ -231,16 +215,10 @@ class Commissioning:
         still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
             poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
-            passed: list[tuple[Array, Array]] = []
-            for further in range(FURTHER + 1):
-                passed += [self._passed(self.arm, pose) for pose in poses[len(passed) :]]
-                q, efforts = (np.array(column) for column in zip(*passed, strict=True))
-                report = weigh(self.model, q, efforts, asked=poses, measured=self.measured)
-                if report.next_pose is None or further == FURTHER:
-                    break
-                poses = np.vstack([poses, report.next_pose])
+            passed = [self._passed(self.arm, pose) for pose in poses]
             self.arm.lead(here, 2.0, RESTING)
-            return report
+            q, efforts = (np.array(column) for column in zip(*passed, strict=True))
+            return weigh(self.model, q, efforts, asked=poses, measured=self.measured)
         poses, efforts = self._poses_by_hand(weighing_poses(self.model, POSES, around=here, still=still)[0])
         return weigh(self.model, poses, efforts, measured=self.measured)
 
@@ -332,15 +310,8 @@ def page(
         lines += _numbers(model, report)
         if step in records and len(records[step].t) > 1:
             lines.append(as_html(partial(_picture, model, records[step]), f"motion of {step}"))
-    lines.append(f"<h2>Parameters</h2><pre>{html.escape(_text(settings))}</pre>")
+    lines.append(f"<h2>Parameters</h2><pre>{html.escape(json.dumps(settings, indent=1))}</pre>")
     return html_page(f"Commissioning of {model.name}", lines)
-
-
-def _text(table: Mapping[str, object], indent: str = "") -> str:
-    return "\n".join(
-        f"{indent}{key}:\n{_text(value, indent + '  ')}" if isinstance(value, dict) else f"{indent}{key}: {value}"
-        for key, value in table.items()
-    )
 
 
 def _numbers(model: RobotModel, report: StepReport) -> Iterator[str]:
@@ -366,5 +337,4 @@ def _picture(model: RobotModel, record: Record) -> Figure:
         below.set_ylabel("command in N m or N")
         below.set_xlabel("time in s")
         above.legend(fontsize=7, ncols=4)
-    figure_of_motion: Figure = figure
-    return figure_of_motion
+    return figure

@@ -1,4 +1,7 @@
-"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all; the rotors that these steps show; the margin proved."""
+"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all; the rotors that these steps show; the margin proved.
+
+Sixth step: a tour, slow, which shows friction, and then at its own speed with it: errors, efforts against limits, what is unexplained.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,20 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import ArmState, Bounds, Command, StepMotion, StepRunner
-from robot_dynamics_ros.commissioning.findings import StepReport, mistake
+from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.joint_parameters import joint_parameters
 from robot_dynamics_ros.commissioning.release import effort_limit, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.laws import ComputedTorque
 from robot_dynamics_ros.control.options import ControllerOptions
+from robot_dynamics_ros.control.reference.planning import PlannedMotion
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
-from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.control.robustness import GAPS_PAGE, Robustness
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.arm_profile import ArmProfile
@@ -34,7 +39,13 @@ PROOF = 0.8  # Delay put in for the proof, over that of the loop
 MEASURED = 0.9  # Share of measured friction that is believed at the start
 SMOOTHING = 0.01  # rad/s or m/s, of the reference over which measured friction changes its side; a panda overshoots with half of it
 SETTLING = 0.8  # s after a step
-WINDOW = 0.05  # s, of the polynomials that smooth a step, which takes 0.1 s at least
+WINDOW, WINDOW_SLOW = (
+    0.05,
+    0.2,
+)  # s, of the polynomials that smooth a step, which takes 0.1 s at least; and the slow tour
+SLOWLY = 4.0  # Times as long as the tour itself takes
+FAR = 0.05  # rad, error on the way that counts as not followed
+NEARLY = 0.95  # Share of the effort limit
 
 
 @dataclass(frozen=True)
@@ -104,11 +115,8 @@ class ArmSettings:
         return FrictionFile(joints, MEASURED if self.friction else 0.0)
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
-        """With the rotors, friction, damping and delay among the numbers of a report; NaN leaves a joint as it was.
-
-        Args:
-            names: of the joints, in the order of the numbers.
-        """
+        """With the rotors, friction, damping and delay among the numbers of a report, of joints with these names; NaN leaves a joint as
+        it was."""
 
         def known(quantity: str) -> dict[str, float]:
             values = zip(names, np.atleast_1d(numbers.get(quantity, np.nan)), strict=False)
@@ -126,13 +134,8 @@ class ArmSettings:
     def learned_from(
         self, runner: StepRunner, window: float, quantities: Sequence[str]
     ) -> tuple[ArmSettings, dict[str, Array | float], str]:
-        """With what the motion of the last run shows of the joints: the settings, the numbers, and a sentence.
-
-        Args:
-            runner: whose record it is.
-            window: s, of the polynomials that smooth it.
-            quantities: to learn, out of rotor, damping, friction.
-        """
+        """With what the motion of the last run, smoothed over ``window`` s, shows of the joints, out of rotor, damping, friction: the settings,
+        the numbers, and a sentence."""
         t, q, _, command = runner.record.arrays()
         delay = self.delay + 0.5 * runner.period
         model, who = self.model(runner.model), self.gravity_compensated_by
@@ -198,13 +201,11 @@ def follow(
 ) -> StepMotion[ArmState]:
     """Follow a trajectory of all joints from the reference on, within bounds, and stay ``rest`` s at its end; ``state`` is the newest.
 
-    Args:
-        late: periods by which commands are held back, to prove a margin; between two whole numbers both commands are mixed.
-        errors: (n,) reference minus position of every state is appended.
+    Commands are held back by ``late`` periods, to prove a margin; (n,) reference minus position of every state is appended to ``errors``.
     """
     controller.accept_trajectory(trajectory, nanoseconds(state.t))
     begun, length = state.t, trajectory.duration + rest
-    size, part = int(late) + 2, late % 1.0
+    size, part = int(late) + 2, late % 1.0  # between two whole numbers both commands are mixed
     waiting = deque[Array](maxlen=size)
     while state.t - begun < length:
         command = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
@@ -229,7 +230,7 @@ class _Tuning:
         self.runner, self.settings = runner, settings
         self.responses, self.controllers = dict[int, StepResponse](), dict[float, JointController]()
         self.tried = list[tuple[float, bool, str]]()
-        self.margin = self.whole_delay = self.best = self.period = 0.0
+        self.margin = self.whole_delay = self.best = 0.0
 
     def controller(self, bandwidth: float, state: ArmState) -> JointController:
         """Active, with this bandwidth."""
@@ -305,10 +306,10 @@ class _Tuning:
     def proof(self, state: ArmState) -> StepMotion[bool]:
         """Steps of all joints with a delay put in."""
         controller, before = self.controller(self.best, state), dict(self.responses)
-        late = PROOF * self.whole_delay / self.period
+        late = PROOF * self.whole_delay / self.runner.period
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
-        self.margin, self.responses = late * self.period if calm else 0.0, before
+        self.margin, self.responses = PROOF * self.whole_delay if calm else 0.0, before
         return calm
 
 
@@ -330,7 +331,7 @@ def tune(
     for _ in range(2):  # rotors that seem too large make trials bad, and these show the true ones
         tuning.tried.clear()
         runner.run(tuning.motion, open_to=0.0)
-        stopped, interrupted, tuning.period = runner.record.stopped, not runner.record.ran_away, runner.period
+        stopped, interrupted = runner.record.stopped, not runner.record.ran_away
         for bandwidth, good, why in tuning.tried:
             announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
         if stopped and interrupted:
@@ -370,3 +371,78 @@ def tune(
     chosen = dataclasses.replace(tuning.settings, bandwidth=round(tuning.best, 1))
     margin = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"
     return StepReport("tune", (), numbers, notes=(margin, sentence)), chosen
+
+
+def move(
+    runner: StepRunner, settings: ArmSettings, tour: PlannedMotion, *, slowly: float = SLOWLY
+) -> tuple[StepReport, ArmSettings]:
+    """Make a tour twice: in ``slowly`` times its duration, then as it is, with the friction that the slow one has shown.
+
+    Rotors stay as they are: the margin is proven with them.
+
+    Args:
+        runner: of the arm.
+        settings: of the controller.
+        tour: from where the arm stands.
+        slowly: 1: once only.
+
+    Returns:
+        The report, and the settings to use.
+    """
+    model, notes = runner.model, list[str]()
+    findings, numbers, used = list[Finding](), dict[str, "Array | float"](), np.zeros(runner.model.nv)
+    for factor in (slowly, 1.0) if slowly > 1.0 else (1.0,):
+        controller, errors = settings.controller(model), list[Array]()
+        runner.run(partial(_tour, runner, controller, tour, factor, errors), open_to=0.0)
+        if errors:
+            name = "slow" if factor > 1.0 else "full speed"
+            findings += _tracking(model, name, np.array(errors), numbers)
+        if runner.record.command:
+            used = np.maximum(used, np.abs(np.array(runner.record.command)).max(axis=0) / effort_limit(model))
+        if runner.record.stopped:
+            notes.append(runner.record.stopped)
+            break
+        if factor > 1.0:
+            settings, learned, sentence = settings.learned_from(runner, WINDOW_SLOW, ("damping", "friction"))
+            numbers |= learned
+            notes.append(sentence)
+    numbers["effort over limit"] = used
+    for i in np.flatnonzero(used > NEARLY):
+        sentence = f"{model.joint_names[i]} uses {used[i]:.0%} of its effort limit"
+        findings.append(mistake("effort_limit", model.joint_names[i], sentence, used[i], 0.5))
+    for sentence in controller.description_gaps():
+        name = sentence.partition("joint ")[2].partition(":")[0]
+        findings.append(mistake("unexplained_effort", name, sentence, 1.0, GAPS_PAGE))
+    enough = not runner.record.stopped
+    return StepReport("move", tuple(findings), numbers, enough=enough, notes=tuple(notes)), settings
+
+
+def _tour(
+    runner: StepRunner,
+    controller: JointController,
+    tour: PlannedMotion,
+    factor: float,
+    errors: list[Array],
+    state: ArmState,
+) -> StepMotion[bool]:
+    """Go to the start of the tour, and make it in ``factor`` times its duration; its errors (n,) are appended."""
+    model, samples = runner.model, np.linspace(0.0, tour.duration, 200)
+    places, speed = tour.at(samples), np.abs(tour.at(samples, 1)).max(axis=0) / factor
+    here, room = np.vstack([places, state.q]), 0.5 * FAR * scale_of(model)
+    most = 1.3 * speed + 0.25 * speed_limit(model)
+    bounds = Bounds(here.min(axis=0) - room, here.max(axis=0) + room, most, effort_limit(model))
+    controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
+    state = yield from follow(runner, controller, to_rest(model, tour.waypoints[0], 1.0), bounds, state, rest=0.3)
+    yield from follow(runner, controller, tour.trajectory(factor), bounds, state, errors=errors, rest=0.5)
+    return True
+
+
+def _tracking(model: RobotModel, name: str, e: Array, numbers: dict[str, Array | float]) -> list[Finding]:
+    """Joints that are far off; the errors (k, n) of a tour with this name go into ``numbers``."""
+    far = np.abs(e).max(axis=0)
+    numbers[f"rms error, {name}"], numbers[f"largest error, {name}"] = np.sqrt((e * e).mean(axis=0)), far
+    findings = []
+    for i in np.flatnonzero(far > FAR * scale_of(model)):
+        sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"
+        findings.append(mistake("tracking", model.joint_names[i], sentence, far[i], 0.5))
+    return findings

@@ -1,10 +1,7 @@
 """Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
 
-A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  J q̈ + d q̇ = u(t − T) for these, so that with the complex amplitudes U and Q
-
-    U / Q = (−J ω² + i ω d) exp(i ω T)
-
-Friction is the same before and after while the joint does not reverse, and drops out.
+A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  Friction drops out while it does not reverse, so that
+with their complex amplitudes U and Q:  U / Q = (−J ω² + i ω d) exp(i ω T)
 """
 
 from __future__ import annotations
@@ -25,8 +22,8 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     gentle_controller,
 )
-from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
-from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, late_commands
+from robot_dynamics_ros.commissioning.findings import StepReport, mistake, sorted_by_certainty
+from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, amplitudes, late_commands
 from robot_dynamics_ros.commissioning.listen import play_of
 from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
 from robot_dynamics_ros.control.controller import JointController
@@ -98,13 +95,6 @@ class JointLoop:
     misfit: float
 
 
-def _amplitudes(t: Array, x: Array, frequencies: Array) -> Array:
-    """(f,) complex amplitudes of vibrations beside a parabola."""
-    parabola, waves = np.vander(t, 3, increasing=True), np.exp(1j * np.outer(t, frequencies))
-    fit = np.linalg.lstsq(np.column_stack([parabola, waves.real, -waves.imag]), x, rcond=None)[0]
-    return np.asarray(fit[3 : 3 + len(frequencies)] + 1j * fit[3 + len(frequencies) :])
-
-
 def _parts(sweep: Sweep, phase: float) -> list[NDArray[np.int64]]:
     """Rows of each stretch in a phase, in either direction."""
     edges = np.flatnonzero(np.diff(sweep.phase)) + 1
@@ -123,7 +113,7 @@ def loop_of(sweep: Sweep) -> JointLoop:
     if len(moving) < 2:
         raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
     signals = sweep.q, sweep.effort
-    Q, U = (np.array([_amplitudes(t[part] - t[part[0]], x[part], w) for part in moving]) for x in signals)
+    Q, U = (np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving]) for x in signals)
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
@@ -142,13 +132,12 @@ def loop_of(sweep: Sweep) -> JointLoop:
 
 
 def hidden_way(sweep: Sweep) -> float:
-    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m."""
+    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m; of three
+    rests or more."""
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
     rests = _parts(sweep, 2.0)
     levels = np.array([np.median(hidden[part[len(part) // 2 :]]) for part in rests])
-    if len(levels) < 3:  # it was stopped
-        return abs(float(hidden[-1] - (levels[-1] if len(levels) else hidden[0])))
     sides = np.array([np.sign(sweep.phase[part[0]]) for part in rests])
     return max(float(np.mean(sides[1:-1] * (levels[1:-1] - 0.5 * (levels[:-2] + levels[2:])))), 0.0)
 
@@ -213,16 +202,13 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
 
 @dataclass(eq=False)
 class _Drive:
-    """Effort of a joint along a slow way at this speed: friction, which grows to ``most`` while the joint sticks and falls while it is
-    ahead, and soft feedback; friction and inertia as pushes showed them."""
+    """Effort of a joint along a slow way at this speed: soft feedback for its inertia, and friction, whose level grows to ``most`` while
+    the joint sticks and falls while it is ahead."""
 
-    friction: float
+    level: float
     inertia: float
     speed: float
     most: float
-
-    def __post_init__(self) -> None:
-        self.level = BELIEVED * self.friction
 
     def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
         """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate and acceleration."""
@@ -248,20 +234,18 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
 
 
 class _Twitches:
-    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep; ``present``: the joint that
-    does, -1: none, and ``rows`` of its sweep."""
+    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep."""
 
     def __init__(self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]) -> None:
         self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
         self.loops: list[JointLoop | None] = [None] * runner.model.nv
-        self.present, self.rows = -1, list[tuple[float, ...]]()
 
     def sweep(
         self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
-    ) -> StepMotion[ArmState]:
+    ) -> StepMotion[tuple[Sweep, ArmState]]:
         """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others."""
         runner, model, speed = self.runner, self.runner.model, drive.speed
-        self.present, self.rows = i, []
+        rows = list[tuple[float, ...]]()
         q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
         side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
         middle = q0.copy()
@@ -275,25 +259,18 @@ class _Twitches:
         reference = Trajectory.from_waypoints(model.joint_names, times[1:].tolist(), points, velocities)
         controller.accept_trajectory(reference, nanoseconds(start))
         while (now := state.t - start) < times[-1]:
-            piece = int(np.searchsorted(times, now, side="right")) - 1
-            part, phase = now - times[piece], phases[piece]
-            acceleration = (rates[piece + 1] - rates[piece]) / (times[piece + 1] - times[piece])
-            rate = rates[piece] + acceleration * part
-            place = positions[piece] + (rates[piece] + 0.5 * acceleration * part) * part
+            phase = phases[int(np.searchsorted(times, now, side="right")) - 1]
             effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
+            place, rate, acceleration = controller.reference[:, i].tolist()
             weight = runner.weight(state.q)[i]
             effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
             if abs(phase) < 2.0:
                 effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
-            self.rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
+            rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
             state = yield Command(effort, bounds)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-        return state
-
-    def swept(self) -> Sweep:
-        """The present sweep."""
-        t, q, v, effort, phase = np.array(self.rows).T
-        return Sweep(t, q, v, effort, phase, _frequencies(self.runner))
+        t, q, v, efforts, phase = np.array(rows).T
+        return Sweep(t, q, v, efforts, phase, frequencies), state
 
     def rotors(self) -> Array:
         """(n,) inertia of rotors as the pushes showed them, kg m² or kg; NaN where nothing was pushed."""
@@ -318,19 +295,19 @@ class _Twitches:
             pushed = self.pushes[i]
             friction, assumed = pushed.friction, pushed.inertia
             inertia, speed = max(assumed, mass_matrix(model, state.q)[i, i]), SWEEP_SPEED * fastest[i]
-            drive = _Drive(friction, inertia, speed, max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN)
+            most = max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN
+            drive = _Drive(BELIEVED * friction, inertia, speed, most)
             target = RIPPLE * speed
             for _ in range(PASSES):
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
-                state = yield from self.sweep(controller, i, drive, size, state)
-                loop = loop_of(self.swept())
+                sweep, state = yield from self.sweep(controller, i, drive, size, state)
+                loop = loop_of(sweep)
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop
                 factor = target / max(loop.ripple, 1e-9) if math.isnan(loop.inertia) else loop.inertia / assumed
                 if 0.6 < factor < 1.7:
                     break
                 assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)
-        self.present = -1
         return True
 
 
@@ -344,18 +321,12 @@ def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[st
     """
     model = runner.model
     numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
-    twitches, findings = _Twitches(runner, numbers, pushes), list[Finding]()
+    twitches = _Twitches(runner, numbers, pushes)
     complete, record = runner.run(twitches.motion, open_to=0.5), runner.record
-    i = twitches.present
-    if record.stopped and i >= 0 and len(twitches.rows) > 20:
-        play = hidden_way(twitches.swept())
-        if play > LEAST_PLAY * scale_of(model)[i]:
-            findings.append(play_of(model.joint_names[i], play))
     notes = (record.stopped,) if record.stopped else ()
     if not any(twitches.loops):
-        return StepReport("twitch", tuple(findings), {}, enough=bool(findings), notes=notes)
+        return StepReport("twitch", (), {}, enough=False, notes=notes)
     report = twitch_report(model, twitches.place, twitches.loops, runner.period)
     rotor = np.asarray(report.numbers["rotor"])
     shown = {**report.numbers, "rotor": np.where(np.isfinite(rotor), rotor, twitches.rotors())}
-    enough = bool(complete or findings)
-    return StepReport("twitch", (*findings, *report.findings), shown, enough, notes=notes)
+    return StepReport("twitch", report.findings, shown, bool(complete), notes=notes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -58,13 +59,8 @@ _UNKNOWN_FRICTION = 0.03  # of the effort limit
 
 @dataclass(frozen=True)
 class Guess:
-    """One mistake.
-
-    Attributes:
-        kind: of :data:`~robot_dynamics_ros.commissioning.findings.KINDS`.
-        joints: their numbers; of ``link_mass`` and ``payload`` the number of the body; empty: the whole arm.
-        reading: the mistake of readings, if it is one.
-    """
+    """One mistake: its kind, numbers of joints, or of the body of ``link_mass`` and ``payload`` (empty: the whole arm), and the mistake of
+    readings, if it is one."""
 
     kind: str
     joints: tuple[int, ...] = ()
@@ -90,7 +86,7 @@ def guesses(weighing: Weighing) -> Iterator[Guess]:
     """Every single mistake."""
     nv, nb = weighing.model.nv, len(weighing.parameters)
     for reading in reading_mistakes(nv):
-        sign = "position_sign" if reading.of_positions else "effort_sign"
+        sign = "position_sign" if "positions" in reading.columns else "effort_sign"
         yield Guess("joints_exchanged" if reading.exchanged else sign, reading.joints, reading)
     for j in range(nv):
         yield Guess("effort_unit", (j,))
@@ -109,50 +105,36 @@ def guesses(weighing: Weighing) -> Iterator[Guess]:
 
 def search(weighing: Weighing) -> list[Scored]:
     """Explanations that were tried, the best first."""
-    x = Explanation.as_described(weighing.model)
-    fit = weighing.fit(x)
-    tried = [Scored((), x, fit, fit.score)]
+    described = Explanation.as_described(weighing.model)
+    tried = [_scored(weighing, (), described)]
     every = list(guesses(weighing))
-    count = {guess.kind: sum(other.kind == guess.kind for other in every) for guess in every}
+    count = Counter(guess.kind for guess in every)
     best, front = tried[0], tried[:1]
     for number in range(_MOST):
-        if number and best.fit.misfit < ADEQUATE and number > len(best.guesses):
-            break
-        level = []
-        seen: set[frozenset[Guess]] = set()
-        for scored in front:
-            for guess in every:
-                both = frozenset((*scored.guesses, guess))
-                if both in seen:
-                    continue
-                seen.add(both)
-                further = _further(weighing, scored, guess, count[guess.kind])
-                if further is not None:
-                    level.append(further)
+        # beside the best explanation, where one guess more makes the same of several
+        pairs = {frozenset((*s.guesses, guess)): (s, guess) for s in reversed(front) for guess in every}
+        level = [s for base, guess in pairs.values() if (s := _further(weighing, base, guess, count[guess.kind]))]
         tried += level
-        level.sort(key=lambda s: -s.score)
-        front = _distinct(level)[:_WIDTH]
-        front += [s for s in level if s.guesses == (Guess("effort_unit"),) and s not in front]  # it hides all others
-        if not front or front[0].score < best.score + _CLEAR:
-            if number or best.fit.misfit < ADEQUATE:
-                break
-            continue
-        best = front[0]
-    tried.append(_other_robot(weighing))
+        front = _best_of_each(level)[:_WIDTH]
+        if front and front[0].score >= best.score + _CLEAR:
+            best = front[0]
+        elif number or best.fit.misfit < ADEQUATE:
+            break
+    tried.append(_scored(weighing, (Guess("wrong_robot"),), dataclasses.replace(described, other_robot=True), _COST))
     return sorted(tried, key=lambda s: -(s.score - _CLEAR * len(s.guesses)))
 
 
-def _distinct(ordered: list[Scored]) -> list[Scored]:
-    first: dict[frozenset[tuple[str, tuple[int, ...]]], Scored] = {}
-    for scored in ordered:
-        first.setdefault(scored.name, scored)
-    return list(first.values())
-
-
-def _other_robot(weighing: Weighing) -> Scored:
-    x = dataclasses.replace(Explanation.as_described(weighing.model), other_robot=True)
+def _scored(weighing: Weighing, found: tuple[Guess, ...], x: Explanation, cost: float = 0.0) -> Scored:
     fit = weighing.fit(x)
-    return Scored((Guess("wrong_robot"),), x, fit, fit.score - _COST)
+    return Scored(found, x, fit, fit.score - cost)
+
+
+def _best_of_each(scored: list[Scored]) -> list[Scored]:
+    """The best explanation by each set of mistakes, the best first."""
+    first: dict[frozenset[tuple[str, tuple[int, ...]]], Scored] = {}
+    for s in sorted(scored, key=lambda s: -s.score):
+        first.setdefault(s.name, s)
+    return list(first.values())
 
 
 def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scored | None:
@@ -165,11 +147,9 @@ def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scor
     if changed is None:
         return None
     x, width = changed
-    fit = weighing.fit(x)
-    if not _heavy(x, fit):
-        return None
-    spent = base.fit.score - base.score
-    return Scored((*base.guesses, guess), x, fit, fit.score - spent - _COST - math.log(count) - width)
+    cost = base.fit.score - base.score + _COST + math.log(count) + width
+    further = _scored(weighing, (*base.guesses, guess), x, cost)
+    return further if _heavy(x, further.fit) else None
 
 
 def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation, float] | None:
@@ -190,7 +170,9 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
             return _family(weighing, x)
         case "effort_unit":
             return _unit(weighing, x, guess.joints)
-    return _mounting(weighing, x) if guess.kind == "mounting" else _zero(weighing, x, guess.joints[0])
+        case "mounting":
+            return _mounting(weighing, x)
+    return _zero(weighing, x, guess.joints[0])
 
 
 def _heavy(x: Explanation, fit: Fit) -> bool:
@@ -206,8 +188,7 @@ def _heavy(x: Explanation, fit: Fit) -> bool:
 
 def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[Explanation, float] | None:
     """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
-    r = weighing.readings
-    g, effort = weighing.gravity(x, x.positions(r.q)), x.efforts(r.effort)
+    g, effort = weighing.expected_and_read(x)
     along = np.sum(g * effort, axis=0) / weighing.limit**2
     squares, own = np.sum(g * g, axis=0) / weighing.limit**2, np.sum(effort**2, axis=0) / weighing.limit**2
     factor = np.ones(len(along))
@@ -233,8 +214,7 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
 
 def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:
     """A heavier or lighter robot of the same family: all weights times a factor."""
-    r = weighing.readings
-    g, effort = weighing.gravity(x, x.positions(r.q)), x.efforts(r.effort)
+    g, effort = weighing.expected_and_read(x)
     along = float(np.sum(g * effort / weighing.limit**2))
     factor = along / max(float(np.sum((g / weighing.limit) ** 2)), 1e-300)
     if not (factor > 0.0 and _UNIT < abs(math.log(factor)) < _FAMILY):
@@ -341,7 +321,10 @@ def weigh(
         pose = weighing_poses(model, len(q) + 1)[-1]
         return StepReport("weigh", tuple(apart), _numbers(weighing, None), False, pose, ("needs three poses or more",))
     tried = search(weighing)
-    best, certainty, rival = _choose(tried)
+    best, each = tried[0], _best_of_each(tried)
+    rival = next((s for s in each if s.name != best.name), None)
+    own = next(s.score for s in each if s.name == best.name)
+    certainty = 1.0 / sum(math.exp(s.score - own) for s in each)
     findings = [*apart, *_findings(weighing, best, certainty), *_friction(weighing, best)]
     notes = []
     if readings.band is None:
@@ -399,18 +382,6 @@ def _without_model(model: RobotModel, q: Array, moved: ArrayLike | None, asked: 
     return findings
 
 
-def _choose(tried: list[Scored]) -> tuple[Scored, float, Scored | None]:
-    """The best explanation, the probability that it is right, and the best one that says something else."""
-    scores = np.array([s.score for s in tried])
-    weights = np.exp(scores - scores.max())
-    sums: dict[frozenset[tuple[str, tuple[int, ...]]], float] = {}
-    for scored, weight in zip(tried, weights, strict=True):
-        sums[scored.name] = max(sums.get(scored.name, 0.0), float(weight))
-    best = tried[0]
-    rival = max((s for s in tried if s.name != best.name), key=lambda s: s.score, default=None)
-    return best, sums[best.name] / sum(sums.values()), rival
-
-
 def _findings(weighing: Weighing, best: Scored, certainty: float) -> list[Finding]:
     if best.guesses:
         other = tuple(guess for guess in best.guesses if guess.kind == "wrong_robot")
@@ -458,15 +429,17 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     elif kind == "zero_offset":
         value = shift = float(x.q_shift[joints[0]])
         number = -shift
-        text = f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m"
-        text += " from the one that is read"
+        text = (
+            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
+        )
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
         line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
-        text = "no error of one joint or link explains the efforts, other bodies do"
-        text += ": the description is of another robot"
+        text = (
+            "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
+        )
         if number != 1.0:
             text = f"efforts are {number:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
     return mistake(kind, names, text, number, value, certainty=certainty, line=line)
@@ -509,8 +482,8 @@ def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float
     """Usual gravity, friction and what is left of efforts, of each joint."""
     r, model = weighing.readings, weighing.model
     x = Explanation.as_described(model) if best is None else best.explanation
-    g = weighing.gravity(x, x.positions(r.q))
-    rest = x.efforts(r.effort) - (0.0 if x.compensated else 1.0) * g
+    g, effort = weighing.expected_and_read(x)
+    rest = effort - (0.0 if x.compensated else 1.0) * g
     numbers = {"gravity": np.sqrt(np.mean(g**2, axis=0)), "misfit": np.sqrt(np.mean(rest**2, axis=0))}
     if r.band is not None:
         numbers["friction"] = np.abs(x.e_factor * r.band[x.e_order])
@@ -524,7 +497,6 @@ def weighing_poses(
     around: ArrayLike | None = None,
     span: float = math.inf,
     still: Sequence[str] = (),
-    seed: int = 0,
 ) -> Array:
     """Poses whose efforts at rest tell most, spread over the workspace.
 
@@ -536,13 +508,12 @@ def weighing_poses(
         around: (nv,) configuration from which no joint is farther than ``span``; ``None``: the whole range.
         span: rad or m.
         still: names of joints that stay as they are ``around``: those whose position is frozen.
-        seed: of the random candidates.
 
     Returns:
         (count, nv), each within limits, and with no more effort than the joints can carry.
     """
     model = without_compiling(model)
-    q = _candidates(model, around, [0.0 if name in still else span for name in model.joint_names], seed)
+    q = _candidates(model, around, [0.0 if name in still else span for name in model.joint_names], 0)
     x = Explanation.as_described(model)
     weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
     Z, size = weighing.tolerances(x, *weighing.columns(q, x.gravity), 0.0 * weighing.limit)

@@ -7,20 +7,23 @@ joint states' stamps.  Nothing here locks: calls belong to one thread, or to cal
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.cycle.memory import Mode, bound
+from robot_dynamics_ros.control.cycle.memory import STREAM, TRAJECTORY, Mode, bound
+from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrenches import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.goal import Tolerances
-from robot_dynamics_ros.control.reference.trajectory import nanoseconds
-from robot_dynamics_ros.control.requests import Requests
+from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
+from robot_dynamics_ros.control.reference.reference import PreparedMotion
+from robot_dynamics_ros.control.reference.tracks import CANCELED
+from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
@@ -32,7 +35,7 @@ from robot_dynamics_ros.per_joint import settings_or_default, vector
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(Requests):
+class JointController(CycleRunner):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
@@ -47,7 +50,6 @@ class JointController(Requests):
         wrench_acceleration: (n,) acceleration that the wrenches belong to.
         unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
         payload: in force, or ``None``; tolerances: for trajectories that bring none.
-        estimates_ready: whether wrenches and external efforts can be computed; see :meth:`prepare_estimates`.
         changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
         observer, collision: estimate of external efforts, and a flag on top of it, or ``None``; see :class:`MomentumObserver`.
         contact, flange: the wrench on a link that explains them, and the load that the tool exerts on the arm, or ``None``.
@@ -65,7 +67,6 @@ class JointController(Requests):
         collision: CollisionMonitor | None = None,
         contact: ContactEstimate | None = None,
         flange: FlangeLoad | None = None,
-        estimates_later: bool = False,
     ) -> None:
         """Check that everything fits together, and compile what the cycle needs.
 
@@ -75,9 +76,6 @@ class JointController(Requests):
                 friction of the description and ``options.robustness``.
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
-            estimates_later: leave what no command needs to :meth:`prepare_estimates`, if there is neither ``collision``
-                nor ``contact`` nor ``flange``; ``want_wrenches`` and ``want_efforts`` must stay False until
-                ``estimates_ready``.
 
         Raises:
             ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
@@ -89,10 +87,9 @@ class JointController(Requests):
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
         law = law.check(model)
-        later = estimates_later and collision is None and contact is None and flange is None
-        super().__init__(model, law, options.check(model), guards, estimates=not later)
+        super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self.reference, self.error, self.wrenches = self.work.reference, self.work.error, self.work.wrenches
+        self.reference, self.error, self.wrenches = (self.memory[x] for x in ("reference", "error", "wrenches"))
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
         self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
@@ -160,6 +157,98 @@ class JointController(Requests):
         if self.mode is Mode.INACTIVE:
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
+
+    # -- motion --------------------------------------------------------------------------------------------------
+
+    def _require_tracking(self) -> None:
+        if self.mode in (Mode.INACTIVE, Mode.SAFE):
+            problem, remedy = f"the controller is {self.mode.value}", "Activate it, and see that joint states arrive."
+            raise TrajectoryRejected(problem, where="controller", got=self.mode, remedy=self.fault or remedy)
+        if not self.law.tracks:
+            problem = f"the law {type(self.law).__name__} follows no reference"
+            remedy = "Switch to a law that tracks first."
+            raise TrajectoryRejected(problem, where="controller", got=self.law, remedy=remedy)
+
+    def accept_trajectory(self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None) -> Goal:
+        """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from ``t``, the present time, ns), leaving
+        the present reference without a jump, with these ``tolerances`` or the default ones.
+
+        Returns the goal, which later cycles keep up to date; that of an empty trajectory, which means hold, is done at once.
+        TrajectoryRejected, with ``code`` and text: the arm goes on as before.
+        """
+        self._require_tracking()
+        return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
+
+    def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
+        return self.motion.prepare(trajectory, t) if len(trajectory) else None
+
+    def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
+        self._require_tracking()
+        if motion is not None:
+            goal = self.motion.adopt(motion, t, tolerances)
+            self.p.mode[0] = TRAJECTORY
+            return goal
+        self.hold(t)
+        goal = Goal(t, t, tolerances)
+        goal.finish(GoalStatus.SUCCEEDED, text="an empty trajectory: holding")
+        return goal
+
+    def accept_trajectory_later(
+        self,
+        make: Callable[[], Trajectory],
+        done: Callable[[Goal | Exception, Trajectory | None], None],
+        tolerances: Tolerances | None = None,
+    ) -> None:
+        """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
+
+        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.  If the arm is stopped
+        meanwhile, by whomever, the trajectory is refused.  ``make`` makes it, in that thread; ``done`` is called between two cycles
+        with the goal, or with the exception it was refused with (from ``make`` too), and the trajectory.
+        """
+        chosen, stopped = tolerances or self.tolerances, self.motion.memory["stops"]
+        stops = int(stopped[0])
+
+        def job() -> Callable[[], None]:
+            trajectory = make()
+            motion = self._prepared(trajectory, self.p.last[0])
+            return lambda: take_over(trajectory, motion)
+
+        def take_over(trajectory: Trajectory, motion: PreparedMotion | None) -> None:
+            outcome: Goal | Exception
+            try:
+                if stopped[0] != stops:
+                    problem = "the arm was stopped while it was being prepared"
+                    raise TrajectoryRejected(problem, where="trajectory", remedy="Send it again.")
+                outcome = self._follow(motion, self.p.last[0], chosen)
+            except TrajectoryRejected as error:
+                outcome = error
+            done(outcome, trajectory)
+
+        self.changes.prepare("", job, lambda error: done(error, None))
+
+    def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
+        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop;
+        TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
+        self._require_tracking()
+        self.motion.stream(joint_names, point, t)
+        self.p.mode[0] = STREAM
+
+    def hold(self, t: int) -> None:
+        """Come to a stop within the deceleration and position limits from ``t``, ns, on.  Open goals are cancelled."""
+        q, v = self.state
+        if self.law.tracks:
+            self.motion.begin(t)
+            q, v, _ = self.motion.sample(t)
+        self.motion.stop_from(t, q, v, CANCELED, Reason.HELD)
+
+    def desired(self, t: int) -> Array:
+        """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
+        return self.motion.sample(t)
+
+    @property
+    def goal(self) -> Goal | None:
+        """The trajectory goal that is active, or the next one waiting."""
+        return self.motion.goal
 
     # -- what else is known --------------------------------------------------------------------------------------
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
-from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array, JointType
@@ -79,7 +78,7 @@ class JointKernel(_WrenchKernel):
 
 class BalanceKernel(_WrenchKernel):
     """The balance of wrenches of one joint's child link, as seen by an observer that is a link or the world, in its axes; rows
-    :data:`~robot_dynamics_ros.dynamics.algorithms.fictitious_forces.PARTS`."""
+    :data:`~robot_dynamics_ros.dynamics.algorithms.joint_wrench.PARTS`."""
 
     names = PARTS
 
@@ -90,49 +89,31 @@ class BalanceKernel(_WrenchKernel):
         super().__init__(model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number)
 
 
-ESTIMATES: tuple[tuple[str, Options], ...] = (
-    ("forward_dynamics", ()),
-    ("generalized_momentum", ()),
-    ("inverse_dynamics_wrenches", (("external", True),)),
-)
-"""Names and options of the functions that commands do not need."""
-
-
 class Kernels:
     """Functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
 
     Functions of a link or of some joints are compiled at their first use: call them once before the cycle starts.
 
     Attributes:
-        inverse_dynamics: (q, v, a, out_tau); inverse_dynamics_wrenches: (q, v, a, out_tau, out_wrenches).
+        inverse_dynamics: (q, v, a, out_tau).
         bias_forces: (q, v, out); C q̇ + g.
         gravity_forces, mass_matrix: (q, out); forward_dynamics: (q, v, tau, out).
         generalized_momentum: (q, v, out_p, out_rate); M q̇ and Cᵀ q̇ − g.
         external_efforts: (q, external, out); Σ Jᵀ f.
-        estimates_ready: whether :data:`ESTIMATES` are there, which no command needs; made at once with ``estimates``.
     """
 
-    def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
+    def __init__(self, model: RobotModel) -> None:
         self.model = model
         self.inverse_dynamics = kernel(model, "inverse_dynamics")
-        self.inverse_dynamics_wrenches = kernel(model, "inverse_dynamics_wrenches")
         self.bias_forces = kernel(model, "bias_forces")
         self.gravity_forces = kernel(model, "gravity_forces")
         self.mass_matrix = kernel(model, "mass_matrix")
+        self.forward_dynamics = kernel(model, "forward_dynamics")
+        self.generalized_momentum = kernel(model, "generalized_momentum")
         self.external_efforts = kernel(model, "external_efforts", external=True)
-        self.estimates_ready = False
-        if estimates:
-            self.prepare_estimates()
+        kernel(model, "inverse_dynamics_wrenches", external=True)  # the cycle's routines find it compiled
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
         self._made: dict[tuple[Any, ...], Any] = {}
-
-    def prepare_estimates(self) -> None:
-        """Make the functions that wrenches and external efforts need, and commands do not."""
-        # the third is called by the cycle's own routines only, which have to find it compiled
-        self.forward_dynamics, self.generalized_momentum, _ = (
-            kernel(self.model, name, **dict(options)) for name, options in ESTIMATES
-        )
-        self.estimates_ready = True
 
     def gather(self, wrenches: Mapping[str, Array]) -> Array:
         """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the next call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics import LinearModel, check_finite
+from robot_dynamics_ros.dynamics import LinearModel
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -59,20 +59,18 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
 
 
 def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
-    A, B = as_input(A, (), "A", finite=False), as_input(B, (), "B", finite=False)
+    A, B = as_input(A, (), "A"), as_input(B, (), "B")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or B.ndim != 2 or len(B) != len(A):
         raise ArgumentError(f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B")
-    check_finite(A=A, B=B)
     return A, B
 
 
 def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array:
-    W = as_input(W, (), name, finite=False)
+    W = as_input(W, (), name)
     if W.shape == (n,):
         W = np.diag(W)
     if W.shape != (n, n):
         raise ArgumentError(f"expected ({n}, {n}) or ({n},), got {W.shape}", where=name)
-    check_finite(**{name: W})
     if np.abs(W - W.T).max(initial=0.0) > 1e-12 * max(1.0, np.abs(W).max(initial=0.0)):
         remedy = f"Give ({name} + {name}.T) / 2, or a diagonal."
         raise ArgumentError("must be symmetric", where=name, got=W, remedy=remedy)

@@ -13,9 +13,10 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
-from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 _O = TypeVar("_O")
 
@@ -50,16 +51,10 @@ def call(
 
 
 def _base_motion(base: MovingBase) -> np.ndarray:
-    try:
-        velocity, acceleration = base
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            "expected a pair (velocity, acceleration)",
-            where="base",
-            got=base,
-            remedy="Each is (6,): angular, then linear, of the root link's origin, in its axes.",
-        ) from None
-    parts = as_input(velocity, (6,), "base velocity"), as_input(acceleration, (6,), "base acceleration")
+    remedy = "Each is (6,): angular, then linear, of the root link's origin, in its axes."
+    pair = isinstance(base, tuple | list | np.ndarray) and len(base) == 2
+    expect(pair, "a pair (velocity, acceleration)", base, "base", remedy)
+    parts = as_input(base[0], (6,), "base velocity"), as_input(base[1], (6,), "base acceleration")
     return np.stack(np.broadcast_arrays(*parts), axis=-2)
 
 

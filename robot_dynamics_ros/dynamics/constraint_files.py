@@ -13,11 +13,11 @@ from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
 from robot_dynamics_ros.dynamics.constraints import Constraint, Constraints
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name, optional_package
-from robot_dynamics_ros.model.description import Array, JointType, Pose
-from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.errors import ArgumentError, check_name, optional_package
+from robot_dynamics_ros.model.description import Array, JointType, Pose, joint_pose
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = ["load_constraints"]
 
@@ -109,16 +109,11 @@ def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLik
             where=where,
             remedy="Correct the line named; strings with colons need quotes.",
         ) from None
-    if not isinstance(content, Mapping) or not isinstance(content.get("constraints"), list):
-        raise ArgumentError(
-            "expected a list under 'constraints'",
-            where=where,
-            got=content,
-            remedy="constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}",
-        )
-    unknown = set(content) - {"constraints", "reference"}
-    if unknown:
-        raise UnknownNameError("key", sorted(map(str, unknown))[0], ("constraints", "reference"), where=where)
+    good = isinstance(content, Mapping) and isinstance(content.get("constraints"), list)
+    remedy = "constraints:\n  - {type: hinge, name: closure, a: link_a, b: link_b}"
+    expect(good, "a list under 'constraints'", content, where, remedy)
+    for key in content:
+        check_name("key", key, ("constraints", "reference"), where=where)
     return content["constraints"], content.get("reference") or {}
 
 
@@ -137,7 +132,8 @@ class _Equalities:
         self.model, self.label = model, path or "MJCF text"
         self.mujoco, self.m = compile_mjcf(text, path)
         self.data = self.mujoco.MjData(self.m)
-        self.q = self._at_reference()
+        self.q = model.neutral()
+        self._to_neutral()
 
     def read(self) -> list[Constraint]:
         m, constraints = self.m, []
@@ -189,7 +185,8 @@ class _Equalities:
             )
         a, ratio = self._joint(name, leader), float(numbers[1])
         offset -= ratio * float(m.qpos0[m.jnt_qposadr[leader]])
-        if self._is_mimic(b, a, ratio, offset):
+        mimic, own = self.model.joint(b).mimic, (ratio, offset)
+        if mimic is not None and mimic.joint == a and np.allclose((mimic.multiplier, mimic.offset), own, 1e-6, 1e-6):
             return []
         return [made.gear_constraint(name, a, b, ratio=ratio, offset=offset)]
 
@@ -226,67 +223,39 @@ class _Equalities:
 
     def _joint(self, name: str, j: int) -> str:
         joint = self._name("joint", j)
-        if joint not in self.model.moving_joint_names:
-            raise UnknownNameError(
-                "joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}"
-            )
+        check_name("joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}")
         return joint
-
-    def _is_mimic(self, follower: str, leader: str, ratio: float, offset: float) -> bool:
-        mimic = self.model.joint(follower).mimic
-        return (
-            mimic is not None
-            and mimic.joint == leader
-            and bool(np.allclose((mimic.multiplier, mimic.offset), (ratio, offset), rtol=1e-6, atol=1e-6))
-        )
 
     def _site(self, i: int) -> tuple[str, Pose]:
         m = self.m
         return self._name("body", int(m.site_bodyid[i])), Pose(mujoco_rotation(m.site_quat[i]), np.array(m.site_pos[i]))
 
-    def _at_reference(self) -> Array:
-        """Our configuration at MuJoCo's reference, whose own state is then brought to where mimic joints are."""
-        m, model = self.m, self.model
-        q = model.neutral()
-        joints = []
+    def _to_neutral(self) -> None:
+        """Bring MuJoCo's joints to where those of the model's neutral configuration are."""
+        m, model, data = self.m, self.model, self.data
         for j in range(m.njnt):
             name, address = self._name("joint", j), int(m.jnt_qposadr[j])
             if name not in model.moving_joint_names:
                 continue
-            kind = model.joint(name).type
-            if model.joint(name).mimic is not None:
-                joints.append((name, address))
+            i, kind = model.body_index(name), model.joint(name).type
+            if int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
+                data.qpos[address : address + 7] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
-                q[model.q_slice(name)] = m.qpos0[address]
-            elif int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
-                q[model.q_slice(name)] = [
-                    *m.qpos0[address : address + 3],
-                    *m.qpos0[address + 4 : address + 7],
-                    m.qpos0[address + 3],
-                ]
-        for name, address in joints:
-            i = model.body_index(name)
-            master = float(q[int(model.q_index[i])])
-            self.data.qpos[address] = float(model.mimic_multiplier[i]) * master + float(model.mimic_offset[i])
-        self.mujoco.mj_kinematics(m, self.data)
-        return q
+                data.qpos[address] = model.mimic_multiplier[i] * self.q[model.q_index[i]] + model.mimic_offset[i]
+        self.mujoco.mj_kinematics(m, data)
 
     def _check_frames(self, name: str, a: str, b: str) -> None:
         """Points are given in the frames of bodies, so these must be the links'."""
         ours, theirs = [], []
         for body in (a, b):
-            if body == WORLD:
-                ours.append(np.eye(4))
-                theirs.append(np.eye(4))
-                continue
-            check_name("link", body, self.model.link_names, where=f"{self.label}, equality {name!r}")
-            ours.append(np.asarray(link_pose(self.model, self.q, body)))
+            if body != WORLD:
+                check_name("link", body, self.model.link_names, where=f"{self.label}, equality {name!r}")
+            ours.append(np.eye(4) if body == WORLD else link_pose(self.model, self.q, body))
             placed = np.eye(4)
-            placed[:3, :3] = self.data.body(body).xmat.reshape(3, 3)
-            placed[:3, 3] = self.data.body(body).xpos
+            placed[:3, :3], placed[:3, 3] = self.data.body(body).xmat.reshape(3, 3), self.data.body(body).xpos
             theirs.append(placed)
         one, other = (np.linalg.inv(x) @ y for x, y in (ours, theirs))
-        apart = max(np.abs(one[:3, 3] - other[:3, 3]).max(), np.abs(one[:3, :3] - other[:3, :3]).max())
+        apart = np.abs(one - other).max()
         if apart > _APART:
             raise self._refused(
                 name,

@@ -16,30 +16,28 @@ the ones of least norm, and accelerations do not depend on the choice.
 from __future__ import annotations
 
 import copy
-import functools
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS
+from robot_dynamics_ros.arrays import real_array_or_nan
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS, Spec
+from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.configuration import integrate
-from robot_dynamics_ros.dynamics.effort_sharing import RANK_TOLERANCE, SharingMemory, share_efforts
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.engine.backends import backend_status, evaluator, kernel
+from robot_dynamics_ros.dynamics.engine.backends import kernel
 from robot_dynamics_ros.dynamics.engine.evaluate import Kernel
-from robot_dynamics_ros.dynamics.engine.registry import Options
-from robot_dynamics_ros.dynamics.engine.routines import Memory, Routine, make_routines
-from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches
+from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
 from robot_dynamics_ros.dynamics.joint_space import inverse_dynamics
 from robot_dynamics_ros.dynamics.kinematics import link_pose
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, link_number
 from robot_dynamics_ros.errors import ArgumentError, ConstraintError, check_name
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = [
     "Constraints",
@@ -54,8 +52,8 @@ __all__ = [
     "ConstraintReport",
 ]
 
-Spec: TypeAlias = tuple[str, int, int, tuple[float, ...]]
-"""Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
+RANK_TOLERANCE = 1e-8
+"""Rows of K count as dependent where a singular value is smaller than this part of the largest."""
 
 
 @dataclass(frozen=True)
@@ -77,24 +75,15 @@ class Constraint:
 
 
 def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Constraint:
-    if not isinstance(name, str) or not name:
-        raise ArgumentError(
-            "every constraint needs a name", where=f"{kind} constraint", got=name, remedy="Give it a name."
-        )
+    expect(isinstance(name, str) and name != "", "a name", name, f"{kind} constraint", "Every constraint needs one.")
     numbers = []
     for word, value in given.items():
-        if value is None:
-            continue
-        size, shape, expected = (1, (), "one number") if word in _SINGLE else (3, (3,), "3 numbers")
-        array = as_input(value, shape, f"{word} of {name!r}")
-        if array.size != size:
-            raise ArgumentError(
-                f"expected {expected}, got shape {array.shape}",
-                where=f"{word} of {name!r}",
-                got=value,
-                remedy="A constraint is the same in all states.",
-            )
-        numbers.append((word, tuple(float(x) for x in np.ravel(array))))
+        if value is not None:
+            x = np.atleast_1d(real_array_or_nan(value))
+            size, kind_of = (1, "one finite number") if word in _SINGLE else (3, "3 finite numbers")
+            good, remedy = x.shape == (size,) and bool(np.isfinite(x).all()), "A constraint is the same in all states."
+            expect(good, kind_of, value, f"{word} of {name!r}", remedy)
+            numbers.append((word, tuple(x.tolist())))
     return Constraint(kind, name, a, b, tuple(numbers))
 
 
@@ -107,8 +96,7 @@ def point_constraint(
     """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
 
     Args:
-        name: of the constraint.
-        a, b: links.
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the reference configuration.
     """
     return _made("point", name, a, b, point_a=point_a, point_b=point_b)
@@ -127,8 +115,7 @@ def hinge_constraint(
     """A revolute joint: a point and an axis of link a stay on those of link b; five rows.
 
     Args:
-        name: of the constraint.
-        a, b: links.
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: as :func:`point_constraint`.
         axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
     """
@@ -148,8 +135,7 @@ def weld_constraint(
     """A frame of link a stays on one of link b: six rows.
 
     Args:
-        name: of the constraint.
-        a, b: links.
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: as :func:`point_constraint`.
         rpy_a, rpy_b: (3,) roll, pitch, yaw of the frames in the links' frames, rad.
     """
@@ -168,8 +154,7 @@ def distance_constraint(
     """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
 
     Args:
-        name: of the constraint.
-        a, b: links.
+        name, a, b: of the constraint, and of the two links.
         point_a, point_b: (3,) in the links' frames, m.
         length: m; ``None``: what it is in the reference configuration.
     """
@@ -180,8 +165,7 @@ def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 
     """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a).
 
     Args:
-        name: of the constraint.
-        a, b: joints.
+        name, a, b: of the constraint, and of the two joints.
         ratio, offset: as in the formula; rad or m.
     """
     return _made("gear", name, a, b, ratio=ratio, offset=offset)
@@ -278,22 +262,13 @@ class Constraints:
         self.model = model
         self.constraints = tuple(constraints)
         for c in self.constraints:
-            if not isinstance(c, Constraint):
-                raise ArgumentError(
-                    f"expected constraints, got {type(c).__name__}",
-                    where="constraints",
-                    got=c,
-                    remedy="rd.hinge_constraint, rd.point_constraint and the others make them; load_constraints reads a file.",
-                )
+            remedy = "rd.hinge_constraint, rd.point_constraint and the others make them; load_constraints reads a file."
+            expect(isinstance(c, Constraint), "constraints", c, "constraints", remedy)
         self.names = tuple(c.name for c in self.constraints)
-        if len(set(self.names)) < len(self.names):
-            twice = next(n for n in self.names if self.names.count(n) > 1)
-            raise ArgumentError(
-                f"two constraints are called {twice!r}",
-                where="constraints",
-                got=self.names,
-                remedy="Give each a name of its own.",
-            )
+        twice = next((n for n in self.names if self.names.count(n) > 1), None)
+        if twice is not None:
+            problem, remedy = f"two constraints are called {twice!r}", "Give each a name of its own."
+            raise ArgumentError(problem, where="constraints", got=self.names, remedy=remedy)
         q = model.neutral() if reference is None else np.array(as_input(reference, (model.nq,), "reference"))
         self.specs = tuple(_spec(model, c, q) for c in self.constraints)
         self.rows = sum(ROWS[c.kind] for c in self.constraints)
@@ -301,8 +276,6 @@ class Constraints:
         self.slices = {
             c.name: slice(int(i), int(j)) for c, i, j in zip(self.constraints, starts, starts[1:], strict=False)
         }
-        self._options = (("constraints", self.specs),)
-        self._none = np.zeros(2)
 
     def of(self, model: RobotModel) -> Constraints:
         """The same constraints of the same robot with other inertias, such as those of its rotors."""
@@ -318,13 +291,12 @@ class Constraints:
         or ``"constraint_wrenches"``; see :func:`robot_dynamics_ros.kernel`."""
         return kernel(self.model, name, constraints=self.specs, **options)
 
-    def _run(self, name: str, *inputs: ArrayLike, more: Options = ()) -> Any:
-        return evaluator(self.model, name, tuple(sorted((*self._options, *more))))(*inputs)
+    def _run(self, name: str, *inputs: ArrayLike, external: Wrenches = None) -> Any:
+        return call(self.model, name, inputs, external, options=(("constraints", self.specs),))
 
     def terms(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
         """φ (..., nc), K (..., nc, nv) and K̇ v (..., nc)."""
-        residual, K, rate = self._run("constraint_terms", q, v)
-        return residual, K, rate
+        return self._run("constraint_terms", q, v)
 
     def residual(self, q: ArrayLike) -> Array:
         """(..., nc) φ: how far the constraints are from holding, m or (for orientations) about rad."""
@@ -350,12 +322,8 @@ class Constraints:
 
         Source: Featherstone (2008), sections 3.2 and 8.5.
         """
-        gains = self._none if stabilization is None else np.asarray(as_input(stabilization, (2,), "stabilization"))
-        inputs: tuple[ArrayLike, ...] = (q, v, tau, gains)
-        more: Options = ()
-        if external:
-            inputs, more = (*inputs, body_wrenches(self.model, external, q)), (("external", True),)
-        return ConstrainedMotion(*self._run("constrained_forward_dynamics", *inputs, more=more))
+        gains = (0.0, 0.0) if stabilization is None else stabilization
+        return ConstrainedMotion(*self._run("constrained_forward_dynamics", q, v, tau, gains, external=external))
 
     def inverse_dynamics(
         self,
@@ -394,17 +362,7 @@ class Constraints:
         driven = np.full(model.nv, actuated is None)
         for name in actuated or ():
             driven[model.v_slice(name)] = True
-        lead = np.broadcast_shapes(whole.shape[:-1], K.shape[:-2])
-        tau = np.array(np.broadcast_to(whole, (*lead, model.nv)), order="C")
-        Ks = np.ascontiguousarray(np.broadcast_to(K, (*lead, *K.shape[-2:])))
-        reactions, missing = np.zeros((*lead, self.rows)), np.zeros(lead)
-        if not self.rows:
-            missing, tau = np.abs(tau[..., ~driven]).max(initial=0.0, axis=-1), np.where(driven, tau, 0.0)
-        else:
-            memory, share, lock = self._sharing
-            with lock:
-                memory["driven"][:] = driven
-                share(memory, missing.size, tau.ravel(), Ks.ravel(), reactions.ravel(), missing.reshape(-1))
+        tau, reactions, missing = _shared(whole, K, driven)
         if (missing > 1e-7 * (1.0 + np.abs(whole).max(axis=-1, initial=0.0))).any():
             raise ConstraintError(
                 f"the actuated joints cannot cause this motion: {missing.max():.3g} N m or N are missing",
@@ -414,18 +372,9 @@ class Constraints:
             )
         return tau, reactions
 
-    @functools.cached_property
-    def _sharing(self) -> tuple[Memory[SharingMemory], Routine, threading.Lock]:
-        """The routine that shares efforts out, and its memory, for one caller at a time."""
-        compiled = backend_status(self.model).compiled
-        memory = Memory(SharingMemory, {"nv": self.model.nv, "nc": self.rows}, compiled=compiled)
-        run = make_routines(memory, (share_efforts,), compiled=compiled)["share_efforts"]
-        return memory, run, threading.Lock()
-
     def consistent_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
-        tau = inverse_dynamics(self.model, q, v, a)
-        return self.forward_dynamics(q, v, tau).a
+        return self.forward_dynamics(q, v, inverse_dynamics(self.model, q, v, a)).a
 
     def project(
         self, q: ArrayLike, v: ArrayLike, *, iterations: int = 10, tolerance: float = 1e-12
@@ -596,14 +545,31 @@ class Constraints:
         return np.einsum("...ij,...i->...j", self.jacobian(q), np.asarray(reactions, dtype=float))
 
 
+def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+    """τ and λ with τ + Kᵀ λ = ``whole``, and the largest effort that is missing.
+
+    λ bears first what acts on joints without a motor, then, with what is free of it, what it can of the others: so τ is zero
+    where there is no motor and else of least norm, and λ is of least norm.
+    """
+    tau, reactions, free, largest = whole, np.zeros(K.shape[-2]), np.eye(K.shape[-2]), np.zeros(1)
+    for joints in (~driven, driven):
+        U, s, Vt = np.linalg.svd((np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False)
+        largest = np.maximum(largest, s.max(axis=-1, initial=0.0, keepdims=True))
+        kept = s > RANK_TOLERANCE * largest
+        share = np.einsum("...ij,...i->...j", U, tau) * kept / np.where(kept, s, 1.0)
+        reactions = reactions + np.einsum("...ij,...i->...j", Vt, share)
+        tau = whole - np.einsum("...ij,...i->...j", K, reactions)
+        free = free - np.swapaxes(Vt, -1, -2) @ (kept[..., None] * Vt)
+    return np.where(driven, tau, 0.0), reactions, np.abs(tau[..., ~driven]).max(axis=-1, initial=0.0)
+
+
 def _pose(model: RobotModel, q: Array, link: int) -> Array:
     return np.eye(4) if link < 0 else np.asarray(link_pose(model, q, model.link_names[link]))
 
 
 def _unit(values: Sequence[float], what: str) -> Array:
     size = float(np.linalg.norm(values))
-    if not size > 1e-12:
-        raise ArgumentError("must not be zero", where=what, got=tuple(values))
+    expect(size > 1e-12, "a direction, which is not zero", tuple(values), what)
     return np.array(values) / size
 
 
@@ -629,32 +595,19 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     if c.kind == "gear":
         return _gear_spec(model, c, numbers, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
-    if a == b:
-        raise ArgumentError(
-            f"both ends are on {c.a!r}", where=where, got=c.a, remedy="Name two links that move against each other."
-        )
-    if a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]:
-        raise ArgumentError(
-            f"fixed joints join {c.a!r} to {c.b!r} already",
-            where=where,
-            got=(c.a, c.b),
-            remedy="Name two links that move against each other.",
-        )
+    if a == b or (a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]):
+        problem = f"both ends are on {c.a!r}" if a == b else f"fixed joints join {c.a!r} to {c.b!r} already"
+        remedy = "Name two links that move against each other."
+        raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     A, B = _pose(model, q, a), _pose(model, q, b)
-    p_a = np.array(numbers["point_a"])
-    p_b = (
-        np.array(numbers["point_b"]) if "point_b" in numbers else B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
-    )
-    to_b = B[:3, :3].T @ A[:3, :3]
+    to_b, p_a = B[:3, :3].T @ A[:3, :3], np.array(numbers["point_a"])
+    seen_from_b = B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
+    p_b = np.array(numbers.get("point_b", seen_from_b))
     if c.kind == "point":
         return c.kind, a, b, _clean(p_a, p_b)
     if c.kind == "distance":
-        between = A[:3, :3] @ p_a + A[:3, 3] - B[:3, :3] @ p_b - B[:3, 3]
-        length = numbers["length"][0] if "length" in numbers else float(np.linalg.norm(between))
-        if not length > 0.0:
-            raise ArgumentError(
-                "the length must be positive", where=where, got=length, remedy="Use rd.point_constraint for zero."
-            )
+        length = numbers["length"][0] if "length" in numbers else float(np.linalg.norm(seen_from_b - p_b))
+        expect(length > 0.0, "a positive length", length, where, "Use rd.point_constraint for zero.")
         return c.kind, a, b, _clean(p_a, p_b, [length])
     if c.kind == "hinge":
         axis = _unit(numbers["axis_a"], f"axis_a of {where}")
@@ -665,8 +618,7 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
         R_b = Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation if "rpy_b" in numbers else to_b @ R_a
         return c.kind, a, b, _clean(p_a, p_b, R_a.T, R_b.T)
     n = _unit(numbers["normal"], f"normal of {where}")
-    if not numbers["radius"][0] > 0.0:
-        raise ArgumentError("the radius must be positive", where=where, got=numbers["radius"][0])
+    expect(numbers["radius"][0] > 0.0, "a positive radius", numbers["radius"][0], where)
     axis = _unit(numbers["axis"], f"axis of {where}") if "axis" in numbers else np.zeros(3)
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
@@ -678,19 +630,14 @@ def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float
         check_name("joint", name, model.moving_joint_names, where=where)
         i = model.body_index(name)
         if JointType(int(model.joint_type[i])).nv != 1:
-            raise ArgumentError(
+            problem, remedy = (
                 f"joint {name!r} has more than one degree of freedom",
-                where=where,
-                got=name,
-                remedy="Name revolute, continuous or prismatic joints.",
+                "Name revolute or prismatic joints.",
             )
+            raise ArgumentError(problem, where=where, got=name, remedy=remedy)
         indices.append(int(model.v_index[i]))
         numbers += [int(model.q_index[i]), float(model.mimic_multiplier[i]), float(model.mimic_offset[i])]
     if indices[0] == indices[1]:
-        raise ArgumentError(
-            "both are one degree of freedom",
-            where=where,
-            got=(c.a, c.b),
-            remedy="Name two joints, neither of which mimics the other.",
-        )
+        problem, remedy = "both are one degree of freedom", "Name two joints, neither of which mimics the other."
+        raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)

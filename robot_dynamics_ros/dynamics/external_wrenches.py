@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics.engine.arguments import as_input, common_batch
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
+from robot_dynamics_ros.errors import UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 from robot_dynamics_ros.wrench import Wrench
 
 OnLink: TypeAlias = ArrayLike | Wrench | Sequence[Wrench]
@@ -130,13 +131,8 @@ def _lead(values: Mapping[str, Array]) -> tuple[int, ...]:
 
 
 def _checked(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> dict[str, Array]:
-    if not isinstance(external, Mapping):
-        raise ArgumentError(
-            f"expected a mapping from link names to wrenches, got {type(external).__name__}",
-            where="external",
-            got=external,
-            remedy="For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes.",
-        )
+    remedy = "For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes."
+    expect(isinstance(external, Mapping), "a mapping from link names to wrenches", external, "external", remedy)
     for link in external:
         model.link_index(link)
     q = as_input(q, (model.nq,), "q")
@@ -151,19 +147,13 @@ def _numbers(model: RobotModel, q: ArrayLike, link: str, value: OnLink) -> Array
     return cast("ArrayLike", value)
 
 
-def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[object]) -> Array:
+def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wrench]) -> Array:
     """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any frame."""
     where = f"external[{link!r}]"
     poses: Array | None = None
     total: Array | float = 0.0
     for w in values:
-        if not isinstance(w, Wrench):
-            raise ArgumentError(
-                f"expected Wrench values throughout, got {type(w).__name__} among them",
-                where=where,
-                got=w,
-                remedy="Use Wrench.from_vector for arrays.",
-            )
+        expect(isinstance(w, Wrench), "Wrench values throughout", w, where, "Use Wrench.from_vector for arrays.")
         if w.frame == link:
             total = total + w.translate((0.0, 0.0, 0.0)).vector
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.algorithms.subtree import subtree_mass
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public
@@ -134,7 +134,7 @@ def subtree_state(
     """
     name = model.root_link if link is None else link
     number = model.link_index(name)
-    mass = subtree_mass(model, number)
+    mass = float(sum(model.link(model.link_names[k]).inertia.mass for k in link_tree(model).subtree(number)))
     if mass <= 0.0:
         raise ModelError(
             "neither it nor anything beyond it has mass, so there is no centre of mass",

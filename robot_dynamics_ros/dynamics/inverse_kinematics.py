@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.arrays import real_array
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.algorithms.inverse_kinematics import coordinates_of_rates
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -23,10 +23,11 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     make_routines,
     numbers,
 )
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.dynamics.reference_frame import placement
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -129,7 +130,7 @@ def inverse_kinematics(
     model.link_index(link)
     o = options_of(InverseKinematicsOptions, options, "inverse_kinematics")
     free = _free_coordinates(model)
-    target, shape, orientation = _targets(pose, orientation)
+    target, shape = _targets(pose, orientation)
     lower, upper = _limits(model, free, limits)
     guess = model.initial_configuration() if start is None else _guess(model, start, shape)
     start_q = np.broadcast_to(np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq))
@@ -202,50 +203,18 @@ def _unwound(model: RobotModel, q: Array, near: Array, lower: Array, upper: Arra
     return np.where(free, q - 2.0 * np.pi * np.round((q - near) / (2.0 * np.pi)), q)
 
 
-def _targets(pose: Pose | ArrayLike, orientation: bool) -> tuple[Array, tuple[int, ...], bool]:
-    """(k, 3, 4) [R | p], the shape of the batch, and whether the rotations count."""
-    if isinstance(pose, Pose):
-        pose = pose.matrix()
-    try:
-        target = real_array(pose)
-    except TypeError:
-        target = np.empty(0)
-    if not orientation and target.shape[-1:] == (3,) and np.isfinite(target).all():
-        flat = np.zeros((target.size // 3, 3, 4))
-        flat[:, :, :3], flat[:, :, 3] = np.eye(3), target.reshape(-1, 3)
-        return flat, target.shape[:-1], False
-    good = target.shape[-2:] == (4, 4) and bool(np.isfinite(target).all())
-    if good:
-        R = target[..., :3, :3]
-        good = bool(
-            np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0) < 1e-6
-            and (np.linalg.det(R) > 0.0).all()
-            and (target[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all()
-        )
-    if not good:
-        raise ArgumentError(
-            f"expected a Pose or (..., 4, 4) homogeneous matrices, got shape {target.shape}",
-            where="inverse kinematics, pose",
-            got=pose,
-            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one; with orientation=False, (..., 3) positions do.",
-        )
-    return np.ascontiguousarray(target.reshape(-1, 4, 4)[:, :3]), target.shape[:-2], orientation
+def _targets(pose: Pose | ArrayLike, orientation: bool) -> tuple[Array, tuple[int, ...]]:
+    """(k, 3, 4) [R | p], and the shape of the batch."""
+    R, p = placement(pose, "inverse kinematics, pose", not orientation)
+    target = np.empty((*p.shape, 4))
+    target[..., :3], target[..., 3] = R, p
+    return target.reshape(-1, 3, 4), p.shape[:-1]
 
 
 def _guess(model: RobotModel, start: ArrayLike, shape: tuple[int, ...]) -> Array:
-    try:
-        q = real_array(start)
-        np.broadcast_to(q, (*shape, model.nq))
-        good = q.shape[-1:] == (model.nq,) and bool(np.isfinite(q).all())
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise ArgumentError(
-            f"expected {model.nq} finite numbers, or as many for each pose",
-            where="inverse kinematics, start",
-            got=start,
-            remedy=f"The joints are {', '.join(model.joint_names[:20])}.",
-        )
+    q, remedy = real_array_or_nan(start), f"The joints are {', '.join(model.joint_names[:20])}."
+    good = q.shape in ((model.nq,), (*shape, model.nq)) and bool(np.isfinite(q).all())
+    expect(good, f"{model.nq} finite numbers, or as many for each pose", start, "inverse kinematics, start", remedy)
     return q
 
 

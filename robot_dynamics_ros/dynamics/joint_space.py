@@ -10,9 +10,10 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches
-from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = [
     "inverse_dynamics",
@@ -263,8 +264,7 @@ def configuration_space_form(model: RobotModel, q: ArrayLike) -> tuple[np.ndarra
 def velocity_products(v: ArrayLike) -> np.ndarray:
     """(..., n(n−1)/2) products vᵢ vⱼ, i < j, in the order of :func:`configuration_space_form`."""
     v = as_input(v, (), "v")
-    if not v.ndim:
-        raise ArgumentError("expected (..., n) velocities, got one number", where="v", got=v, remedy="Pass an array.")
+    expect(v.ndim > 0, "(..., n) velocities", v, "v", "Pass an array.")
     first, second = np.triu_indices(v.shape[-1], 1)
     return v[..., first] * v[..., second]
 

@@ -80,10 +80,8 @@ def jacobian(
     (3,)
     """
     if offset is ORIGIN and expressed_in in AXES:
-        run = _jacobian[expressed_in].run
-        return run(model, link, q, _ZEROS)
-    run = _in_axes(_jacobian, expressed_in).run
-    return run(model, link, q, _point(offset))
+        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
+    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
@@ -93,8 +91,7 @@ def jacobian_derivative(
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
-    run = _in_axes(_jacobian_rate, expressed_in).run
-    return run(model, link, q, v, _point(offset))
+    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:
@@ -178,24 +175,11 @@ def rpy_of(R: np.ndarray) -> np.ndarray:
 
 
 def quaternion_of(R: np.ndarray) -> np.ndarray:
-    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3) (Shepperd 1978)."""
-    t = np.trace(R, axis1=-2, axis2=-1)
-    d = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], t], axis=-1)
-    sym = np.stack([R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 0] + R[..., 0, 1]], axis=-1)
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    one = 1.0 - t
-    rows = _matrix(
-        [
-            [one + 2 * d[..., 0], sym[..., 2], sym[..., 1], skew[..., 0]],
-            [sym[..., 2], one + 2 * d[..., 1], sym[..., 0], skew[..., 1]],
-            [sym[..., 1], sym[..., 0], one + 2 * d[..., 2], skew[..., 2]],
-            [skew[..., 0], skew[..., 1], skew[..., 2], 1.0 + t],
-        ]
-    )
-    best = np.argmax(d, axis=-1)
-    quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
-    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    return np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+    """(..., 4) unit quaternions (x, y, z, w), w ≥ 0, of rotation matrices (..., 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    quaternions = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat()
+    return np.where(quaternions[:, 3:] < 0.0, -quaternions, quaternions).reshape(*R.shape[:-2], 4)
 
 
 def _rates(R: np.ndarray, representation: str) -> np.ndarray:

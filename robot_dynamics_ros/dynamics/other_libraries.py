@@ -7,35 +7,35 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.configuration import rotate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = ["floating_base_from", "floating_base_to", "swap_halves"]
 
-USUAL_NAMES = {
-    **dict.fromkeys(("rnea", "mj_inverse", "mj_rne", "CalcInverseDynamics"), "inverse_dynamics"),
-    **dict.fromkeys(("aba", "mj_forward", "CalcTimeDerivatives"), "forward_dynamics"),
-    **dict.fromkeys(("crba", "mj_fullM", "CalcMassMatrix"), "mass_matrix"),
-    **dict.fromkeys(("nonLinearEffects", "nle", "qfrc_bias", "CalcBiasTerm"), "bias_forces"),
-    **dict.fromkeys(("computeGeneralizedGravity", "CalcGravityGeneralizedForces"), "gravity_forces"),
-    **dict.fromkeys(("computeCoriolisMatrix",), "coriolis_matrix"),
-    **dict.fromkeys(
-        ("framesForwardKinematics", "forwardKinematics", "forward_kinematics", "mj_kinematics"), "link_poses"
-    ),
-    **dict.fromkeys(("computeFrameJacobian", "mj_jac", "CalcJacobianSpatialVelocity"), "jacobian"),
-    **dict.fromkeys(("centerOfMass", "CalcCenterOfMassPositionInWorld"), "center_of_mass"),
-    **dict.fromkeys(("ccrba", "computeCentroidalMap"), "centroidal_momentum_matrix"),
-    **dict.fromkeys(("computeKineticEnergy", "CalcKineticEnergy"), "kinetic_energy"),
-    **dict.fromkeys(("computePotentialEnergy", "CalcPotentialEnergy"), "potential_energy"),
-    **dict.fromkeys(("computeJointTorqueRegressor",), "effort_regressor"),
-    **dict.fromkeys(("computeRNEADerivatives",), "inverse_dynamics_derivatives"),
-    **dict.fromkeys(("computeABADerivatives",), "forward_dynamics_derivatives"),
-    **dict.fromkeys(("randomConfiguration",), "random_configuration"),
-    **dict.fromkeys(("mj_integratePos",), "integrate"),
-    **dict.fromkeys(("mj_differentiatePos",), "difference"),
-    **dict.fromkeys(("buildModelFromUrdf", "buildModelFromURDF", "from_xml_path"), "load_urdf"),
-    **dict.fromkeys(("mj_step",), "Plant"),
+_NAMES_ELSEWHERE = {
+    "inverse_dynamics": "rnea mj_inverse mj_rne CalcInverseDynamics",
+    "forward_dynamics": "aba mj_forward CalcTimeDerivatives",
+    "mass_matrix": "crba mj_fullM CalcMassMatrix",
+    "bias_forces": "nonLinearEffects nle qfrc_bias CalcBiasTerm",
+    "gravity_forces": "computeGeneralizedGravity CalcGravityGeneralizedForces",
+    "coriolis_matrix": "computeCoriolisMatrix",
+    "link_poses": "framesForwardKinematics forwardKinematics forward_kinematics mj_kinematics",
+    "jacobian": "computeFrameJacobian mj_jac CalcJacobianSpatialVelocity",
+    "center_of_mass": "centerOfMass CalcCenterOfMassPositionInWorld",
+    "centroidal_momentum_matrix": "ccrba computeCentroidalMap",
+    "kinetic_energy": "computeKineticEnergy CalcKineticEnergy",
+    "potential_energy": "computePotentialEnergy CalcPotentialEnergy",
+    "effort_regressor": "computeJointTorqueRegressor",
+    "inverse_dynamics_derivatives": "computeRNEADerivatives",
+    "forward_dynamics_derivatives": "computeABADerivatives",
+    "random_configuration": "randomConfiguration",
+    "integrate": "mj_integratePos",
+    "difference": "mj_differentiatePos",
+    "load_urdf": "buildModelFromUrdf buildModelFromURDF from_xml_path",
+    "Plant": "mj_step",
 }
+USUAL_NAMES = {name: ours for ours, names in _NAMES_ELSEWHERE.items() for name in names.split()}
 """Functions of Pinocchio, MuJoCo and Drake → the one here."""
 _LIBRARIES = ("pinocchio", "mujoco", "drake")
 
@@ -55,13 +55,9 @@ def swap_halves(x: ArrayLike, axis: int = -1) -> Array:
     [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]
     """
     array = as_input(x, (), "x")
-    if array.ndim == 0 or not -array.ndim <= axis < array.ndim or array.shape[axis] != 6:
-        raise ArgumentError(
-            f"expected an axis {axis} of length 6, got shape {array.shape}",
-            where="x",
-            got=x,
-            remedy="Give twists or wrenches (..., 6), or Jacobians (..., 6, nv) with axis=-2.",
-        )
+    good = -array.ndim <= axis < array.ndim and array.shape[axis] == 6
+    remedy = "Give twists or wrenches (..., 6), or Jacobians (..., 6, nv) with axis=-2."
+    expect(good, f"an axis {axis} of length 6", array.shape, "x", remedy)
     return np.roll(array, 3, axis=axis)
 
 

@@ -11,9 +11,9 @@ from robot_dynamics_ros.dynamics.algorithms.regressor import PARAMETERS
 from robot_dynamics_ros.dynamics.configuration import random_configuration
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = [
     "joint_torque_regressor",
@@ -97,10 +97,7 @@ def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = 
     from scipy.linalg import qr, solve_triangular
 
     W = as_input(W, (), "W")
-    if W.ndim != 2:
-        raise ArgumentError(
-            f"expected (rows, p) numbers, got shape {W.shape}", where="W", got=W.shape, remedy="Stack the rows."
-        )
+    expect(W.ndim == 2, "an array (rows, p)", W.shape, "W", "Stack the rows.")
     norm = np.linalg.norm(W, axis=0)
     length = np.where(norm > 0.0, norm, 1.0) if equilibrate else np.ones(W.shape[1])
     _, R, order = qr(W / length, mode="economic", pivoting=True)
@@ -121,4 +118,5 @@ def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = 
 
 def joint_torque_regressor(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
     """(..., nv, 10 nb) Y: τ = Y π + rotor inertia · a, π of :func:`inertial_parameters` (Atkeson and others 1986)."""
-    return _joint_torque_regressor.run(model, q, v, a)
+    run = _joint_torque_regressor.run
+    return run(model, q, v, a)

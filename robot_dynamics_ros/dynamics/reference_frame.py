@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 WORLD = "world"
 
@@ -43,7 +44,8 @@ class Frame:
     position: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        R, p = _placement(self.pose)
+        offset = real_array_or_nan(self.pose).ndim == 1
+        R, p = (np.eye(3), np.zeros(3)) if self.pose is None else placement(self.pose, "frame pose", offset)
         object.__setattr__(self, "rotation", R)
         object.__setattr__(self, "position", p)
         for name in ("velocity", "acceleration"):
@@ -67,37 +69,26 @@ FrameLike = str | Frame | None
 PointLike = str | Frame | tuple[str, Sequence[float]] | None
 
 
-def _placement(pose: ArrayLike) -> tuple[Array, Array]:
-    if pose is None:
-        return np.eye(3), np.zeros(3)
+def placement(pose: Any, where: str, offset: bool) -> tuple[Array, Array]:
+    """(..., 3, 3) rotations and (..., 3) positions of a :class:`Pose`, of (..., 4, 4) matrices, or, with ``offset``, of (..., 3)."""
     if isinstance(pose, Pose):
         return np.array(pose.rotation), np.array(pose.position)
-    try:
-        array = np.asarray(pose, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (3,) and array.shape[-2:] != (4, 4):
-        raise ArgumentError(
-            f"expected a Pose, (4, 4) matrices or an offset (3,), got {type(pose).__name__} of shape {array.shape}",
-            where="frame pose",
-            got=pose,
-            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one.",
-        )
-    if not np.isfinite(array).all():
-        raise ArgumentError(
-            "expected finite numbers", where="frame pose", got=array, remedy="Find out where they come from."
-        )
-    if array.shape == (3,):
+    array = real_array_or_nan(pose)
+    finite = bool(np.isfinite(array).all())
+    if offset and finite and array.shape[-1:] == (3,):
         return np.eye(3), array
-    R, p = array[..., :3, :3], array[..., :3, 3]
-    if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() > 1e-6 or np.any(np.linalg.det(R) < 0.0):
-        raise ArgumentError(
-            "the rotation matrix is none (R Rᵀ = 1, det R = +1)",
-            where="frame pose",
-            got=pose,
-            remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one.",
-        )
-    return R, p
+    if finite and array.shape[-2:] == (4, 4) and (array[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all():
+        R = array[..., :3, :3]
+        if np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), rtol=0.0, atol=1e-6) and (np.linalg.det(R) > 0.0).all():
+            return R, array[..., :3, 3]
+    raise ArgumentError(
+        "expected a Pose, or (..., 4, 4) homogeneous matrices of finite numbers with a rotation matrix (R Rᵀ = 1, det R = +1); "
+        f"got shape {array.shape}",
+        where=where,
+        got=pose,
+        remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one. A frame that is not rotated can be an offset (3,), a "
+        "target with orientation=False (..., 3) positions.",
+    )
 
 
 def link_number(model: RobotModel, name: object, where: str, words: Sequence[str] = ()) -> int:
@@ -114,14 +105,9 @@ def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[st
     """The link a frame is placed on (−1: the world), and the frame where it is not the link's own."""
     if isinstance(frame, Frame):
         return link_number(model, frame.link, where), None if frame.plain else frame
-    if isinstance(frame, str):
-        return link_number(model, frame, where, words), None
-    raise ArgumentError(
-        f"expected the name of a link, 'world' or a Frame, got {type(frame).__name__}",
-        where=where,
-        got=frame,
-        remedy="For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)).",
-    )
+    remedy = "For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); for a point also a pair (link, offset), as ('tool0', (0, 0, 0.1))."
+    expect(isinstance(frame, str), "the name of a link, 'world' or a Frame", frame, where, remedy)
+    return link_number(model, frame, where, words), None
 
 
 def axes_of(
@@ -144,15 +130,5 @@ def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[st
     """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin."""
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
         return link_number(model, point[0], where, words), as_input(point[1], (3,), where)
-    try:
-        number, frame = frame_of(model, point, where, words)
-    except ArgumentError as error:
-        if isinstance(error, UnknownNameError):
-            raise
-        raise ArgumentError(
-            f"expected a link, a pair (link, offset) or a Frame, got {type(point).__name__}",
-            where=where,
-            got=point,
-            remedy="For example ('tool0', (0, 0, 0.1)).",
-        ) from None
+    number, frame = frame_of(model, point, where, words)
     return number, None if frame is None else frame.position

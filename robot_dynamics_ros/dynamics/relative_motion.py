@@ -114,58 +114,24 @@ def motion(
         UnknownNameError: no such link, frame or option.
         ArgumentError: wrong shapes.
     """
-    on, carried = frame_of(model, point_on, "point_on")
-    number = model.link_index(point_on) if isinstance(point_on, str) and point_on != WORLD else on
+    number, frame = frame_of(model, point_on, "point_on")
     o = options_of(MotionOptions, options, "motion")
-    own_point = _PointOnLink(carried, offset, o.offset_velocity, o.offset_acceleration)
-    seen_from, rows = observer_of(model, relative_to, "relative_to")
+    place = as_input(offset, (3,), "offset")
+    rates = [as_input(getattr(o, name), (3,), name) for name in ("offset_velocity", "offset_acceleration")]
+    seen_from, more = observer_of(model, relative_to, "relative_to")
     links: Options = (("link", number), *seen_from)
+    if frame is not None or any(x.any() for x in rates):
+        rows = (Frame() if frame is None else frame).rows(), *(x[..., None, :] for x in rates)
+        lead = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
+        carried = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rows], axis=-2)
+        links, more = (*links, ("own_frame", True)), (carried, *more)
     own_axes: Options = (("axes", "observer"),)
     chosen, axes = (own_axes, ()) if expressed_in is None else axes_of(model, expressed_in, "expressed_in")
-    r = own_point.position
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
-    settings, more = (*links, *chosen), (*rows, *axes)
-    p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", (q, v, a, r), None, None, base, settings, more)
+    state, settings = (q, v, a, place), (*links, *chosen)
+    p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", state, None, None, base, settings, (*more, *axes))
     start = model.neutral() if o.reference is None else as_input(o.reference, (model.nq,), "reference")
-    before = call(model, "point_motion", (start, zero, zero, r), options=(*links, *own_axes), more=rows)[0]
+    before = call(model, "point_motion", (start, zero, zero, place), options=(*links, *own_axes), more=more)[0]
     displacement = p - np.einsum("...ij,...j->...i", rotation, before)
-    return own_point.added(PointMotion(p, displacement, R, dp, ddp, w, dw), rotation)
-
-
-class _PointOnLink:
-    """A point, and the frame that goes with it, as they move within a link."""
-
-    def __init__(self, frame: Frame | None, offset: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike) -> None:
-        r, dr, ddr = (
-            as_input(x, (3,), word)
-            for x, word in ((offset, "offset"), (velocity, "offset_velocity"), (acceleration, "offset_acceleration"))
-        )
-        self.rotation: Array | None = None
-        self.omega = self.alpha = np.zeros(3)
-        if frame is not None:
-            rows = frame.rows()
-            self.rotation = rows[..., :3, :]
-            place, self.omega, linear, self.alpha, a = (rows[..., k, :] for k in range(3, 8))
-            d, u, b = (np.einsum("...ij,...j->...i", self.rotation, x) for x in (r, dr, ddr))
-            turning = np.cross(self.omega, d)
-            r, dr = place + d, linear + turning + u
-            ddr = a + np.cross(self.alpha, d) + np.cross(self.omega, turning) + 2.0 * np.cross(self.omega, u) + b
-        self.position, self.velocity, self.acceleration = r, dr, ddr
-
-    def added(self, seen: PointMotion, rotation: Array) -> PointMotion:
-        """``seen``, of a point and axes fixed to the link, with their own motion; ``rotation``: observer's axes to the result's."""
-        own = (self.velocity, self.acceleration, self.omega, self.alpha)
-        if self.rotation is None and not any(x.any() for x in own):
-            return seen
-        to_result = rotation @ seen.rotation
-        u, b, w, dw = (np.einsum("...ij,...j->...i", to_result, x) for x in own)
-        return PointMotion(
-            seen.position,
-            seen.displacement,
-            seen.rotation if self.rotation is None else seen.rotation @ self.rotation,
-            seen.velocity + u,
-            seen.acceleration + b + 2.0 * np.cross(seen.angular_velocity, u),
-            seen.angular_velocity + w,
-            seen.angular_acceleration + dw + np.cross(seen.angular_velocity, w),
-        )
+    return PointMotion(p, displacement, R, dp, ddp, w, dw)

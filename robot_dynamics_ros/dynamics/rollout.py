@@ -161,12 +161,8 @@ def _paths(model: RobotModel, count: int, steps: int) -> tuple[np.ndarray, np.nd
     try:
         return np.empty((count, steps + 1, model.nq)), np.empty((count, steps + 1, model.nv))
     except (MemoryError, ValueError):
-        raise ArgumentError(
-            f"the path of {steps} steps of {count} states does not fit into memory",
-            where="steps",
-            got=steps,
-            remedy="Take fewer steps, or path=False.",
-        ) from None
+        problem = f"the path of {steps} steps of {count} states does not fit into memory"
+        raise ArgumentError(problem, where="steps", got=steps, remedy="Take fewer steps, or path=False.") from None
 
 
 def _check_finite(run: _Run) -> None:

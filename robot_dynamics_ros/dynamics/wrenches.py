@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
@@ -29,6 +29,7 @@ from robot_dynamics_ros.dynamics.reference_frame import (
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 from robot_dynamics_ros.wrench import Wrench
 
 __all__ = [
@@ -150,13 +151,7 @@ def joint_wrench(
     """
     (link,) = chosen_links(model, (joint,))
     rows = joint_wrenches(model, q, v, a, external=external, base=base, joints=(joint,), expressed_in=expressed_in)
-    if rows.ndim != 2:
-        raise ArgumentError(
-            f"expected one state, got a batch of shape {rows.shape[:-2]}",
-            where="joint_wrench",
-            got=rows.shape,
-            remedy="Use joint_wrenches for batches.",
-        )
+    expect(rows.ndim == 2, "one state", f"batch {rows.shape[:-2]}", "joint_wrench", "Use joint_wrenches for batches.")
     names = model.link_names
     frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
     origin = link_pose(model, q, names[link])[:3, 3]

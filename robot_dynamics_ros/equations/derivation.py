@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.algorithms.function import Options
 from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
+from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
 from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step
 from robot_dynamics_ros.equations.geometry import Geometry
@@ -119,6 +119,8 @@ class Derivation:
         n = self.geometry.model.nv
         used = {str(s) for m in matrices.values() for s in m.free_symbols}
         used |= {str(s) for _, x in steps for s in x.free_symbols}
+        leaves = (x.a for x in reachable([x for part in traced for x in part]) if x.op == "leaf")
+        used |= {name for kind, name in leaves if kind == "parameter"}  # code needs what cancels out in formulas
         return Formulas(
             title,
             about,

@@ -103,9 +103,7 @@ class Equations(SymbolicQuantities):
         import sympy
 
         if name not in self.named():
-            raise ArgumentError(
-                f"there is no {name!r}", where="name", got=name, remedy=f"One of {', '.join(self.named())}."
-            )
+            raise ArgumentError(f"there is no {name!r}", where="name", remedy=f"One of {', '.join(self.named())}.")
         what = self.named()[name]
         shape = what.shape if hasattr(what, "shape") else ()
         shape = shape[:1] if shape and name in ("D", "G") else shape
@@ -176,7 +174,6 @@ def symbolic(
     sympy = optional_package(
         "sympy", "equations in symbols need", "sympy", "'robot_dynamics_ros[symbolic]', or pip install sympy"
     )
-    _check_joints(model)
     if motors:
         model = without_rotors(model, check_motors(model, motors))
     n = model.nv
@@ -251,6 +248,14 @@ def _letters(model: RobotModel, coordinates: str) -> tuple[Definition, ...]:
     turning: list[bool] = []
     for name in model.joint_names:
         kind = model.joint(name).type
+        if kind is JointType.FLOATING:
+            raise ModelError(
+                "a floating joint's velocities are no rates of coordinates, so Lagrange's equations in this form do not "
+                "hold for it",
+                where=f"joint {name!r}",
+                remedy="Fix it (model.lock), replace it by planar, prismatic and revolute joints, or export code, which "
+                "can do floating joints.",
+            )
         turning += [False, False, True] if kind is JointType.PLANAR else [kind is not JointType.PRISMATIC]
     letters = tuple(
         Definition(f"{letter}{k}", f"{word} {k}", angular if turns else linear)
@@ -264,15 +269,3 @@ def _letters(model: RobotModel, coordinates: str) -> tuple[Definition, ...]:
     )
     check_identifiers((d.symbol, d.meaning) for d in letters)
     return letters
-
-
-def _check_joints(model: RobotModel) -> None:
-    for name in model.joint_names:
-        if model.joint(name).type is JointType.FLOATING:
-            raise ModelError(
-                "a floating joint's velocities are no rates of coordinates, so Lagrange's equations in this form do not "
-                "hold for it",
-                where=f"joint {name!r}",
-                remedy="Fix it (model.lock), replace it by planar, prismatic and revolute joints, or export code, which "
-                "can do floating joints.",
-            )

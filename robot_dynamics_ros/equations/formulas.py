@@ -73,12 +73,8 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
     def matrix(self) -> sympy.Matrix:
         """The matrix, where there is just one; raises :class:`ArgumentError` where there are several."""
         if len(self.matrices) != 1:
-            raise ArgumentError(
-                f"there are {len(self.matrices)} matrices",
-                where=self.title,
-                got=tuple(self.matrices),
-                remedy="Choose one by name: formulas['joint'], say.",
-            )
+            problem = f"there are {len(self.matrices)} matrices: {', '.join(self.matrices)}"
+            raise ArgumentError(problem, where=self.title, remedy="Choose one by name: formulas['joint'], say.")
         return next(iter(self.matrices.values()))
 
     def along(
@@ -109,17 +105,12 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         expressions = {str(k): sympy.sympify(x) for k, x in motion.items()}
         for word in expressions:
             if word not in words:
-                raise ArgumentError(
-                    f"there is no coordinate {word!r}", where="motion", got=word, remedy=f"One of {', '.join(words)}."
-                )
+                problem = f"there is no coordinate {word!r}"
+                raise ArgumentError(problem, where="motion", remedy=f"One of {', '.join(words)}.")
         times = sorted(set().union(*(x.free_symbols for x in expressions.values()), set()), key=str)
         if len(times) > 1:
-            raise ArgumentError(
-                "expected expressions in one symbol, the time",
-                where="motion",
-                got=tuple(map(str, times)),
-                remedy="Put numbers in for all others first.",
-            )
+            problem = f"expected expressions in one symbol, the time, not in {', '.join(map(str, times))}"
+            raise ArgumentError(problem, where="motion", remedy="Put numbers in for all others first.")
         t = times[0] if times else sympy.Symbol("t", real=True)
         put: dict[sympy.Symbol, sympy.Expr] = {}
         for word in words:
@@ -252,12 +243,9 @@ def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, .
     if isinstance(external, Mapping):
         for link, parts in external.items():
             if isinstance(parts, str) or len(parts) != 6:
-                raise ArgumentError(
-                    "expected six names or numbers: moment x, y, z, then force x, y, z",
-                    where=f"external[{link!r}]",
-                    got=parts,
-                    remedy="For example {'tip': (0, 0, 0, 'Fx', 'Fy', 0)}.",
-                )
+                problem = "expected six names or numbers: moment x, y, z, then force x, y, z"
+                remedy = "For example {'tip': (0, 0, 0, 'Fx', 'Fy', 0)}."
+                raise ArgumentError(problem, where=f"external[{link!r}]", got=parts, remedy=remedy)
         return tuple((link, tuple(parts)) for link, parts in external.items())
     links = (external,) if isinstance(external, str) else tuple(external)
     suffix = [""] if len(links) == 1 else [f"_{k + 1}" for k in range(len(links))]

@@ -34,11 +34,8 @@ class Geometry:
 
     def __init__(self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None) -> None:
         if model.nv == 0:
-            raise ModelError(
-                "the robot has no moving joint, so there is nothing to write equations for",
-                where=f"robot {model.name!r}",
-                remedy="Check the joint types in its URDF.",
-            )
+            problem = "the robot has no moving joint, so there is nothing to write equations for"
+            raise ModelError(problem, where=f"robot {model.name!r}", remedy="Check the joint types in its URDF.")
         self.model = model
         self._parameters = parameters_of(model)
         defined = resolve_symbols(model, symbols, taken or {})

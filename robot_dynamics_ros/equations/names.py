@@ -29,21 +29,14 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 def check_identifier(name: object, where: str) -> str:
     """``name`` itself, if it can be an identifier in C, C++ and Python."""
-    remedy = "Choose another name, such as one with a number or a suffix."
     if not isinstance(name, str) or not _WORD.match(name):
-        raise ArgumentError(
-            f"{name!r} is not a letter followed by letters, digits and underscores (ASCII)",
-            where=where,
-            got=name,
-            remedy="Choose a name that C and Python accept, such as 'm1'.",
-        )
-    if "__" in name:
-        raise ArgumentError(
-            f"{name!r} has a double underscore, which is reserved", where=where, got=name, remedy=remedy
-        )
-    for names, kind in _TAKEN.items():
-        if name in names:
-            raise ArgumentError(f"{name!r} is {kind}", where=where, got=name, remedy=remedy)
+        problem = f"{name!r} is not a letter followed by letters, digits and underscores (ASCII)"
+        raise ArgumentError(problem, where=where, remedy="Choose a name that C and Python accept, such as 'm1'.")
+    kinds = [kind for names, kind in _TAKEN.items() if name in names]
+    if "__" in name or kinds:
+        problem = f"{name!r} is {kinds[0]}" if kinds else f"{name!r} has a double underscore, which is reserved"
+        remedy = "Choose another name, such as one with a number or a suffix."
+        raise ArgumentError(problem, where=where, remedy=remedy)
     return name
 
 
@@ -53,12 +46,8 @@ def check_identifiers(names: Iterable[tuple[str, str]]) -> None:
     for name, meaning in names:
         check_identifier(name, meaning)
         if name in taken:
-            raise ArgumentError(
-                f"the name {name!r} is already taken by {taken[name]}",
-                where=meaning,
-                got=name,
-                remedy="Give each its own name.",
-            )
+            problem = f"the name {name!r} is already taken by {taken[name]}"
+            raise ArgumentError(problem, where=meaning, remedy="Give each its own name.")
         taken[name] = meaning
 
 

@@ -55,23 +55,12 @@ def value_of(entry: Entry) -> float:
     return float(entry)
 
 
-_HALF = Fraction(1, 2)
-_SPECIAL: dict[float, Entry] = {
-    0.0: Fraction(0),
-    1.0: Fraction(1),
-    0.5: _HALF,
-    math.sqrt(0.5): Root(_HALF, 2),
-    math.sqrt(0.75): Root(_HALF, 3),
-}
+_HALVES = (Fraction(1, 2), Fraction(-1, 2))
+_SPECIAL: list[Entry] = [*map(Fraction, (0, 1, -1)), *_HALVES, *(Root(half, k) for half in _HALVES for k in (2, 3))]
 
 
 def _special(x: float) -> Entry | None:
-    for value, entry in _SPECIAL.items():
-        if abs(abs(x) - value) <= TINY:
-            if x >= 0.0 or value == 0.0:
-                return entry
-            return Root(-entry.factor, entry.radicand) if isinstance(entry, Root) else -entry  # type: ignore[operator]
-    return None
+    return next((entry for entry in _SPECIAL if abs(x - value_of(entry)) <= TINY), None)
 
 
 def _simple_fraction(x: float) -> Fraction:

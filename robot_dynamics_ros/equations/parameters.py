@@ -169,23 +169,15 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
         if other is not None:
             same_kind = other.split(":")[0] == parameter.split(":")[0]
             if not same_kind or parameters[other][2] != value:
-                raise ArgumentError(
-                    f"the name {name!r} is already taken by {other} = {parameters[other][2]:g} {parameters[other][1]}, which is "
-                    f"not the same as {parameter} = {value:g} {unit}",
-                    where="symbols",
-                    got=name,
-                    remedy="Give each its own name.",
-                )
+                known = f"{other} = {parameters[other][2]:g} {parameters[other][1]}"
+                problem = f"the name {name!r} is already taken by {known}, which is not the same as {parameter} = {value:g} {unit}"
+                raise ArgumentError(problem, where="symbols", remedy="Give each its own name.")
         first.setdefault(str(name), parameter)
         defined[parameter] = Definition(str(name), meaning, unit, value, parameter)
     check_identifiers([*taken.items(), *((name, f"symbol of {parameter}") for name, parameter in first.items())])
     if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXES):
-        raise ArgumentError(
-            "gravity is named both as a whole and by component",
-            where="symbols",
-            got=list(symbols),
-            remedy="Choose one of the two.",
-        )
+        problem = "gravity is named both as a whole and by component"
+        raise ArgumentError(problem, where="symbols", remedy="Choose one of the two.")
     return defined
 
 
@@ -196,10 +188,7 @@ def _unknown(model: RobotModel, parameter: str, parameters: Mapping[str, object]
         body = int(model.link_body[model.link_index(link)])
         owner = model.root_link if body < 0 else body_links(model)[body]
         if owner != link:
-            return ArgumentError(
-                f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of its own here",
-                where=f"symbol {parameter}",
-                got=parameter,
-                remedy=f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}.",
-            )
+            problem = f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of its own here"
+            remedy = f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}."
+            return ArgumentError(problem, where=f"symbol {parameter}", remedy=remedy)
     return UnknownNameError("parameter", parameter, parameters, where="symbols")

@@ -38,13 +38,9 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursiv
         for k, (x, y) in enumerate(zip(ours, theirs, strict=True)):
             difference = ring.reduce(x - y)
             if difference:
-                raise ProofError(
-                    f"the two sides differ by {len(difference)} terms, the first of which is "
-                    f"{difference.leading_term()}",
-                    where=f"{statement}, entry {k}",
-                    got=difference,
-                    remedy="This is a fault of the package: please report it with the robot.",
-                )
+                problem = f"the two sides differ by {len(difference)} terms, the first of which is {difference.leading_term()}"
+                remedy = "This is a fault of the package: please report it with the robot."
+                raise ProofError(problem, where=f"{statement}, entry {k}", got=difference, remedy=remedy)
         done.append((statement, len(ours), sum(len(x) for x in ours)))
 
     flat = {name: ring.evaluate(values) for name, values in recursive.items()}

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.fictitious_forces import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, axes_of, frame_of
@@ -282,30 +282,24 @@ class SymbolicQuantities(EquationTerms):
         if frame is not None:
             rows = frame.rows()
             if rows.shape != (8, 3):
-                raise ArgumentError(
-                    f"expected one frame, got shape {rows.shape[:-2]}", where="observer", got=rows.shape
-                )
+                raise ArgumentError(f"expected one frame, got shape {rows.shape[:-2]}", where="observer")
             inputs["observer"] = (*rotation(rows[:3], "observer"), *numbers(rows[3:], "observer"))
             return {"observer": link_number, "own_observer": True}
         return {"observer": link_number}
 
     def _observer_at_joint(self, observer: tuple[str, str], inputs: Inputs) -> Choices:
         if len(observer) != 2 or not all(isinstance(x, str) for x in observer):
-            raise ArgumentError(
-                "expected a pair (link, joint) of names", where="observer", got=observer, remedy="Or a Frame."
-            )
+            problem = "expected a pair (link, joint) of names"
+            raise ArgumentError(problem, where="observer", got=observer, remedy="Or a Frame.")
         link, joint = observer
         model, geometry = self.model, self.derivation.geometry
         (child,) = chosen_links(model, (joint,))
         link_number = frame_of(model, link, "observer")[0]
         parent = model.link_names[link_tree(model).parent[child]]
         if parent != link:
-            raise ArgumentError(
-                f"joint {joint!r} begins at link {parent!r}, not at {link!r}",
-                where="observer",
-                got=observer,
-                remedy="Name the link that carries the joint, or use a Frame.",
-            )
+            problem = f"joint {joint!r} begins at link {parent!r}, not at {link!r}"
+            remedy = "Name the link that carries the joint, or use a Frame."
+            raise ArgumentError(problem, where="observer", remedy=remedy)
         moving = model.moving_joint_names
         body = geometry.bodies[moving.index(joint)] if joint in moving else None
         owner = "" if body is None or body.parent < 0 else body_links(model)[body.parent]

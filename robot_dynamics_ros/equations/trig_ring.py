@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, evaluate
 from robot_dynamics_ros.equations.geometry import Geometry
@@ -26,11 +26,14 @@ class TooLargeToExpand(ModelError):
     """An expression grows beyond what was allowed while it is multiplied out."""
 
 
-class Angle:
+class Angle(NamedTuple):
     """An angle θ = multiplier · q + offset that the equations depend on, with its generators in the ring."""
 
-    def __init__(self, q: int, multiplier: Fraction, offset: Fraction, s: Poly, c: Poly) -> None:
-        self.q, self.multiplier, self.offset, self.s, self.c = q, multiplier, offset, s, c
+    q: int
+    multiplier: Fraction
+    offset: Fraction
+    s: Poly
+    c: Poly
 
 
 class TrigRing:
@@ -57,26 +60,23 @@ class TrigRing:
         ]
         keys = list(dict.fromkeys(key for key in key_of if key))
         self.parameter_names = [d.symbol for d in geometry.definitions]
-        m, p = len(keys), len(self.parameter_names)
         names = [f"p_{name}" for name in self.parameter_names] + ["r2", "r3"]
         names += [f"{x}{k}" for x in ("q", "v", "a") for k in range(n)]
-        names += [f"{x}{k}" for k in range(m) for x in ("s", "c")]
+        self.first_angle = len(names)
+        names += [f"{x}{k}" for k in range(len(keys)) for x in ("s", "c")]
         self.ring, *generators = ring(names, QQ)
-        self.parameters = dict(zip(self.parameter_names, generators, strict=False))
-        self.roots = {2: generators[p], 3: generators[p + 1]}
-        first_coordinate = p + 2
-        self.q, self.v, self.a = (
-            generators[first_coordinate + k * n : first_coordinate + (k + 1) * n] for k in range(3)
-        )
-        first = first_coordinate + 3 * n
-        angle_of_key = {key: Angle(*key, *generators[first + 2 * k :][:2]) for k, key in enumerate(keys)}
+        remaining = iter(generators)
+        self.parameters = {name: next(remaining) for name in self.parameter_names}
+        self.roots = {2: next(remaining), 3: next(remaining)}
+        self.q, self.v, self.a = ([next(remaining) for _ in range(n)] for _ in range(3))
+        angle_of_key = {key: Angle(*key, next(remaining), next(remaining)) for key in keys}
         self.angles = list(angle_of_key.values())
         self.angle_of = [None if key is None else angle_of_key[key] for key in key_of]
-        self.first_angle = first
         self.zero, self.one = self.ring.zero, self.ring.one
-        # positions in exponent tuples: squares to be replaced, and what by
-        self._squares = {first + 2 * k: self.one - angle.c**2 for k, angle in enumerate(self.angles)}
-        self._squares |= {p: self.one * 2, p + 1: self.one * 3}
+        self._relations = [
+            root**2 - k for k, root in self.roots.items()
+        ]  # a Gröbner basis: no two leading terms share a generator
+        self._relations += [angle.s**2 + angle.c**2 - 1 for angle in self.angles]
 
     # -- arithmetic ----------------------------------------------------------------------------------------------
 
@@ -123,15 +123,7 @@ class TrigRing:
 
     def reduce(self, x: Poly) -> Poly:
         """The one polynomial with no squared sine and no squared root that equals ``x``."""
-        for k, value in self._squares.items():
-            if any(monomial[k] > 1 for monomial in x):
-                parts: dict[int, dict[tuple[int, ...], Any]] = {}
-                for monomial, coefficient in x.items():
-                    half, rest = divmod(monomial[k], 2)
-                    key = (*monomial[:k], rest, *monomial[k + 1 :])
-                    parts.setdefault(half, {})[key] = coefficient
-                x = sum((self.ring.from_dict(part) * value**half for half, part in parts.items()), self.zero)
-        return x
+        return x.rem(self._relations)
 
     def by_q(self, x: Poly, j: int) -> Poly:
         """∂x/∂q_j."""

@@ -6,8 +6,17 @@ from pprint import pformat
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.export.c99 import TOLERANCE
-from robot_dynamics_ros.export.functions import Argument, Call, Composed, Request, Traced
-from robot_dynamics_ros.export.plan import Plan, argument_lines, cases_of, head_lines
+from robot_dynamics_ros.export.plan import (
+    Argument,
+    Call,
+    Composed,
+    Plan,
+    Request,
+    Traced,
+    argument_lines,
+    cases_of,
+    head_lines,
+)
 
 _HELPERS = '''
 def _inputs(*given):
@@ -39,7 +48,6 @@ def _text(text: str) -> str:
 
 
 def numpy_module(plan: Plan) -> str:
-    """The module's source."""
     model = plan.model
     out = [f'"""{_text(head_lines(plan)[0])}', *map(_text, head_lines(plan)[1:]), ""]
     out += [
@@ -59,15 +67,12 @@ def numpy_module(plan: Plan) -> str:
             "}",
         ]
     out += ["", _HELPERS]
-    for t in (*plan.traced, *plan.stepping):
-        out += [_raw(t), _wrapper(plan, t)]
-    out += [_composed(plan, c) for c in plan.composed]
+    for x in plan.emitted:
+        out += [_composed(plan, x)] if isinstance(x, Composed) else [_raw(x), _wrapper(plan, x)]
     return "\n".join([*out, *_check(plan)]) + "\n"
 
 
 def _raw(traced: Traced) -> str:
-    """The straight-line function."""
-
     def leaf(key: tuple[str, object]) -> str:
         name, what = key
         return f'p["{what}"]' if name == "parameter" else f"{name}[{what}]"

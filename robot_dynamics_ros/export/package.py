@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,8 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Key, O
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.export.c99 import c_header, c_source, c_test, cmake, eigen_call, eigen_header
-from robot_dynamics_ros.export.functions import DEFAULT, run_on, trace_request
 from robot_dynamics_ros.export.numpy_module import numpy_module
-from robot_dynamics_ros.export.plan import ExportOptions, Plan, make_plan, tree_of
+from robot_dynamics_ros.export.plan import DEFAULT, ExportOptions, Plan, make_plan, trace_request, tree_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ def export_code(
     The same arguments give the same bytes, on every run.
 
     Args:
-        functions: keys of :data:`~robot_dynamics_ros.export.functions.FUNCTIONS`, and ``"step"``.
+        functions: keys of :data:`~robot_dynamics_ros.export.plan.FUNCTIONS`, and ``"step"``.
         language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
             signatures; ``"python"``: one module on NumPy.
         real: ``"double"`` or ``"float"`` (C and C++).
@@ -126,9 +124,7 @@ class OperationCount:
     """Operations of one function."""
 
     name: str
-    written: (
-        int  # additions, multiplications, … that the general algorithm performs on this robot, zeros and ones included
-    )
+    written: int  # that the general algorithm performs on this robot, zeros and ones included
     folded: int  # after constants are folded and zeros and ones have vanished
     shared: int  # after equal expressions are computed once: what is emitted
     kinds: dict[str, int]  # ``shared`` by kind of operation
@@ -161,20 +157,18 @@ class _Unshared(Graph):
 
 
 def count_all(plan: Plan) -> list[OperationCount]:
-    """Counts for all functions of a plan."""
     counts = []
     for t in plan.traced:
         tally, graph = [0], _Unshared()
         inputs = {a.name: [_Counted(tally) for _ in range(a.size)] for a in t.request.inputs}
-        run_on(t.request, NumericTree(plan.model), inputs)
-        apart = trace_request(t.request, partial(run_on, t.request, tree_of(plan.geometry, graph)), graph)
+        t.request.run(NumericTree(plan.model), inputs)
+        apart = trace_request(t.request, tree_of(plan.geometry, graph), graph)
         folded, kinds = count_operations(apart.flat())["total"], count_operations(t.flat())
         counts.append(OperationCount(t.request.name, tally[0], folded, kinds.pop("total"), kinds))
     return counts
 
 
 def report_text(counts: Iterable[OperationCount]) -> str:
-    """A table for people."""
     order = ("add", "sub", "mul", "div", "sin", "cos", "sqrt")
     head = ["function", "as written", "folded", "shared", *order]
     rows = [

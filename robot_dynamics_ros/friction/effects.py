@@ -4,10 +4,8 @@ The direction of friction is tanh(v/w), or, where gears wind up before they slid
 
     dd/dq = (1 − d sign v) / x₀,
 
-which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968).  Asperities and teeth
-yield over different ways: then it is the mean of two such states, one over a short way and one over a long one (Al-Bender, Lampaert
-and Swevers, *The generalized Maxwell-slip model*, IEEE Transactions on Automatic Control 50, 2005).  The effects themselves are in
-:mod:`robot_dynamics_ros.friction.law`.
+which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968); or the mean of two such
+states, over a short way and a long one (Al-Bender, Lampaert and Swevers, *The generalized Maxwell-slip model*, IEEE TAC 50, 2005).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,35 +74,23 @@ _ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the 
 
 @dataclass(frozen=True)
 class Cause:
-    """A likely fault of some joints, with its remedy.
-
-    Attributes:
-        gain: logarithm of the likelihood ratio to the recording as it is.
-        left: (nv,) share of each joint's efforts that is not explained with it.
-    """
+    """A likely fault of some joints, with its remedy."""
 
     text: str
     remedy: str
     joints: tuple[str, ...]
-    gain: float
-    left: Array
+    gain: float  # logarithm of the likelihood ratio to the recording as it is
+    left: Array  # (nv,) share of each joint's efforts that is not explained with it
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """Faults, delay and unusable stretches of a recording.
+    """Faults, delay and unusable stretches of a recording."""
 
-    Attributes:
-        delay: s, by which efforts are late.
-        cause: the fault that explains efforts clearly better than none, if there is one.
-        motion: the recording, without the efforts of stretches in which something else acted.
-        notes: sentences about delay and these stretches.
-    """
-
-    delay: float
-    cause: Cause | None
-    motion: MotionSamples
-    notes: tuple[str, ...]
+    delay: float  # s, by which efforts are late
+    cause: Cause | None  # the fault that explains efforts clearly better than none, if there is one
+    motion: MotionSamples  # the recording, without the efforts of stretches in which something else acted
+    notes: tuple[str, ...]  # sentences about delay and these stretches
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +105,21 @@ class _Rows:
 
     def without(self, mistake: ReadingMistake) -> _Rows:
         order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
-        fields = (*(("q", "v", "a") if mistake.of_positions else ()), *(("effort",) if mistake.of_efforts else ()))
+        fields = ("q", "v", "a") * ("positions" in mistake.columns) + ("effort",) * ("efforts" in mistake.columns)
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
-        use = self.use[:, order] if mistake.exchanged and mistake.of_efforts else self.use
+        use = self.use[:, order] if mistake.exchanged and "effort" in fields else self.use
         return dataclasses.replace(self, use=use, **changes)
 
 
-_Hypothesis: TypeAlias = tuple[_Rows, tuple[str, ...], str, str]
-"""Rows as they would be without a fault, the joints that it concerns, the fault and its remedy."""
+class _Hypothesis(NamedTuple):
+    """Rows as they would be without a fault, the joints that it concerns, the fault and its remedy; ``explains``: how many times
+    less it must leave of some joint's efforts."""
+
+    rows: _Rows
+    joints: tuple[str, ...]
+    text: str
+    remedy: str
+    explains: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +130,6 @@ class _Fit:
     extra_error: Array
     left: Array
     drives: NDArray[np.bool_]
-
-
-class _JointProducts(NamedTuple):
-    """Of a joint's columns (k, p): an orthonormal basis of friction, rotor and offset (k, m), the columns' parts in it, their
-    products without these, and (m,) what the power of friction is of such parts."""
-
-    columns: Array
-    Q: Array
-    parts: Array
-    products: Array
-    speed: Array
 
 
 def _usual(rows: _Rows) -> Array:
@@ -161,26 +145,28 @@ def _friction(v: Array) -> list[Array]:
 
 
 class _Problem:
-    """Fits of one recording; ``worth``: how many independent rows there are for one that is used."""
+    """Fits of one recording; ``worth``: how many independent rows there are for one that is used.
+
+    Attributes:
+        rows, Y, plain: the recording as it is, its regressor (k, nv, p), and its fit.
+    """
+
+    plain: _Fit
 
     def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
-        self.model, self.worth = model, worth
-        self.prior = inertial_parameters(model)
-        Y = self.regressor(rows)
-        expected = np.sqrt(np.mean((Y @ self.prior) ** 2, axis=0))
+        self.model, self.rows, self.worth = model, rows, worth
+        self.prior, self.Y = inertial_parameters(model), self.regressor(rows)
+        expected = np.sqrt(np.mean((self.Y @ self.prior) ** 2, axis=0))
         self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
-        self.hold = np.sqrt(np.mean((Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
+        self.hold = np.sqrt(np.mean((self.Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
         self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))  # what no effort shows stays as it is
-        self.share(Y, rows)
-
-    def share(self, Y: Array, rows: _Rows) -> None:
-        """Take regressor (k, nv, p) and rows as those that most hypotheses have."""
-        self.rows, self.shared = rows, Y
-        self.kept: dict[tuple[int, bool], _JointProducts] = {}
 
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
+
+    def cause(self, text: str, remedy: str, joints: tuple[str, ...], fit: _Fit, cost: float = 0.0) -> Cause:
+        return Cause(text, remedy, joints, self.plain.score - fit.score - cost, fit.left)
 
     def fit(
         self, Y: Array, rows: _Rows, extra: Array | None = None, extra_far: Array | None = None, driving: bool = False
@@ -209,12 +195,9 @@ class _Problem:
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
         return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows), drives)
 
-    def _of_motion(self, j: int, W: Array, rows: _Rows, brakes: bool) -> _JointProducts:
-        """Products that do not depend on efforts, kept for the motion that most hypotheses share."""
-        shared = W is self.shared and rows.use is self.rows.use
-        key = (j, brakes)
-        if shared and key in self.kept:
-            return self.kept[key]
+    def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
+        """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
+        of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
         use, v, a = rows.use[:, j], rows.v[:, j], rows.a[:, j]
         own = np.column_stack([a, np.ones(len(v)), *(_friction(v) if brakes else ())])[use]
         Q, R = np.linalg.qr(own)
@@ -222,25 +205,10 @@ class _Problem:
         speed = np.zeros(R.shape[0])
         if brakes and len(own) >= _FEWEST:
             speed = np.linalg.solve(R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)])
-        columns = W[use, j]
+        columns = np.column_stack([W[use, j], rows.effort[use, j] - W[use, j] @ start])
         parts = Q.T @ columns
-        out = _JointProducts(columns, Q, parts, columns.T @ columns - parts.T @ parts, speed)
-        if shared:
-            self.kept[key] = out
-        return out
-
-    def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
-        """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
-        of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
-        fixed = self._of_motion(j, W, rows, brakes)
-        effort = rows.effort[rows.use[:, j], j] - fixed.columns @ start
-        part = fixed.Q.T @ effort
-        products = np.empty((W.shape[2] + 1, W.shape[2] + 1))
-        products[:-1, :-1] = fixed.products
-        products[-1, :-1] = products[:-1, -1] = fixed.columns.T @ effort - fixed.parts.T @ part
-        products[-1, -1] = effort @ effort - part @ part
-        error = 2.0 * float(np.linalg.norm(fixed.speed)) / math.sqrt(self.worth)
-        return products, np.append(fixed.speed @ fixed.parts, fixed.speed @ part), error
+        error = 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
+        return columns.T @ columns - parts.T @ parts, speed @ parts, error
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Estimates, their information, and the noise of each joint."""
@@ -254,12 +222,12 @@ class _Problem:
             sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
-    def residual(self, Y: Array, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
+    def residual(self, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
         """(k, nv) efforts that bodies, and friction, rotors and offsets by the ``known`` ones, leave; NaN where they do not count."""
         out = np.full(rows.effort.shape, np.nan)
         for j, use in enumerate(rows.use.T):
             own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
-            y = rows.effort[:, j] - Y[:, j] @ fit.bodies
+            y = rows.effort[:, j] - self.Y[:, j] @ fit.bodies
             out[use, j] = (y - own @ np.linalg.lstsq(own[known[:, j]], y[known[:, j]], rcond=1e-9)[0])[use]
         return out
 
@@ -278,7 +246,6 @@ def diagnose(
         slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
         delay: s, by which efforts are late, if it is known.
         currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
-        tell: called with the share that is done, and what is done next.
     """
     inner = np.concatenate([_inner(motion.t[part]) + part.start for part in motion.parts])
     if len(inner) < _FEWEST:
@@ -295,20 +262,18 @@ def diagnose(
     q, v, a = motion.smoothed(motion.q, _WINDOW, 2)
     rows = _Rows(q[indices], v[indices], a[indices], effort[indices], use)
     problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(indices)))
-    Y = problem.shared
-    late, rows = _delay(problem, Y, motion.t, effort, indices, delay)
+    late, rows = _delay(problem, motion.t, effort, indices, delay)
     notes = list(delay_notes(late) if delay is None else ())
     unusable = motion.unusable.copy()
-    for j, first, last in _stretches(problem, Y, rows, motion.duration / len(indices)):
+    for j, first, last in _stretches(problem, rows, motion.duration / len(indices)):
         rows.use[first:last, j] = False
         unusable[indices[first] : indices[last - 1] + 1, j] = True
         notes.append(
             f"from {motion.t[indices[first]]:.1f} to {motion.t[indices[last - 1]]:.1f} s the effort of joint {model.joint_names[j]} is far from "
             "what explains the rest of the recording: contact, a load, or a fault? This stretch is not used for this joint"
         )
-    problem.share(Y, rows)
-    plain = problem.fit(Y, rows)
-    causes = _causes(problem, plain, Y, list(_hypotheses(model, rows, currents)), tell)
+    problem.rows, problem.plain = rows, problem.fit(problem.Y, rows)
+    causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
     best = max(causes, key=lambda cause: cause.gain)
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
@@ -320,28 +285,22 @@ def diagnose(
         return Diagnosis(late, _worded(model, rows, best, causes), kept, tuple(notes))
     notes += [
         f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
-        for name, left in zip(model.joint_names, plain.left, strict=True)
+        for name, left in zip(model.joint_names, problem.plain.left, strict=True)
         if left > _UNKNOWN
     ]
     return Diagnosis(late, None, kept, tuple(notes))
 
 
-def _causes(problem: _Problem, plain: _Fit, Y: Array, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
-    """Every cause that is tried, with its gain over ``plain``."""
+def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
+    """Every cause that is tried, with its gain over the recording as it is."""
     causes = []
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
-        causes.append(_of_rows(problem, plain, *hypothesis))
-    several = (_of_compensation, _of_revolutions, _of_gravity, _of_zeros, _of_lengths, _of_load, _of_pace)
-    for k, f in enumerate(several):
-        tell(0.5 + 0.5 * k / len(several), "units, gravity, zeros, lengths of links, loads, clocks")
-        cause = f(problem, plain, Y)
-        # these explain a little of what other errors of a model leave, too
-        if f in (_of_gravity, _of_zeros, _of_load, _of_pace):
-            cause = _explaining(plain, cause, _EXPLAINS)
-        if cause is not None:
-            causes.append(cause)
-    return causes
+        causes.append((_of_rows(problem, hypothesis), hypothesis.explains))
+    for k, (f, explains) in enumerate(_FITTED):
+        tell(0.5 + 0.5 * k / len(_FITTED), "units, gravity, zeros, lengths of links, loads, clocks")
+        causes += [(cause, explains) for cause in f(problem)]
+    return [cause for cause, explains in causes if (problem.plain.left / cause.left).max() > explains]
 
 
 def delay_notes(late: float) -> tuple[str, ...]:
@@ -389,13 +348,13 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
-def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
+def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
     """Joint, first row and the one after the last of stretches that differ from all others; ``step``: s between two rows."""
     from scipy.ndimage import uniform_filter1d
 
     width, clean = max(3, round(_STRETCH / step)), rows
     for _ in range(_STEPS):  # rows that differ bend the fit
-        residual = problem.residual(Y, rows, problem.fit(Y, clean), clean.use)
+        residual = problem.residual(rows, problem.fit(problem.Y, clean), clean.use)
         size = np.abs(residual)
         medians = [np.median(x[own]) if own.any() else 0.0 for x, own in zip(size.T, rows.use.T, strict=True)]
         clean = dataclasses.replace(rows, use=rows.use & (size < _USUAL_ROWS * np.array(medians)))
@@ -415,7 +374,7 @@ def _stretches(problem: _Problem, Y: Array, rows: _Rows, step: float) -> list[tu
 
 
 def _delay(
-    problem: _Problem, Y: Array, t: Array, effort: Array, indices: NDArray[np.int64], stated: float | None
+    problem: _Problem, t: Array, effort: Array, indices: NDArray[np.int64], stated: float | None
 ) -> tuple[float, _Rows]:
     """How late efforts are, s, and rows with efforts as early as they should be."""
 
@@ -424,8 +383,8 @@ def _delay(
 
     if stated is not None:
         return stated, rows(stated)
-    prompt = problem.fit(Y, rows(0.0))
-    best, fit = _search(lambda late: problem.fit(Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY)
+    prompt = problem.fit(problem.Y, rows(0.0))
+    best, fit = _search(lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY)
     best = best if fit.score < prompt.score - _CLEAR else 0.0
     return best, rows(best)
 
@@ -453,84 +412,68 @@ def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array
 
 
 def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hypothesis]:
-    """Recordings as they would be without a fault: rows, joints, the fault and the remedy."""
+    """Recordings as they would be without a fault."""
     names, nv = model.joint_names, model.nv
     for mistake in reading_mistakes(nv):
-        if currents and mistake.of_efforts and not mistake.exchanged:
+        if currents and "efforts" in mistake.columns and not mistake.exchanged:
             continue
         remedy = (
             "Check the names of the columns, or the order of the joints."
             if mistake.exchanged
             else "Change the sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of the load."
         )
-        yield rows.without(mistake), tuple(names[j] for j in mistake.joints), mistake.sentence(names), remedy
-    for j in (*range(nv), None):
-        whose, joints = ("all joints", names) if j is None else (f"joint {names[j]}", (names[j],))
-        own = np.ones(nv, dtype=bool) if j is None else np.arange(nv) == j
-        for times in () if currents else _TIMES_ALL if j is None else _TIMES:
+        joints = tuple(names[j] for j in mistake.joints)
+        yield _Hypothesis(rows.without(mistake), joints, mistake.sentence(names), remedy)
+    for joints in (*((name,) for name in names), names):
+        whose, own = "all joints" if joints is names else f"joint {joints[0]}", np.isin(names, joints)
+        for times in () if currents else _TIMES_ALL if joints is names else _TIMES:
             text = f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's"
-            yield dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0)), joints, text, _UNITS
+            scaled = dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0))
+            yield _Hypothesis(scaled, joints, text, _UNITS)
+        turns = np.where(own, 2.0 * math.pi, 1.0)
+        turned = dataclasses.replace(rows, q=rows.q * turns, v=rows.v * turns, a=rows.a * turns)
+        text = f"the positions of {whose} are in revolutions"
+        yield _Hypothesis(turned, joints, text, "Multiply them by 2π.", _TURNS_EXPLAIN)
 
 
-def _of_rows(problem: _Problem, plain: _Fit, rows: _Rows, joints: tuple[str, ...], text: str, remedy: str) -> Cause:
-    fit = problem.fit(problem.shared if rows.q is problem.rows.q else problem.regressor(rows), rows)
+def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
+    rows, joints, text, remedy, _ = hypothesis
+    fit = problem.fit(problem.Y if rows.q is problem.rows.q else problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
     plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
-    gain = plain.score - fit.score + 0.5 * (plainly**2 - now**2) / _LIGHTER**2
-    return Cause(text, remedy, joints, gain, fit.left)
+    return problem.cause(text, remedy, joints, fit, 0.5 * (now**2 - plainly**2) / _LIGHTER**2)
 
 
-def _cause(text: str, remedy: str, joints: tuple[str, ...], plain: _Fit, fit: _Fit, cost: float = 0.0) -> Cause:
-    return Cause(text, remedy, joints, plain.score - fit.score - cost, fit.left)
-
-
-def _explaining(plain: _Fit, cause: Cause | None, times: float) -> Cause | None:
-    """The cause, if of some joint's efforts it leaves that many times less unexplained."""
-    return cause if cause is not None and (plain.left / cause.left).max() > times else None
-
-
-def _of_compensation(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+def _of_compensation(problem: _Problem) -> Iterator[Cause]:
     """Efforts from which more friction was subtracted than there is: friction drives."""
-    fit = problem.fit(Y, problem.rows, driving=True)
+    fit = problem.fit(problem.Y, problem.rows, driving=True)
     joints = tuple(np.array(problem.model.joint_names)[fit.drives])
-    if not joints:
-        return None
-    text = f"the friction of {', '.join(joints)} drives instead of braking: more friction was compensated for in the efforts than there is"
-    remedy = "Record the efforts of the motors, not those that a controller adds to its compensation of friction."
-    return _cause(text, remedy, joints, plain, fit, _UNUSUAL)
+    if joints:
+        text = f"the friction of {', '.join(joints)} drives instead of braking: more friction was compensated for in the efforts than there is"
+        remedy = "Record the efforts of the motors, not those that a controller adds to its compensation of friction."
+        yield problem.cause(text, remedy, joints, fit, _UNUSUAL)
 
 
-def _of_revolutions(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
-    """Positions of one joint, or of all, are in revolutions."""
-    rows, names, causes = problem.rows, problem.model.joint_names, []
-    for joints in (names, *((name,) for name in names)):
-        factor = np.where(np.isin(names, joints), 2.0 * math.pi, 1.0)
-        turned = dataclasses.replace(rows, q=rows.q * factor, v=rows.v * factor, a=rows.a * factor)
-        text = f"the positions of {'all joints' if joints == names else f'joint {joints[0]}'} are in revolutions"
-        causes.append(_of_rows(problem, plain, turned, joints, text, "Multiply them by 2π."))
-    return _explaining(plain, max(causes, key=lambda cause: cause.gain), _TURNS_EXPLAIN)
-
-
-def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+def _of_gravity(problem: _Problem) -> Iterator[Cause]:
     """Gravity in any direction, or none."""
-    model, rows = problem.model, problem.rows
+    model, rows, Y = problem.model, problem.rows, problem.Y
     g = float(np.linalg.norm(model.gravity))
     if g == 0.0:
-        return None
+        return
     zero = 0.0 * rows.q
     own = np.asarray(joint_torque_regressor(model, rows.q, zero, zero))
     text = "the efforts do not hold gravity: they are compensated for it, or the robot is weightless"
     remedy = "Record efforts with gravity, or load the URDF with --gravity 0,0,0."
-    causes = [_cause(text, remedy, model.joint_names, plain, problem.fit(Y - own, rows))]
+    causes = [problem.cause(text, remedy, model.joint_names, problem.fit(Y - own, rows))]
     up = model.gravity / g
     across = np.linalg.svd(up[None])[2][1:]
     others = [_briefly(model.replace(gravity=tuple(g * d))) for d in across]
     G = np.stack([own, *(np.asarray(joint_torque_regressor(m, rows.q, zero, zero)) for m in others)])
     ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
-        x, fit = start, plain
+        x, fit = start, problem.plain
         for _ in range(_STEPS):
-            bodies = problem.prior if fit is plain else fit.bodies
+            bodies = problem.prior if fit is problem.plain else fit.bodies
             columns = np.stack([c @ bodies for c in G], axis=-1)
             step = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, G), rows, columns, np.ones(3))
             x = x + step.extra
@@ -545,8 +488,8 @@ def _of_gravity(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
             f"{math.degrees(tilt):.0f}° from where the model has it" if tilt <= math.radians(170.0) else "the other way"
         )
         text = f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes"
-        causes.append(_cause(text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, plain, fit))
-    return max(causes, key=lambda cause: cause.gain)
+        causes.append(problem.cause(text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, fit))
+    yield max(causes, key=lambda cause: cause.gain)
 
 
 def _briefly(model: RobotModel) -> RobotModel:
@@ -554,16 +497,15 @@ def _briefly(model: RobotModel) -> RobotModel:
     return model.with_backend("interpreted") if model.backend == "auto" else model
 
 
-def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+def _of_zeros(problem: _Problem) -> Iterator[Cause]:
     """The position of one joint has another zero."""
     rows, nv, h = problem.rows, problem.model.nv, 1e-3
 
     def moved(by: Array) -> Array:
         return problem.regressor(dataclasses.replace(rows, q=rows.q + by))
 
-    causes = []
     for name, e in zip(problem.model.joint_names, np.eye(nv), strict=True):
-        shift, fit, near = 0.0, plain, Y
+        shift, fit, near = 0.0, problem.plain, problem.Y
         for _ in range(_STEPS):
             column = (moved((shift + h) * e) - moved((shift - h) * e)) @ fit.bodies / (2.0 * h)
             step = problem.fit(near, rows, column[..., None], np.array([_ZERO_FAR])).extra[0]
@@ -575,16 +517,15 @@ def _of_zeros(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         if abs(shift) > _ZERO:
             text = f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)"
             remedy = f"Calibrate it, or add {shift:+.3f} to its positions."
-            causes.append(_cause(text, remedy, (name,), plain, fit, 0.5 * (shift / _ZERO_FAR) ** 2))
-    return max(causes, key=lambda cause: cause.gain, default=None)
+            yield problem.cause(text, remedy, (name,), fit, 0.5 * (shift / _ZERO_FAR) ** 2)
 
 
-def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     """Other lengths of the links: the URDF is of another robot."""
     model, rows, d = problem.model, problem.rows, problem.model.description
     moving = [name for name in model.joint_names if np.linalg.norm(model.joint(name).origin.position) > 0.02][1:]
     if not moving:
-        return None
+        return
 
     def longer(name: str) -> Array:
         origin = model.joint(name).origin
@@ -593,39 +534,40 @@ def _of_lengths(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         other = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
         return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
 
-    columns = [(longer(name) - Y) @ plain.bodies / _LENGTH for name in moving]
-    fit = problem.fit(Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
+    columns = [(longer(name) - problem.Y) @ problem.plain.bodies / _LENGTH for name in moving]
+    fit = problem.fit(problem.Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
     wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
     if not wrong.any() or not ((fit.extra > _SHORTEST) & (fit.extra < _LONGEST)).all():
-        return None
+        return
     joints = tuple(moving[k] for k in np.flatnonzero(wrong))
     which = ", ".join(f"{name} ({share:+.0%})" for name, share in zip(joints, fit.extra[wrong], strict=True))
     text = f"the links before these joints have other lengths than the URDF's: {which}; it is of another robot"
     remedy = (
         "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too."
     )
-    return _cause(text, remedy, joints, plain, fit)
+    yield problem.cause(text, remedy, joints, fit)
 
 
-def _of_load(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+def _of_load(problem: _Problem) -> Iterator[Cause]:
     """A load that hangs on the robot in one part of the recording only, as a point mass."""
     model, rows, usual = problem.model, problem.rows, _LOAD_FAR * problem.model.total_mass
     causes = []
     for body in sorted(set(range(model.nb)) - set(model.parent.tolist())):
         for share in _CHANGES.tolist():
-            columns = Y[:, :, 10 * body : 10 * body + 4].copy()
+            columns = problem.Y[:, :, 10 * body : 10 * body + 4].copy()
             columns[: int(share * len(rows.q))] = 0.0
-            fit = problem.fit(Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
+            fit = problem.fit(problem.Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
             mass = float(fit.extra[0])
-            if abs(mass) > _LOAD * model.total_mass and plain.score - fit.score > _LOAD_CLEAR:
+            if abs(mass) > _LOAD * model.total_mass and problem.plain.score - fit.score > _LOAD_CLEAR:
                 load = f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint {model.moving_joint_names[body]}"
                 text = f"after {share:.0%} of the recording the robot carries {load} than before"
                 remedy = "Record with one load, or cut the recording there."
-                causes.append(_cause(text, remedy, model.joint_names, plain, fit))
-    return max(causes, key=lambda cause: cause.gain, default=None)
+                causes.append(problem.cause(text, remedy, model.joint_names, fit))
+    if causes:
+        yield max(causes, key=lambda cause: cause.gain)
 
 
-def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
+def _of_pace(problem: _Problem) -> Iterator[Cause]:
     """Time passes faster or slower in the recording than for the robot."""
     rows, grid = problem.rows, np.log(_PACES).tolist()
 
@@ -634,8 +576,18 @@ def _of_pace(problem: _Problem, plain: _Fit, Y: Array) -> Cause | None:
         slower = dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
         return problem.fit(problem.regressor(slower), slower)
 
-    best, fit = _search(at, plain, grid, _PACE)
-    if abs(best) < math.log(_PACE_NAMED) or best > grid[-1]:
-        return None
-    text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
-    return _cause(text, "Check the rate and the unit of the stamps.", problem.model.joint_names, plain, fit)
+    best, fit = _search(at, problem.plain, grid, _PACE)
+    if math.log(_PACE_NAMED) <= abs(best) and best <= grid[-1]:
+        text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
+        yield problem.cause(text, "Check the rate and the unit of the stamps.", problem.model.joint_names, fit)
+
+
+# with how many times less they must leave of some joint's efforts: some explain a little of what other errors of a model leave, too
+_FITTED: tuple[tuple[Callable[[_Problem], Iterator[Cause]], float], ...] = (
+    (_of_compensation, 0.0),
+    (_of_gravity, _EXPLAINS),
+    (_of_zeros, _EXPLAINS),
+    (_of_lengths, 0.0),
+    (_of_load, _EXPLAINS),
+    (_of_pace, _EXPLAINS),
+)

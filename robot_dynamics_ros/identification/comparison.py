@@ -25,7 +25,6 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.consistent import consistent_parameters
-from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.held_out import held_out_bodies, held_out_least_squares, root_mean_square
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
@@ -75,7 +74,6 @@ def validate(
         t: (n,) s.
         q, effort: (n, nv) recorded positions and motor efforts.
         v: (n, nv) velocities, if recorded.
-        block: s, over which efforts are averaged.
 
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
@@ -127,7 +125,6 @@ def compare(result: Identification, recording: Recording, *, block: float = 0.05
     Args:
         recording: with efforts.
         result: what was identified, from this recording or another one.
-        block: s, over which efforts are averaged for ``check``.
 
     Raises:
         ArgumentError: a recording without efforts, or with too few rows.
@@ -195,7 +192,6 @@ def compare_estimators(
             instrumental variables nor output error.
         controller: stiffness and damping of the arm's controller, which knows the robot as it was before; 50 rad/s with
             critical damping if not given.  Output error needs the right ones.
-        block: s, over which rows are averaged.
 
     Raises:
         ArgumentError: a recording without efforts, or references that do not fit the recordings.
@@ -208,18 +204,16 @@ def compare_estimators(
         result.with_efforts(MotionSamples.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
         for r in recordings
     ]
-    identifiable, prior = result.identifiable, result.parameters.values()
-    start = identifiable.base.values(prior)
+    identifiable = result.identifiable
     data = blocks(result.parameters, MotionSamples.joined(motions), block)
 
     def least_squares(data: Blocks, passes: int = 3, instruments: Array | None = None) -> BaseEstimate:
         return weighted_least_squares(
-            identifiable, data, start, unseen="keep", passes=passes, instruments=instruments,
-            confidence=result.base.confidence,
-        )  # fmt: skip
+            identifiable, data, unseen="keep", passes=passes, instruments=instruments, confidence=result.base.confidence
+        )
 
     def error(instruments: Array | None = None) -> Array:
-        return root_mean_square(held_out_least_squares(identifiable, data, weighted, start, instruments=instruments))
+        return root_mean_square(held_out_least_squares(identifiable, data, weighted, instruments=instruments))
 
     weighted = least_squares(data)
     noise = weighted.noise * np.sqrt(weighted.correlation)
@@ -232,10 +226,10 @@ def compare_estimators(
         other = _along_commands(result, motions, references, controller, data, noise, block)
         instruments = identifiable.base.regressor(other.Y) / weighted.noise[:, None] ** 2
         output = least_squares(other)
-        residual = held_out_least_squares(identifiable, other, output, start)
+        residual = held_out_least_squares(identifiable, other, output)
         rows["instrumental variables"] = (least_squares(data, 3, instruments), error(instruments))
         rows["output error"] = (output, root_mean_square(residual))
-    bodies = held_out_bodies(identifiable, data, noise, prior, result.full)
+    bodies = held_out_bodies(identifiable, data, noise, result.full)
     K = identifiable.base.combination
     spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
     own = dataclasses.replace(weighted, values=identifiable.base.values(result.full.values), standard_error=spread)
@@ -257,15 +251,14 @@ def _along_commands(
     block: float,
 ) -> Blocks:
     """The recorded efforts with the simulated motion of the robot that explains them best."""
-    model, prior = result.model, result.parameters.values()
+    model = result.model
     for k in range(_ROUNDS):
         pairs = zip(motions, references, strict=True)
         simulated = MotionSamples.joined([_simulated(model, result, m, r, controller) for m, r in pairs])
         other = dataclasses.replace(data, Y=blocks(result.parameters, simulated, block).Y)
         if k < _ROUNDS - 1:
-            full = consistent_parameters(
-                result.identifiable, other, noise, prior, spread=result.full.spread, share=result.full.share
-            )
+            spread, share = result.full.spread, result.full.share
+            full = consistent_parameters(result.identifiable, other, noise, spread=spread, share=share)
             model = with_parameters(result.parameters, full.values)
     return other
 
@@ -302,7 +295,6 @@ def _without(
 ) -> dict[str, Array]:
     """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
     identifiable, parameters = result.identifiable, result.parameters
-    start = identifiable.base.values(parameters.values())
     words = [name.rpartition(".")[2] for name in parameters.names]
     names = [words[k] if k >= parameters.bodies.stop else "" for k in identifiable.base.independent]
     kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}
@@ -311,12 +303,12 @@ def _without(
     for kind, columns in kinds.items():
         mask = np.isin(names, columns)
         if mask.any():
-            out[kind] = held_out_least_squares(identifiable, data, base, start, without=mask)
+            out[kind] = held_out_least_squares(identifiable, data, base, without=mask)
     if any(form.presliding for form in parameters.effects):
         forms = tuple(dataclasses.replace(form, presliding=0.0) for form in parameters.effects)
-        other = EffortParameters(parameters.model, parameters.terms, forms, parameters.loaded)
-        out["presliding"] = held_out_least_squares(identifiable, blocks(other, motion, block), base, start)
+        other = blocks(parameters.with_effects(forms), motion, block)
+        out["presliding"] = held_out_least_squares(identifiable, other, base)
     if result.delay:
         late = blocks(parameters, motion.earlier(-result.delay), block)
-        out["delay"] = held_out_least_squares(identifiable, late, base, start)
+        out["delay"] = held_out_least_squares(identifiable, late, base)
     return {kind: root_mean_square(residual) for kind, residual in out.items()}

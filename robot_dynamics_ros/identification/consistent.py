@@ -5,19 +5,24 @@ divided by their noise, and the distances from the prior divided by their expect
 and for joints, is found from the data: it is the one with which the recording is most likely (evidence).  With rich
 data the prior then has little effect; with poor data the robot stays as it was.
 
-Source: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point iteration).
+The pseudo-inertia of a body, J = [[Σ, h], [hᵀ, m]] with Σ = ½ tr(I) 1 − I, is positive definite exactly when there is a
+distribution of mass of which m, h and I are the moments.  With J₀ = L₀ L₀ᵀ of a body known to exist and U upper
+triangular with a positive diagonal, J = L₀ U Uᵀ L₀ᵀ is positive definite for all U, and reaches all bodies;
+log-diagonal and off-diagonal entries of U are free parameters, all zero at the body known.
+
+Sources: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point iteration); Wensing, Kim and
+Slotine, IEEE RA-L 3 (2018) (consistency as J > 0); Rucker and Wensing, IEEE RA-L 7 (2022) (triangular factors as parameters); Lee
+and Park, IEEE RA-L 3 (2018) (Riemannian distance between bodies).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics_ros.identification.least_squares import Identifiable
-from robot_dynamics_ros.identification.pseudo_inertia import BodyShape
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
@@ -25,31 +30,100 @@ _MASS_SHARE = 1e-4
 _SPREAD, _SHARE = 0.5, 0.1  # where the search for the evidence begins
 _HOLD = 2.0  # observations that these beginnings are worth
 _ROUNDS = 6
+_RADIUS = 2e-3  # m, least radius of gyration
+_UPPER = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+_ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T  # of the free entries of U
+
+
+def pseudo_inertia(parameters: Array) -> Array:
+    """(..., 4, 4) pseudo-inertia of [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] about the body frame's origin."""
+    p = np.asarray(parameters, dtype=np.float64)
+    I = np.empty((*p.shape[:-1], 3, 3))  # noqa: E741 - the book's name
+    for k, (r, c) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
+        I[..., r, c] = I[..., c, r] = p[..., 4 + k]
+    J = np.empty((*p.shape[:-1], 4, 4))
+    J[..., :3, :3] = 0.5 * np.trace(I, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - I
+    J[..., :3, 3] = J[..., 3, :3] = p[..., 1:4]
+    J[..., 3, 3] = p[..., 0]
+    return J
+
+
+def from_pseudo_inertia(J: Array) -> Array:
+    """(..., 10) the inverse of :func:`pseudo_inertia`; linear."""
+    S = J[..., :3, :3]
+    I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S  # noqa: E741
+    return np.concatenate([J[..., 3:, 3], J[..., :3, 3], I[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=-1)
+
+
+def is_consistent(parameters: Array, tolerance: float = 0.0) -> np.ndarray:
+    """(...) whether a rigid body has these parameters: the least eigenvalue of J exceeds ``tolerance`` times its
+    trace."""
+    J = pseudo_inertia(parameters)
+    low = np.linalg.eigvalsh(J)[..., 0]
+    return np.asarray(low > tolerance * np.trace(J, axis1=-2, axis2=-1))
+
+
+class BodyShape:
+    """Free parameters of one body around one that is known.
+
+    Args:
+        parameters: (10,) of the body known; one that does not exist, or is a point, is replaced by the nearest with a
+            radius of gyration of at least 2 mm.
+        least_mass: kg.
+    """
+
+    def __init__(self, parameters: Array, least_mass: float = 1e-6) -> None:
+        p = np.array(parameters, dtype=np.float64)
+        mass = max(float(p[0]), least_mass)
+        com = p[1:4] / p[0] if p[0] > 0.0 else np.zeros(3)
+        about_origin = pseudo_inertia(p)[:3, :3] * (mass / p[0] if p[0] > 0.0 else 0.0)
+        s, V = np.linalg.eigh(about_origin - mass * np.outer(com, com))  # about the centre of mass
+        second = (V * np.maximum(s, mass * _RADIUS**2)) @ V.T
+        J = np.empty((4, 4))
+        J[:3, :3] = second + mass * np.outer(com, com)
+        J[:3, 3] = J[3, :3] = mass * com
+        J[3, 3] = mass
+        self.start = from_pseudo_inertia(J)
+        self._L = np.linalg.cholesky(J)
+
+    @staticmethod
+    def _factor(x: Array) -> Array:
+        U = np.diag(np.exp(np.clip(x[:4], -40.0, 40.0)))
+        for k, (r, c) in enumerate(_UPPER):
+            U[r, c] = x[4 + k]
+        return U
+
+    def parameters(self, x: Array) -> Array:
+        """(10,) inertial parameters of free ones (10,); always those of a body."""
+        LU = self._L @ self._factor(x)
+        return from_pseudo_inertia(LU @ LU.T)
+
+    def derivative(self, x: Array) -> Array:
+        """(10, 10) ∂parameters/∂x."""
+        U = self._factor(x)
+        LU = self._L @ U
+        d = self._L[:, _ROWS].T[:, :, None] * LU[:, _COLUMNS].T[:, None, :]
+        d[:4] *= U.diagonal()[:, None, None]
+        return from_pseudo_inertia(d + d.transpose(0, 2, 1)).T
+
+    @staticmethod
+    def distance(x: Array) -> Array:
+        """(10,) whose norm is the Riemannian distance from the body known, to first order: √tr((J₀⁻¹ dJ)²)."""
+        return np.concatenate([2.0 * x[:4], np.sqrt(2.0) * x[4:]])
 
 
 @dataclass(frozen=True, eq=False)
 class ConsistentEstimate:
-    """Full parameters of bodies that exist.
+    """Full parameters of bodies that exist.  The covariance is what neither the data nor how far parameters may well be from the prior
+    tell of them: masses that efforts do not tell have as wide ones as the prior leaves them."""
 
-    Attributes:
-        values: (p,) in the order of :class:`~robot_dynamics_ros.identification.effort_parameters.EffortParameters`.
-        covariance: (p, p) of all parameters: what neither the data nor how far they may well be from the prior tell of
-            them.  Masses that efforts do not tell have as wide ones as the prior leaves them.
-        distance: (nb,) Riemannian distance of each body from its prior; 0.7 is about a factor of 2 in mass or one
-            principal moment.
-        converged: whether the optimisation ended by itself.
-        spread: how far from the prior bodies may well be, by the evidence or as given.
-        share: of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence.
-        free: (p,) the estimate in the coordinates that are searched.
-    """
-
-    values: Array
-    covariance: Array
-    distance: Array
-    converged: bool
-    spread: float
-    share: float
-    free: Array
+    values: Array  # (p,) in the order of ``EffortParameters``
+    covariance: Array  # (p, p)
+    distance: Array  # (nb,) Riemannian, of each body from its prior; 0.7 is about a factor of 2 in mass or one principal moment
+    converged: bool  # whether the optimisation ended by itself
+    spread: float  # how far from the prior bodies may well be, by the evidence or as given
+    share: float  # of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence
+    free: Array  # (p,) the estimate in the coordinates that are searched
 
     @property
     def standard_error(self) -> Array:
@@ -60,9 +134,9 @@ class ConsistentEstimate:
 class _Problem:
     """Misfit and distance from the prior as one nonlinear least-squares problem in free parameters."""
 
-    def __init__(self, identifiable: Identifiable, data: Blocks, noise: Array, prior: Array) -> None:
+    def __init__(self, identifiable: Identifiable, data: Blocks, noise: Array) -> None:
         parameters = identifiable.parameters
-        self.nb, p = parameters.model.nb, len(parameters)
+        self.nb, p, prior = parameters.model.nb, len(parameters), parameters.values()
         self.split = 10 * self.nb
         joint = np.broadcast_to(np.arange(data.effort.shape[1]), data.effort.shape)[data.use]
         w = 1.0 / noise[joint]
@@ -72,14 +146,15 @@ class _Problem:
         self.A, self.b = R[:, :p], R[:, p]
         masses = prior[: self.split : 10]
         least = _MASS_SHARE * max(float(masses.sum()) / max(self.nb, 1), 1e-3)
-        self.shapes = [BodyShape(prior[10 * k : 10 * k + 10], least) for k in range(self.nb)]
+        parts = [slice(10 * k, 10 * k + 10) for k in range(self.nb)]
+        self.shapes = [(part, BodyShape(prior[part], least)) for part in parts]
         self.start = np.concatenate([np.zeros(self.split), prior[self.split :]])
         self.low, self.high = parameters.bounds()
         self.low[: self.split] = -np.inf
         self.start = np.clip(self.start, self.low, self.high)
         # a joint's usual efforts: of fast motion, or those recorded where they are more
-        usual = np.array([identifiable.effort_scale[j] for j in parameters.joint_of()])
-        recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of()]
+        usual = np.array([identifiable.effort_scale[j] for j in parameters.joint_of])
+        recorded = np.sqrt(np.mean(data.effort**2, axis=0))[parameters.joint_of]
         bodies = np.tile(BodyShape.distance(np.ones(10)), self.nb)
         self.metric = np.concatenate(
             [bodies, identifiable.strength[self.split :] * usual / np.maximum(usual, recorded)]
@@ -87,12 +162,8 @@ class _Problem:
 
     def full(self, x: Array) -> Array:
         """(p,) parameters of free ones."""
-        bodies = [shape.parameters(x[part]) for part, shape in self.parts()]
+        bodies = [shape.parameters(x[part]) for part, shape in self.shapes]
         return np.concatenate([*bodies, x[self.split :]])
-
-    def parts(self) -> Iterator[tuple[slice, BodyShape]]:
-        """Each body's parameters, and its shape."""
-        return ((slice(10 * k, 10 * k + 10), shape) for k, shape in enumerate(self.shapes))
 
     def away(self, x: Array) -> Array:
         """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
@@ -101,7 +172,7 @@ class _Problem:
     def slope(self, x: Array, A: Array) -> Array:
         """(rows, p) ∂(A full)/∂x, to first order."""
         out = A.copy()
-        for part, shape in self.parts():
+        for part, shape in self.shapes:
             out[:, part] = A[:, part] @ shape.derivative(x[part])
         return out
 
@@ -142,7 +213,6 @@ def consistent_parameters(
     identifiable: Identifiable,
     data: Blocks,
     noise: Array,
-    prior: Array,
     *,
     spread: float | None = None,
     share: float | None = None,
@@ -152,13 +222,13 @@ def consistent_parameters(
     """Maximum a posteriori estimate of all parameters.
 
     Args:
-        noise: (nv,) standard deviation of one block's efforts.  prior: (p,) what was known.
+        noise: (nv,) standard deviation of one block's efforts.
         spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
         share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
-    problem = _Problem(identifiable, data, noise, prior)
-    bodies = np.arange(len(prior)) < problem.split
+    problem = _Problem(identifiable, data, noise)
+    bodies = np.arange(len(problem.start)) < problem.split
     size, usual = spread or _SPREAD, share or _SHARE
     x, converged = problem.start if begin is None else begin, False
     settled = spread is not None and share is not None

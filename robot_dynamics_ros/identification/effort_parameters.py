@@ -3,7 +3,6 @@ joints, then what single joints have beside these."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +51,8 @@ class FrictionTerms:
 class EffortParameters:
     """Order and names of all parameters: [bodies (10 each), armature, viscous, coulomb, offset, effects of joints].
 
+    Joints of several degrees of freedom have no parameters of their own: robots with such are taken with none of these terms.
+
     Args:
         effects: (nv,) form of each joint's friction; smoothing by ``terms`` and nothing more if not given.
         loaded: the model whose inverse dynamics is the load of load-dependent friction and of crosstalk; ``model`` if
@@ -61,7 +62,7 @@ class EffortParameters:
         model, terms, effects, loaded: what it was made for.
         names: (p,) e.g. ``"forearm_link.hx"``, ``"elbow.coulomb"``, ``"elbow.load"``.
         kinds: the parameters that all joints have, in order.
-        extra: joint and name of each parameter that single joints have, in order.
+        joint_of: index of the joint of each parameter that is not of a body.
         smoothing: (nv,) speed over which Coulomb friction is smoothed.
     """
 
@@ -73,26 +74,28 @@ class EffortParameters:
         loaded: RobotModel | None = None,
     ) -> None:
         self.model, self.terms, self.loaded = model, terms or FrictionTerms(), loaded or model
-        if not model.nv or any(model.joint(name).type.nv != 1 for name in model.joint_names):
+        self.kinds = tuple(kind for kind in KINDS if getattr(self.terms, kind))
+        if not model.nv or (self.kinds and any(model.joint(name).type.nv != 1 for name in model.joint_names)):
             problem = "identification needs joints, all of one degree of freedom"
             remedy = "Lock floating and planar joints: model.lock(name)."
             raise ArgumentError(problem, where=f"robot {model.name!r}", remedy=remedy)
-        named = {f.name for f in dataclasses.fields(FrictionTerms) if getattr(self.terms, f.name)}
-        self.kinds = tuple(kind for kind in KINDS if kind in named)
         limit, smoothing = model.velocity_limit, self.terms.smoothing
         usual = np.where(np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _SMOOTHING)
         width = usual if smoothing is None else per_joint(smoothing, model.nv, "smoothing", positive=True)
         self.effects = effects or tuple(JointEffects(float(w)) for w in width)
         self.smoothing = np.array([e.smoothing for e in self.effects])
-        self.extra = tuple((j, name) for j, e in enumerate(self.effects) for name in e.parameters)
-        self.names = [
-            *parameter_names(model),
-            *(f"{joint}.{kind}" for kind in self.kinds for joint in model.joint_names),
-            *(f"{model.joint_names[j]}.{name}" for j, name in self.extra),
-        ]
+        own = [(j, kind) for kind in self.kinds for j in range(model.nv)]
+        own += [(j, name) for j, e in enumerate(self.effects) for name in e.parameters]
+        self.names = [*parameter_names(model), *(f"{model.joint_names[j]}.{name}" for j, name in own)]
+        self.joint_of = [j for j, _ in own]
+        self._indices = {key: self.bodies.stop + k for k, key in enumerate(own)}
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def with_effects(self, effects: tuple[JointEffects, ...], loaded: RobotModel | None = None) -> EffortParameters:
+        """The same with other forms of the joints' friction."""
+        return EffortParameters(self.model, self.terms, effects, loaded or self.loaded)
 
     @property
     def bodies(self) -> slice:
@@ -101,23 +104,12 @@ class EffortParameters:
 
     def of(self, kind: str) -> slice:
         """The parameters of one kind that all joints have; an empty slice if they are not among the parameters."""
-        if kind not in self.kinds:
-            return slice(0, 0)
-        n, start = self.model.nv, 10 * self.model.nb
-        first = start + n * self.kinds.index(kind)
-        return slice(first, first + n)
+        first = self.index(0, kind)
+        return slice(first, first + self.model.nv) if kind in self.kinds else slice(0, 0)
 
     def index(self, joint: int, name: str) -> int:
         """Index of a joint's parameter, or −1 if it has none of this name."""
-        if name in self.kinds:
-            return self.of(name).start + joint
-        if (joint, name) in self.extra:
-            return 10 * self.model.nb + len(self.kinds) * self.model.nv + self.extra.index((joint, name))
-        return -1
-
-    def joint_of(self) -> list[int]:
-        """Index of the joint of each parameter that is not of a body."""
-        return [*(list(range(self.model.nv)) * len(self.kinds)), *(j for j, _ in self.extra)]
+        return self._indices.get((joint, name), -1)
 
     def values(self, model: RobotModel | None = None) -> Array:
         """(p,) what a model says the parameters are; those that a model does not have are zero."""
@@ -137,10 +129,11 @@ class EffortParameters:
     def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
         """(..., nv, p − 10 nb) the regressor of the joints' parameters; presliding friction is followed along ``parts``, stretches in order
         of time."""
-        q, v, a = (np.asarray(x, dtype=np.float64) for x in (q, v, a))
-        q, v, a = np.broadcast_arrays(q, v, a)
-        nv, start = self.model.nv, 10 * self.model.nb
-        out = np.zeros((*v.shape, len(self) - start))
+        nv, lead = self.model.nv, np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, v, a)))
+        out = np.zeros((*lead, nv, len(self.joint_of)))
+        if not self.joint_of:
+            return out
+        q, v, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (q, v, a)))
         d = direction(self.effects, q, v, parts)
         diagonal = np.arange(nv)
         for k, kind in enumerate(self.kinds):
@@ -171,19 +164,6 @@ class EffortParameters:
         if "coulomb" not in self.kinds:
             out += model.friction * np.tanh(v / self.smoothing)
         return out
-
-
-class BodyParameters(EffortParameters):
-    """Inertial parameters alone, of a robot with any joints, floating ones among them."""
-
-    def __init__(self, model: RobotModel) -> None:
-        self.model, self.loaded, self.terms = model, model, FrictionTerms(viscous=False, coulomb=False, offset=False)
-        self.kinds, self.effects, self.extra = (), (), ()
-        self.smoothing, self.names = np.zeros(0), parameter_names(model)
-
-    def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
-        """(..., nv, 0): none."""
-        return np.zeros((*np.shape(v), 0))
 
 
 def effort_regressor(

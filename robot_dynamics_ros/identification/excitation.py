@@ -19,20 +19,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.reference.planning import plan_move
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory
 from robot_dynamics_ros.dynamics import inverse_dynamics, link_poses
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.least_squares import Identifiable, identifiable_parameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
+from robot_dynamics_ros.per_joint import expect, non_negative, per_joint, settings_or_default
 
 _MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
 _FINE = 40  # points per period of the highest harmonic, to find extremes
@@ -110,21 +111,15 @@ class Excitation:
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))
         v[[0, -1]] = a[[0, -1]] = 0.0
-        begin, points = 0, list[TrajectoryPoint]()
         if start is not None:
             if model is None:
                 raise ArgumentError("the move to the start needs the robot", where="model", remedy="Pass model=.")
             move = plan_move(model, start, q[0], scale=0.3)
-            begin = int(move.times[-1]) + round(rest * NANOSECONDS)
-            zero = [0.0] * len(self.joint_names)
             q = q - (q[0] - move.positions[-1])  # continuous joints go the short way
-            stations = zip(move.times, move.positions, strict=True)
-            points = [TrajectoryPoint(int(time), row.tolist(), zero, zero) for time, row in stations]
-        points += [
-            TrajectoryPoint(begin + round(time * NANOSECONDS), *(x.tolist() for x in state))
-            for time, *state in zip(t, q, v, a, strict=True)
-        ]
-        return Trajectory.from_points(self.joint_names, points)
+            t = np.concatenate([move.times / NANOSECONDS, move.duration + rest + t])
+            still = np.zeros_like(move.positions)
+            q, v, a = (np.concatenate(x) for x in ((move.positions, q), (still, v), (still, a)))
+        return Trajectory.from_waypoints(self.joint_names, t.tolist(), q, v, a)
 
     @staticmethod
     def write_csv(trajectory: Trajectory, path: str | Path) -> None:
@@ -192,6 +187,14 @@ class DesignSettings:
         expect(self.floor is None or math.isfinite(self.floor), "a height in m", self.floor, "floor", "")
 
 
+def position_bounds(model: RobotModel, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Array, Array]:
+    """(nv,) each: the URDF's limits of positions, or those given where they are narrower."""
+    expected: dict[str, Any] = {"size": model.nv, "infinite": True, "signed": True}
+    low = model.lower if lower is None else np.maximum(model.lower, non_negative(lower, "lower", **expected))
+    high = model.upper if upper is None else np.minimum(model.upper, non_negative(upper, "upper", **expected))
+    return low, high
+
+
 class _Problem:
     """The map from free numbers to motions, and the cost of these."""
 
@@ -199,8 +202,7 @@ class _Problem:
         self.model, self.settings, self.identifiable = model, s, identifiable
         n = model.nv
         self.size = (2, n, s.harmonics)
-        low = np.array(model.lower) if s.lower is None else np.maximum(model.lower, _bounds(s.lower, n, "lower"))
-        high = np.array(model.upper) if s.upper is None else np.minimum(model.upper, _bounds(s.upper, n, "upper"))
+        low, high = position_bounds(model, s.lower, s.upper)
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - _SPAN, -0.5 * _SPAN))
         high = np.where(np.isfinite(high), high, low + _SPAN)
         if (low >= high).any():
@@ -266,7 +268,6 @@ def design_excitation(
     """A motion that shows all base parameters, within the limits.
 
     Args:
-        settings: the default ones if not given.
         progress: called with the share of the work done and the best condition number so far.
 
     Raises:
@@ -306,9 +307,3 @@ def design_excitation(
     q, v, a = (motion.at(problem.times, k) for k in range(3))
     tau = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v)
     return dataclasses.replace(motion, condition=10.0**best, effort=np.abs(tau).max(axis=0))
-
-
-def _bounds(values: ArrayLike, n: int, name: str) -> Array:
-    out = np.asarray(values, dtype=np.float64)
-    expect(out.shape == (n,) and not np.isnan(out).any(), f"{n} numbers", values, name, "Infinite: the URDF's limit.")
-    return out

@@ -23,7 +23,7 @@ from robot_dynamics_ros.dynamics import difference, external_efforts
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
-from robot_dynamics_ros.identification.effort_parameters import BodyParameters
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import held_out_bodies, root_mean_square
 from robot_dynamics_ros.identification.least_squares import (
     BaseEstimate,
@@ -97,7 +97,6 @@ def identify_segments(
         q: (n, nq) positions, the base's [x, y, z, qx, qy, qz, qw] first.
         external: every wrench that the surroundings exert, by the same clock.  Where one is missing, the block is not used.
         window: s, of the local polynomials that smooth and differentiate.
-        block: s, over which rows are averaged.
         spread: see :class:`~robot_dynamics_ros.IdentificationSettings`.
         confidence: of the intervals of base parameters.
 
@@ -108,7 +107,8 @@ def identify_segments(
     if not root or model.joint(root).type is not JointType.FLOATING:
         where, remedy = f"robot {model.name!r}", "Load it with floating_base=True."
         raise ArgumentError("the first joint is not floating", where=where, remedy=remedy)
-    parameters, rows = BodyParameters(model), model.v_slice(root)
+    terms = FrictionTerms(viscous=False, coulomb=False, offset=False)
+    parameters, rows = EffortParameters(model, terms), model.v_slice(root)
     t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:
         raise ArgumentError(f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q.")
@@ -117,13 +117,12 @@ def identify_segments(
         raise ArgumentError("no external wrench was recorded", where="external", remedy=remedy)
     require_increasing(t)
     data = _blocks(model, t, q, external, rows, window, block)
-    identifiable, prior = identifiable_parameters(parameters, rows=rows), parameters.values()
-    start = identifiable.base.values(prior)
-    base = weighted_least_squares(identifiable, data, start, confidence=confidence, unseen="keep")
+    identifiable = identifiable_parameters(parameters, rows=rows)
+    base = weighted_least_squares(identifiable, data, confidence=confidence, unseen="keep")
     noise = base.noise * np.sqrt(base.correlation)
-    full = consistent_parameters(identifiable, data, noise, prior, spread=spread)
-    error = root_mean_square(held_out_bodies(identifiable, data, noise, prior, full))
-    left, left_before = (data.rms(data.effort - data.Y @ x) for x in (full.values, prior))
+    full = consistent_parameters(identifiable, data, noise, spread=spread)
+    error = root_mean_square(held_out_bodies(identifiable, data, noise, full))
+    left, left_before = (data.rms(data.effort - data.Y @ x) for x in (full.values, parameters.values()))
     identified = with_parameters(parameters, full.values)
     return SegmentIdentification(model, identified, base, full, identifiable, left, left_before, error)
 

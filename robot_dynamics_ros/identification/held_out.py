@@ -32,7 +32,6 @@ def held_out_least_squares(
     identifiable: Identifiable,
     data: Blocks,
     base: BaseEstimate,
-    prior: Array,
     *,
     instruments: Array | None = None,
     without: NDArray[np.bool_] | None = None,
@@ -40,7 +39,6 @@ def held_out_least_squares(
     """(m, nv) recorded less predicted efforts, N m or N, of least squares for the base parameters; NaN where a block is not used.
 
     Args:
-        prior: (nbase,) values that directions not seen keep.
         instruments: see :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
         without: (nbase,) parameters that are left out: zero.
     """
@@ -53,21 +51,21 @@ def held_out_least_squares(
     c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
     hold = identifiable.information[np.ix_(kept, kept)] / np.outer(scale, scale)
     hold = hold * (_HELD**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
-    x = np.linalg.solve(G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * prior[kept]))[..., None])[..., 0]
+    x = np.linalg.solve(
+        G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * identifiable.prior[kept]))[..., None]
+    )[..., 0]
     residual = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
     return np.asarray(np.where(data.use, residual, np.nan))
 
 
-def held_out_bodies(
-    identifiable: Identifiable, data: Blocks, noise: Array, prior: Array, full: ConsistentEstimate
-) -> Array:
+def held_out_bodies(identifiable: Identifiable, data: Blocks, noise: Array, full: ConsistentEstimate) -> Array:
     """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far these may be from the prior."""
     fold, out = stretches(len(data.effort)), np.full(data.effort.shape, np.nan)
     for f in range(FOLDS):
         own = (fold == f)[:, None]
         rest = dataclasses.replace(data, use=data.use & ~own)
         x = consistent_parameters(
-            identifiable, rest, noise, prior, spread=full.spread, share=full.share, begin=full.free, evaluations=10
+            identifiable, rest, noise, spread=full.spread, share=full.share, begin=full.free, evaluations=10
         )
         out = np.where(data.use & own, data.effort - data.Y @ x.values, out)
     return out
@@ -86,11 +84,8 @@ def root_mean_square(residual: Array) -> Array:
 
 
 def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
-    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts.
-
-    Args:
-        bodies, least_squares: (m, nv) held-out residuals.  effort: (nv,) root mean square of the efforts.
-    """
+    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts, by (m, nv) held-out residuals of both and
+    the root mean square of the efforts."""
     out = np.zeros(bodies.shape[1])
     for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
         power = float((r - s) @ (r - s))

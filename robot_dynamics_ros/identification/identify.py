@@ -33,13 +33,7 @@ from robot_dynamics_ros.identification.least_squares import (
     identifiable_parameters,
     weighted_least_squares,
 )
-from robot_dynamics_ros.identification.plausibility import (
-    Implausible,
-    check_positions,
-    check_prediction,
-    check_result,
-    one_way_joints,
-)
+from robot_dynamics_ros.identification.plausibility import Implausible, check_prediction, check_result
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import STILL, Blocks, MotionSamples, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
@@ -60,6 +54,7 @@ _LIMITED = {
     "controllers and the simulator have its friction, not its rotor",
 }
 _ROWS = 1000  # of the regressor at a time
+_ONE_WAY = 0.01  # of the blocks
 _FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
 
 
@@ -253,7 +248,6 @@ def identify(
             :func:`identify_recordings` repairs them.
         q: (n, nv) recorded positions.
         effort: (n, nv) recorded motor efforts, gravity included, N m or N.
-        settings: the default ones if not given.
         v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
 
     Raises:
@@ -262,7 +256,8 @@ def identify(
     """
     s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)  # refuses robots that cannot be identified before it looks at the data
-    return _identify(model, MotionSamples.of(model, t, q, effort, v, window=s.window, check=_check(model, s)), s)
+    check = s.plausibility == "refuse"
+    return _identify(model, MotionSamples.of(model, t, q, effort, v, window=s.window, check=check), s)
 
 
 def identify_recordings(
@@ -275,7 +270,6 @@ def identify_recordings(
     """The same from one recording or several, each at its own rate.
 
     Args:
-        settings: the default ones if not given.
         recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or ``Recording.of`` give them: with
             times repaired.
         workers: that smooth and differentiate several recordings side by side, see
@@ -289,7 +283,8 @@ def identify_recordings(
     s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)
     several = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    motion = MotionSamples.of_recordings(model, several, window=s.window, check=_check(model, s), workers=workers)
+    check = s.plausibility == "refuse"
+    motion = MotionSamples.of_recordings(model, several, window=s.window, check=check, workers=workers)
     return _identify(model, motion, s, progress)
 
 
@@ -304,9 +299,7 @@ def identify_each(
     on several days.
 
     Args:
-        settings: the default ones if not given.
         recordings: as :func:`identify_recordings`.
-        workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
         progress: called with (recordings done, recordings).
 
     Returns:
@@ -324,10 +317,6 @@ def _one(
         return error
 
 
-def _check(model: RobotModel, s: IdentificationSettings) -> Callable[[Array, Array], None] | None:
-    return partial(check_positions, model) if s.plausibility == "refuse" else None
-
-
 @dataclass(frozen=True, eq=False)
 class _Fit:
     """Base parameters of one form of all joints' friction; the motion is with its efforts ``delay`` s earlier."""
@@ -337,11 +326,6 @@ class _Fit:
     motion: MotionSamples
     data: Blocks
     base: BaseEstimate
-
-    @property
-    def prior(self) -> Array:
-        """(p,) what the model says the parameters are."""
-        return self.identifiable.parameters.values()
 
     @property
     def scarce(self) -> bool:
@@ -360,8 +344,7 @@ class _Fit:
 
     def least_squares_left(self, instruments: Array | None = None) -> Array:
         """(m, nv) what least squares leave of stretches that they are not made from."""
-        prior = self.identifiable.base.values(self.prior)
-        return held_out_least_squares(self.identifiable, self.data, self.base, prior, instruments=instruments)
+        return held_out_least_squares(self.identifiable, self.data, self.base, instruments=instruments)
 
 
 class _Fits:
@@ -377,9 +360,10 @@ class _Fits:
         self, identifiable: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
-        s, prior = self.settings, identifiable.base.values(identifiable.parameters.values())
-        how = partial(weighted_least_squares, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen)
-        return how(identifiable, data, prior, instruments=instruments)
+        s = self.settings
+        return weighted_least_squares(
+            identifiable, data, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen, instruments=instruments
+        )
 
     def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
         """With the delay that the residual shows, corrected some times."""
@@ -391,10 +375,9 @@ class _Fits:
                 delay += _delay_correction(fit, self.rate)
         return fit
 
-    def of_form(self, fit: _Fit, parameters: EffortParameters) -> _Fit:
+    def of_form(self, fit: _Fit, identifiable: Identifiable) -> _Fit:
         """The same motion with other parameters of the joints."""
-        identifiable = identifiable_parameters(parameters)
-        data = fit.data.with_parameters(parameters, fit.motion, self.settings.block)
+        data = fit.data.with_parameters(identifiable.parameters, fit.motion, self.settings.block)
         return dataclasses.replace(fit, identifiable=identifiable, data=data, base=self.base(identifiable, data))
 
     def with_rotors(self, fit: _Fit) -> _Fit:
@@ -406,7 +389,7 @@ class _Fits:
         )
         if "armature" in parameters.kinds or forms == parameters.effects:
             return fit
-        more = self.of_form(fit, EffortParameters(self.model, parameters.terms, forms, parameters.loaded))
+        more = self.of_form(fit, identifiable_parameters(parameters.with_effects(forms)))
         before, after = (stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more))
         return more if better(after, before, GAIN, 0.0) else fit
 
@@ -454,24 +437,25 @@ def _identify(
     tell(0.95, "share of least squares")
     values, share, residual = fits.mixed(fit, full, residual)
     identified = with_parameters(parameters, full.values)
-    parameters = EffortParameters(model, s.terms, parameters.effects, identified)
+    parameters = parameters.with_effects(parameters.effects, identified)
     error = root_mean_square(residual)
 
     if s.delay is None:  # the first was a rough one
         remarks = delay_notes(fit.delay) + tuple(x for x in remarks if x not in delay_notes(first_delay))
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
-    before = data.rms(data.effort - data.Y @ fit.prior)
+    before, effort = data.rms(data.effort - data.Y @ parameters.values()), data.rms(data.effort)
     if s.plausibility == "refuse":
         power = np.zeros(model.nv) if fit.scarce else _friction_power(fit)
-        check_result(model, data, base.noise, data.rms(data.effort - data.Y @ full.values), power)
+        speed, left = np.sqrt(np.mean(data.v**2, axis=0)), data.rms(data.effort - data.Y @ full.values)
+        check_result(model.joint_names, effort, speed, base.noise, left, power)
         if not fit.scarce:
-            check_prediction(model.joint_names, error, before, data.rms(data.effort))
+            check_prediction(model.joint_names, error, before, effort)
     offset = full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv)
     notes = remarks + motion.notes + _notes(parameters, data, dry, share)
     notes += () if constants is None else constants.notes
     return Identification(
         model, identified, _friction(parameters, identified, full.values), offset, base, full, parameters, fit.identifiable,
-        float(fit.delay), motion.window, unexplained, before, data.rms(data.effort), error, selection.simple_error,
+        float(fit.delay), motion.window, unexplained, before, effort, error, selection.simple_error,
         data.use.mean(axis=0), motion.duration, share, values, notes, constants,
     )  # fmt: skip
 
@@ -482,17 +466,16 @@ def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -
     fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
     def chosen(identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
-        return select_effects(identifiable, fit.data, fit.motion, s.block, fit.base.noise, fit.prior, forms, tell)
+        return select_effects(identifiable, fit.data, fit.motion, s.block, fit.base.noise, forms, tell)
 
     selection = chosen(identifiable, ())
     if s.forms:
-        rough = consistent_parameters(identifiable, fit.data, fit.block_noise(selection), fit.prior, spread=s.spread)
+        rough = consistent_parameters(identifiable, fit.data, fit.block_noise(selection), spread=s.spread)
         loaded = with_parameters(parameters, rough.values)
-        parameters = EffortParameters(fits.model, s.terms, parameters.effects, loaded)
+        parameters = parameters.with_effects(parameters.effects, loaded)
         forms = tuple(form for form in s.forms if form == "presliding") if fit.scarce else s.forms
         selection = chosen(dataclasses.replace(identifiable, parameters=parameters), forms, tell)
-        parameters = EffortParameters(fits.model, s.terms, selection.effects, loaded)
-        fit = fits.aligned(identifiable_parameters(parameters), fit.delay, 2)
+        fit = fits.aligned(identifiable_parameters(parameters.with_effects(selection.effects)), fit.delay, 2)
     return fit if fit.scarce else fits.with_rotors(fit), selection
 
 
@@ -502,11 +485,10 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     s = fits.settings
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
-        noise = fit.block_noise(selection)
-        return consistent_parameters(fit.identifiable, fit.data, noise, fit.prior, spread=s.spread)
+        return consistent_parameters(fit.identifiable, fit.data, fit.block_noise(selection), spread=s.spread)
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
-        return held_out_bodies(fit.identifiable, fit.data, fit.block_noise(selection), fit.prior, full)
+        return held_out_bodies(fit.identifiable, fit.data, fit.block_noise(selection), full)
 
     full = bodies(fit)
     residual = predicted(fit, full)
@@ -520,17 +502,15 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
             dataclasses.replace(e, effects=tuple(x for x in e.effects if x == "rotor"), numbers={}) if bad else e
             for e, bad in zip(parameters.effects, needless, strict=True)
         )
-        fit = fits.of_form(fit, EffortParameters(fits.model, s.terms, plain, parameters.loaded))
+        fit = fits.of_form(fit, identifiable_parameters(parameters.with_effects(plain)))
         full = bodies(fit)
         residual = predicted(fit, full)
     # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
     forms = fit.identifiable.parameters.effects
     for _ in range(_AGAIN if any(name in form.effects for form in forms for name in OF_SENSORS) else 0):
         identified = with_parameters(fit.identifiable.parameters, full.values)
-        parameters = EffortParameters(fits.model, s.terms, fit.identifiable.parameters.effects, identified)
-        data = fit.data.with_parameters(parameters, fit.motion, s.block)
-        identifiable = dataclasses.replace(fit.identifiable, parameters=parameters)
-        fit = dataclasses.replace(fit, identifiable=identifiable, data=data, base=fits.base(identifiable, data))
+        parameters = fit.identifiable.parameters.with_effects(forms, identified)
+        fit = fits.of_form(fit, dataclasses.replace(fit.identifiable, parameters=parameters))
         full = bodies(fit)
     return fit, full, residual
 
@@ -538,9 +518,13 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) -> tuple[str, ...]:
     """Sentences about joints whose result has a limit."""
     model = parameters.model
-    one_way = one_way_joints(model, data) if dry and "offset" in parameters.kinds else ()
-    text = "moved one way only: its Coulomb friction and its offset cannot be distinguished"
-    notes = [f"joint {name} {text}" for name in one_way]
+    notes = []
+    for j, name in enumerate(model.joint_names if dry and "offset" in parameters.kinds else ()):
+        v = data.v[data.use[:, j], j]
+        if len(v) and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY:
+            notes.append(
+                f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+            )
     for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
         if x > 0.0:
             text = f"base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the difference"

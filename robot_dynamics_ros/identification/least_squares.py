@@ -32,28 +32,22 @@ _REMEDY = (
 
 @dataclass(frozen=True, eq=False)
 class Identifiable:
-    """Base parameters of an identification.
-
-    Attributes:
-        parameters: all parameters.
-        base: which of them are independent, and how the others add to them.
-        names: (nbase,) one for each, e.g. ``"forearm_link.Izz + 2 more"``.
-        effort_scale: (nv,) root mean square of the efforts of fast random motion, N m or N.
-        information: (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over fast random
-            motion: what can be seen at best.
-        strength: (p,) root mean square share of the efforts that one unit of each of all parameters makes in fast
-            motion.
-    """
+    """Base parameters of an identification, and how well fast random motion shows them."""
 
     parameters: EffortParameters
-    base: BaseParameters
-    names: tuple[str, ...]
-    effort_scale: Array
-    information: Array
-    strength: Array
+    base: BaseParameters  # which of them are independent, and how the others add to them
+    names: tuple[str, ...]  # (nbase,) one for each, e.g. "forearm_link.Izz + 2 more"
+    effort_scale: Array  # (nv,) root mean square of the efforts of fast motion, N m or N
+    information: Array  # (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over fast motion
+    strength: Array  # (p,) root mean square share of the efforts that one unit of each of all parameters makes in it
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def prior(self) -> Array:
+        """(nbase,) what the model says the parameters are."""
+        return self.base.values(self.parameters.values())
 
     @property
     def sensitivity(self) -> Array:
@@ -110,31 +104,18 @@ class PoorExcitation(ArgumentError):
 
 @dataclass(frozen=True, eq=False)
 class BaseEstimate:
-    """Base parameters by weighted least squares.
+    """Base parameters by weighted least squares."""
 
-    Attributes:
-        names: (nbase,) of the parameters.
-        values: (nbase,) estimates.
-        standard_error: (nbase,) infinite where the motion does not show the parameter.
-        half_width: (nbase,) of the confidence intervals.
-        confidence: of these, e.g. 0.95.
-        noise: (nv,) standard deviation of the residual of one block, N m or N.
-        correlation: (nv,) how much more than independent ones successive residuals count, at least 1.
-        condition: condition number of the weighted regressor, columns in proportion to their sensitivity.
-        unseen: names of parameters that the motion does not show.
-        residual: (m, nv) N m or N; NaN where a block was not used.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    standard_error: Array
-    half_width: Array
-    confidence: float
-    noise: Array
-    correlation: Array
-    condition: float
-    unseen: tuple[str, ...]
-    residual: Array
+    names: tuple[str, ...]  # (nbase,) of the parameters
+    values: Array  # (nbase,)
+    standard_error: Array  # (nbase,) infinite where the motion does not show the parameter
+    half_width: Array  # (nbase,) of the confidence intervals
+    confidence: float  # of these, e.g. 0.95
+    noise: Array  # (nv,) standard deviation of the residual of one block, N m or N
+    correlation: Array  # (nv,) how much more than independent ones successive residuals count, at least 1
+    condition: float  # condition number of the weighted regressor, columns in proportion to their sensitivity
+    unseen: tuple[str, ...]  # names of parameters that the motion does not show
+    residual: Array  # (m, nv) N m or N; NaN where a block was not used
 
 
 def _directions(identifiable: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
@@ -153,19 +134,9 @@ def _directions(identifiable: Identifiable, W: Array, count: int, tolerance: flo
     return T / strength[:, None], share, (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
 
 
-def _poor(identifiable: Identifiable, data: Blocks, names: tuple[str, ...]) -> PoorExcitation:
-    """The error about parameters that are not seen."""
-    counts, joints = data.use.mean(axis=0), identifiable.parameters.model.joint_names
-    still = [name for name, share in zip(joints, counts, strict=True) if share < 0.01]
-    more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(map(repr, still))} hardly moved)" if still else ""
-    text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
-    return PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
-
-
 def weighted_least_squares(
     identifiable: Identifiable,
     data: Blocks,
-    prior: Array,
     *,
     confidence: float = 0.95,
     tolerance: float = 1e-3,
@@ -179,9 +150,8 @@ def weighted_least_squares(
     Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
 
     Args:
-        prior: (nbase,) values that directions not seen keep.
         tolerance: share, compared with fast random motion, below which a direction counts as unseen.
-        unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as they are in the prior.
+        unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as the model has them.
         passes: number of times that weights are found.
         instruments: (m, nv, nbase) columns that resemble those of the regressor, without its noise; weights included.
 
@@ -191,7 +161,7 @@ def weighted_least_squares(
     """
     from scipy.special import stdtrit
 
-    Yb = identifiable.base.regressor(data.Y)
+    Yb, prior = identifiable.base.regressor(data.Y), identifiable.prior
     use, m, nv = data.use, *data.effort.shape
     if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
         problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"
@@ -202,7 +172,11 @@ def weighted_least_squares(
     T, share, taking = _directions(identifiable, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        raise _poor(identifiable, data, names)
+        joints = identifiable.parameters.model.joint_names
+        still = [repr(name) for name, share in zip(joints, use.mean(axis=0), strict=True) if share < 0.01]
+        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)" if still else ""
+        text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
+        raise PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
     seen = share >= tolerance
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior

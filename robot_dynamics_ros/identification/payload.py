@@ -19,9 +19,9 @@ from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
-from robot_dynamics_ros.identification.excitation import Excitation, at_rest
+from robot_dynamics_ros.identification.consistent import BodyShape, is_consistent
+from robot_dynamics_ros.identification.excitation import Excitation, at_rest, position_bounds
 from robot_dynamics_ros.identification.least_squares import inflation
-from robot_dynamics_ros.identification.pseudo_inertia import BodyShape, is_consistent
 from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -86,7 +86,6 @@ def payload_motion(
     """A gentle motion from a pose and back that shows a payload.
 
     Args:
-        link: that carries it.
         q0: (nv,) present configuration of the arm.
         span: (nv,) or one number, rad or m: how far each joint may move to either side.
         duration: s, for two periods.
@@ -108,7 +107,12 @@ def payload_motion(
         text = "needs more than a second, and a share of the limits from 0 to 1"
         remedy = "Give a duration above 1 s, a scale above 0 to 1, and at least one try."
         raise ArgumentError(text, where="payload motion", remedy=remedy)
-    low, high = _bounds(model, q0, per_joint(span, n, "span"), lower, upper)
+    (low, high), reach = position_bounds(model, lower, upper), per_joint(span, n, "span")
+    low, high = np.maximum(low, q0 - reach), np.minimum(high, q0 + reach)
+    if (outside := (q0 < low) | (q0 > high)).any():
+        i = int(np.argmax(outside))
+        text = f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}"
+        raise ArgumentError(text, where="q0", remedy="Move the arm to where it may move.")
     body, _, _ = _carrier(model, link)
     period, harmonics = 0.5 * duration, 4
     speed = scale * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0)
@@ -119,16 +123,16 @@ def payload_motion(
     for _ in range(tries):
         a, b = at_rest(rng.normal(size=(2, n, harmonics)))
         unit = Excitation(model.joint_names, period, np.zeros(n), a, b)
-        q = unit.at(fine) - unit.at(0.0)
+        start, v = unit.at(0.0), unit.at(fine, 1)
+        q = unit.at(fine) - start
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.minimum(
                 np.where(q.max(axis=0) > 0, (high - q0) / q.max(axis=0), np.inf),
                 np.where(q.min(axis=0) < 0, (q0 - low) / -q.min(axis=0), np.inf),
             )
-        factor = 0.98 * np.minimum(room, speed / np.abs(unit.at(fine, 1)).max(axis=0))
+        factor = 0.98 * np.minimum(room, speed / np.abs(v).max(axis=0))
         a, b = a * factor[:, None], b * factor[:, None]
-        centre = q0 - Excitation(model.joint_names, period, np.zeros(n), a, b).at(0.0)
-        motion = Excitation(model.joint_names, period, centre, a, b)
+        motion = Excitation(model.joint_names, period, q0 - factor * start, a, b)
         worth = _worth(model, body, *(motion.at(times, k) for k in range(3)))
         if worth > best:
             best, chosen = worth, motion
@@ -139,25 +143,11 @@ def payload_motion(
     return chosen
 
 
-def _bounds(
-    model: RobotModel, q0: Array, reach: Array, lower: ArrayLike | None, upper: ArrayLike | None
-) -> tuple[Array, Array]:
-    """(nv,), (nv,) bounds of a motion about ``q0`` that reaches so far."""
-    low = np.maximum(np.maximum(model.lower, -np.inf if lower is None else np.asarray(lower, dtype=float)), q0 - reach)
-    high = np.minimum(np.minimum(model.upper, np.inf if upper is None else np.asarray(upper, dtype=float)), q0 + reach)
-    outside = (q0 < low) | (q0 > high)
-    if outside.any():
-        i = int(np.argmax(outside))
-        text = f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}"
-        raise ArgumentError(text, where="q0", remedy="Move the arm to where it may move.")
-    return low, high
-
-
 def _worth(model: RobotModel, body: int, q: Array, v: Array, a: Array) -> float:
     """Minus the logarithm of the uncertainty of mass and first moments."""
     Y = np.asarray(joint_torque_regressor(model, q, v, a))[..., 10 * body : 10 * body + 10]
-    rows = _Rows(np.zeros(v.shape), Y, v, np.tanh(v / 0.02), np.abs(v) > 0.02)
-    covariance = np.linalg.pinv(_Problem(model, rows).normal(1.0 / _usual(model))[0], hermitian=True)[:4, :4]
+    problem = _Problem(model, np.zeros(v.shape), Y, _friction(v, np.tanh(v / 0.02)), np.abs(v) > 0.02)
+    covariance = np.linalg.pinv(problem.normal(1.0 / _usual(model))[0], hermitian=True)[:4, :4]
     sizes = np.array([1.0, 0.1, 0.1, 0.1])
     value = float(np.sum(covariance.diagonal() / sizes**2))
     return -math.log(value) if value > 0.0 else -math.inf
@@ -204,37 +194,34 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
     return vectors * np.sqrt(np.maximum(power, 0.0)), np.ones(1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Block averages of a motion: efforts that the arm does not explain, columns (m, nv, c), direction of friction, and which count."""
-
-    effort: Array
-    columns: Array
-    v: Array
-    direction: Array
-    use: NDArray[np.bool_]
+def _friction(v: Array, direction: Array) -> Array:
+    """(m, nv, 3) columns of each joint's friction: viscous, dry and constant."""
+    return np.stack([v, direction, np.ones(v.shape)], axis=-1)
 
 
 class _Problem:
-    """Least squares for payload, the arm's own errors in ``arm`` columns, and errors of each joint's friction, with what is likely."""
+    """Least squares for payload, the arm's own errors, and errors of each joint's friction, with what is likely: of efforts (m, nv) that
+    the arm does not explain, columns (m, nv, 10 + arm) of the payload and of the arm's errors, those of friction, and which rows count."""
 
-    def __init__(self, model: RobotModel, rows: _Rows, arm: int = 0) -> None:
-        self.rows, self.arm, self.count = rows, arm, 10 + arm
+    def __init__(
+        self, model: RobotModel, effort: Array, columns: Array, friction: Array, use: NDArray[np.bool_]
+    ) -> None:
+        self.effort, self.columns, self.friction, self.use = effort, columns, friction, use
+        self.count = columns.shape[-1]
         self.joints: list[tuple[list[int], Array, Array, Array]] = []
         usual, fastest = _usual(model), _limit_or(model.velocity_limit, 2.0)
         for j in range(model.nv):
-            columns = rows.columns[:, j], rows.v[:, j], rows.direction[:, j], np.ones(len(rows.v))
-            A = np.column_stack(columns)[rows.use[:, j]]
+            A = np.column_stack([columns[:, j], friction[:, j]])[use[:, j]]
             own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
             viscous = _FRICTION * model.damping[j] + _UNSTATED * usual[j] / fastest[j]
             errors = viscous, _FRICTION * model.friction[j] + _UNSTATED * usual[j], _OFFSET * usual[j]
-            self.joints.append((own, A.T @ A, A.T @ rows.effort[rows.use[:, j], j], 1.0 / np.square(errors)))
+            self.joints.append((own, A.T @ A, A.T @ effort[use[:, j], j], 1.0 / np.square(errors)))
 
     def normal(self, weight: Array, spread: float = 1.0) -> tuple[Array, Array]:
         """Matrix and right-hand side for weights (nv,) of the joints' rows, and a standard deviation of the arm's errors."""
         size = self.count + 3 * len(self.joints)
         N, b = np.zeros((size, size)), np.zeros(size)
-        N[range(self.count), range(self.count)] = np.r_[_LIKELY, np.full(self.arm, spread)] ** -2.0
+        N[range(self.count), range(self.count)] = np.r_[_LIKELY, np.full(self.count - 10, spread)] ** -2.0
         for (own, G, c, held), w in zip(self.joints, weight, strict=True):
             N[np.ix_(own, own)] += w**2 * G
             b[own] += w**2 * c
@@ -248,7 +235,7 @@ class _Problem:
             N, b = self.normal(weight, spread)
             covariances.append(np.linalg.inv(N))
             means.append(covariances[-1] @ b)
-            evidence[k] = 0.5 * b @ means[-1] - 0.5 * np.linalg.slogdet(N)[1] - self.arm * math.log(spread)
+            evidence[k] = 0.5 * b @ means[-1] - 0.5 * np.linalg.slogdet(N)[1] - (self.count - 10) * math.log(spread)
         evidence += np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2  # half-normal, on a geometric grid
         share = np.exp(evidence - evidence.max())
         share /= share.sum()
@@ -259,9 +246,8 @@ class _Problem:
 
     def residual(self, solution: Array) -> Array:
         """(m, nv) efforts that remain; NaN where they do not count."""
-        rows, wrong = self.rows, solution[self.count :].reshape(-1, 3)
-        friction = rows.v * wrong[:, 0] + rows.direction * wrong[:, 1] + wrong[:, 2]
-        return np.where(rows.use, rows.effort - rows.columns @ solution[: self.count] - friction, np.nan)
+        friction = (self.friction * solution[self.count :].reshape(-1, 3)).sum(axis=-1)
+        return np.where(self.use, self.effort - self.columns @ solution[: self.count] - friction, np.nan)
 
 
 def estimate_payload(
@@ -278,7 +264,6 @@ def estimate_payload(
 
     Args:
         model: the arm without the payload.
-        link: that carries it.
         t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
         friction: of the joints, as well as it is known; that of the URDF if not given.
         arm_error: what the arm's own bodies may be off by: the standard deviation of their masses as a share, with centres
@@ -300,36 +285,29 @@ def estimate_payload(
     weight = 1.0 / usual
     for _ in range(_PASSES):
         m = motion.earlier(delay)
-        rows = _rows(model, m, friction, body, directions)
-        problem = _Problem(model, rows, directions.shape[1])
+        problem = _of_motion(model, m, friction, body, directions)
         for _ in range(_WEIGHTS):
             solution, covariance, spread = problem.averaged(weight, spreads)
             residual = problem.residual(solution)
-            rms = np.sqrt(np.nansum(residual**2, axis=0) / np.maximum(rows.use.sum(axis=0), 1))
+            rms = np.sqrt(np.nansum(residual**2, axis=0) / np.maximum(problem.use.sum(axis=0), 1))
             alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in residual.T])
             weight = 1.0 / (np.maximum(rms, 1e-6 * usual) * np.sqrt(alike))
-        delay = _corrected(delay, m, rows, residual, weight)
+        rate = np.where(problem.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
+        late = float(np.nansum(rate * residual * weight)) / max(float((rate * rate).sum()), 1e-300)  # to first order
+        delay = float(np.clip(delay - late, -_LATEST, _LATEST))
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
 
-def _rows(model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array) -> _Rows:
-    """Block averages: columns of the payload on a body, then of the arm's own errors."""
+def _of_motion(model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array) -> _Problem:
+    """Of block averages."""
     arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
-    Y = m.mean_regressor(model, _BLOCK)
-    v = m.mean(m.v, _BLOCK)
+    Y, v = m.mean_regressor(model, _BLOCK), m.mean(m.v, _BLOCK)
     # while a joint turns back it may stick, and its friction is anything
     slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
     columns = np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1)
-    effort, direction = m.mean(m.effort - arm_effort, _BLOCK), m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)
-    return _Rows(effort, columns, v, direction, (slow == 0.0) & (np.abs(v) > 0.0))
-
-
-def _corrected(delay: float, m: MotionSamples, rows: _Rows, residual: Array, weight: Array) -> float:
-    """s by which efforts are late, with what residuals show of it to first order."""
-    rate = np.where(rows.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
-    power = float((rate * rate).sum())
-    late = float(np.nansum(rate * residual * weight)) / power if power > 0.0 else 0.0
-    return float(np.clip(delay - late, -_LATEST, _LATEST))
+    dry = m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)
+    use = (slow == 0.0) & (np.abs(v) > 0.0)
+    return _Problem(model, m.mean(m.effort - arm_effort, _BLOCK), columns, _friction(v, dry), use)
 
 
 def estimate_payload_at_rest(
@@ -348,7 +326,6 @@ def estimate_payload_at_rest(
 
     Args:
         model: the arm without the payload.
-        link: that carries it.
         q, effort: (k, nv) or (nv,) positions at rest and mean motor efforts there; three poses with the hand turned
             show the whole centre of mass.
         friction: of the joints, as well as it is known; that of the URDF if not given.
@@ -359,7 +336,7 @@ def estimate_payload_at_rest(
         UnknownNameError: no such link.
     """
     body, R, p = _carrier(model, link)
-    directions, (spread,) = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
+    directions, spreads = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
         got = (q.shape, effort.shape)
@@ -369,15 +346,12 @@ def estimate_payload_at_rest(
     rest = effort - np.asarray(inverse_dynamics(model, q, zero, zero))
     Y = np.asarray(joint_torque_regressor(model, q, zero, zero))
     noise = np.maximum(friction.breakaway / math.sqrt(3.0), 1e-3 * _usual(model))
-    Y = np.concatenate([Y[..., 10 * body : 10 * body + 4], Y @ directions], axis=-1)
-    A, b = (Y / noise[:, None]).reshape(-1, Y.shape[-1]), (rest / noise).reshape(-1)
-    likely = np.r_[_LIKELY[:4], np.full(directions.shape[1], spread)]
-    inverse = np.linalg.inv(A.T @ A + np.diag(1.0 / likely**2))
-    solution = inverse @ (A.T @ b)
-    covariance = np.diag(np.r_[np.zeros(4), np.full(6, np.inf)])
-    covariance[:4, :4] = inverse[:4, :4]
-    rms = np.sqrt(np.mean((rest - Y @ solution) ** 2, axis=0))
-    return _result(link, np.r_[solution[:4], np.zeros(6)], covariance, R, p, rms, 0.0, float(spread))
+    columns = np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1)
+    problem = _Problem(model, rest, columns, np.zeros((*q.shape, 3)), np.ones(q.shape, dtype=bool))
+    solution, covariance, spread = problem.averaged(1.0 / noise, spreads)
+    covariance[range(4, 10), range(4, 10)] = np.inf  # poses at rest show no inertia
+    rms = np.sqrt(np.mean(problem.residual(solution) ** 2, axis=0))
+    return _result(link, solution[:10], covariance[:10, :10], R, p, rms, 0.0, spread)
 
 
 def _result(

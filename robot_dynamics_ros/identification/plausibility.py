@@ -11,7 +11,6 @@ import math
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -19,7 +18,6 @@ _OUTSIDE = 0.1  # of the range: how far outside its limits a position may be
 _SHARE = 0.05  # of the rows
 _OVER = 10  # rows over which speed is taken
 _WORSE, _UNEXPLAINED = 4.0, 0.15
-_ONE_WAY = 0.01
 _USELESS = 1.2  # times the error of the URDF, or of no model
 
 
@@ -73,27 +71,26 @@ def _within(model: RobotModel, j: int, q: Array) -> float:
     return float(((q >= model.lower[j]) & (q <= model.upper[j])).mean())
 
 
-def check_result(model: RobotModel, data: Blocks, noise: Array, residual: Array, friction_power: Array) -> None:
+def check_result(
+    names: tuple[str, ...], effort: Array, speed: Array, noise: Array, residual: Array, friction_power: Array
+) -> None:
     """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
 
     Args:
-        noise: (nv,) what base parameters leave of one block's efforts.
-        residual: (nv,) what the bodies found leave.
+        effort, speed, noise, residual: (nv,) root mean squares, the last two of what base parameters and the bodies found leave.
         friction_power: (nv,) mean power that friction takes by the base parameters, W.
 
     Raises:
         Implausible: no bodies explain the efforts, or friction drives a joint.
     """
-    effort = np.sqrt(np.where(data.use, data.effort**2, 0.0).sum(axis=0) / np.maximum(data.use.sum(axis=0), 1))
-    speed = np.sqrt(np.mean(data.v**2, axis=0))
     driven = friction_power < -np.maximum(0.05 * effort, 2.0 * noise) * speed
     worse = (residual > _WORSE * noise) & (residual > _UNEXPLAINED * effort)
     for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
         if joints.any():
-            names = [n for n, bad in zip(model.joint_names, joints, strict=True) if bad]
+            own = [name for name, bad in zip(names, joints, strict=True) if bad]
             remedy = "Check signs and units of efforts and positions, the order of the joints, the kinematics of the URDF and "
             remedy += "gravity's direction."
-            text = f"{what} joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            text = f"{what} joint{'s' if len(own) > 1 else ''} {', '.join(own)}"
             raise Implausible(text, where="recording", remedy=remedy)
 
 
@@ -103,10 +100,8 @@ def check_prediction(
     """Compare errors of prediction with those of the robot as it was known, and with no model at all.
 
     Args:
-        names: (nv,) of the joints.
         error, prior, effort: (nv,) root mean squares of what the identified robot leaves of efforts that it was not
             identified from, of what the robot as it was known leaves, and of the efforts; N m or N.
-        source: the recording.
 
     Raises:
         Implausible: the identified robot is worse than either, for some joint.
@@ -121,10 +116,3 @@ def check_prediction(
         remedy = "Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or carry "
         remedy += "a load that the model lacks. --plausibility accept writes it all the same."
         raise Implausible(text, where=source, remedy=remedy)
-
-
-def one_way_joints(model: RobotModel, data: Blocks) -> tuple[str, ...]:
-    """Joints that moved one way only: their Coulomb friction cannot be distinguished from an offset."""
-    speeds = [data.v[data.use[:, j], j] for j in range(model.nv)]
-    one_way = [len(v) > 0 and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY for v in speeds]
-    return tuple(name for name, alone in zip(model.joint_names, one_way, strict=True) if alone)

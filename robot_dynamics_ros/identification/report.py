@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,12 +102,7 @@ def report_text(
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
 ) -> str:
-    """A report in plain text (Markdown tables): findings, fit, friction, base parameters with intervals, bodies.
-
-    Args:
-        recordings: those it was identified from, to report the changes made to them.
-        estimates: other estimators, side by side.
-    """
+    """A report in plain text (Markdown tables): findings, fit, friction, base parameters with intervals, bodies."""
     base = result.base
     lines = [
         f"# Identification of {result.prior.name}",
@@ -204,7 +199,7 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
 
     figures = zip(e.names, e.error, e.change, e.condition, strict=True)
     by_estimator = [[name, *errors(error), f"{x:.2f}", f"{condition:.0f}"] for name, error, x, condition in figures]
-    weighted = e.error[e.names.index("weighted least squares")]
+    without = {"nothing": e.error[e.names.index("weighted least squares")], **e.without}
     by_parameter = [
         [name, *(f"{x:.4g} ({_t_value(x, y)})" for x, y in zip(e.values[:, k], e.standard_error[:, k], strict=True))]
         for k, name in enumerate(e.parameters)
@@ -220,7 +215,7 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
         ),
         "Weighted least squares without one kind of parameters:",
         "",
-        *_table(["without", *joints], [[k, *errors(x)] for k, x in {"nothing": weighted, **e.without}.items()]),
+        *_table(["without", *joints], [[kind, *errors(x)] for kind, x in without.items()]),
         "",
         "Base parameters, with t-values in brackets:",
         "",
@@ -262,30 +257,8 @@ def report_json(
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
 ) -> str:
-    """The same as JSON; what is infinite (an interval of something not seen) is null.
-
-    Args:
-        recordings, checks, estimates: see :func:`report_text`.
-    """
-    base, names, c = result.base, result.prior.joint_names, result.torque_constants
-    by_joint = {
-        "effort_rms": result.effort_rms,
-        "prior_residual_rms": result.prior_rms,
-        "residual_rms": result.rms,
-        "noise": base.noise,
-        "prediction_rms": result.prediction_rms,
-        "simple_prediction_rms": result.simple_rms,
-        "least_squares_share": result.least_squares_share,
-        "correlation": base.correlation,
-        "used": result.used,
-    }
-    by_parameter = {
-        "name": base.names,
-        "value": base.values,
-        "standard_error": base.standard_error,
-        "half_width": base.half_width,
-        "stands_for": [result.identifiable.meaning(k) for k in range(len(base.names))],
-    }
+    """The same as JSON; what is infinite (an interval of something not seen) is null."""
+    base, names, c, e = result.base, result.prior.joint_names, result.torque_constants, estimates
     document: dict[str, Any] = {
         "robot": result.prior.name,
         "duration": result.duration,
@@ -294,33 +267,48 @@ def report_json(
         "spread": result.full.spread,
         "condition": base.condition,
         "confidence": base.confidence,
-        "joints": dict(zip(names, _objects(by_joint), strict=True)),
+        "joints": _named(
+            names,
+            effort_rms=result.effort_rms,
+            prior_residual_rms=result.prior_rms,
+            residual_rms=result.rms,
+            noise=base.noise,
+            prediction_rms=result.prediction_rms,
+            simple_prediction_rms=result.simple_rms,
+            least_squares_share=result.least_squares_share,
+            correlation=base.correlation,
+            used=result.used,
+        ),
         "friction": friction_file(result).joints,
-        "base_parameters": _objects(by_parameter),
+        "base_parameters": _objects(
+            name=base.names,
+            value=base.values,
+            standard_error=base.standard_error,
+            half_width=base.half_width,
+            stands_for=[result.identifiable.meaning(k) for k in range(len(base.names))],
+        ),
         "unseen": base.unseen,
         "notes": result.notes,
         "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
         "recordings": [{"source": r.source, "rows": len(r), "notes": r.notes} for r in recordings],
         "parameters": dict(zip(result.parameters.names, result.full.values, strict=True)),
         "standard_errors": dict(zip(result.parameters.names, result.full.standard_error, strict=True)),
-        "torque_constants": None,
+        "torque_constants": c and _named(names, value=c.values, relative_error=c.error, given=c.given, known=c.known),
         "converged": result.full.converged,
-        "estimators": None,
-        "without": None,
+        "estimators": e
+        and _named(e.names, values=e.values, standard_errors=e.standard_error, error=e.error, condition=e.condition),
+        "without": e and e.without,
     }
-    if c is not None:
-        figures = {"value": c.values, "relative_error": c.error, "given": c.given, "known": c.known}
-        document["torque_constants"] = dict(zip(names, _objects(figures), strict=True))
-    if estimates is not None:
-        e = estimates
-        figures = {"values": e.values, "standard_errors": e.standard_error, "error": e.error, "condition": e.condition}
-        document |= {"estimators": dict(zip(e.names, _objects(figures), strict=True)), "without": e.without}
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
-def _objects(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _objects(**columns: Sequence[Any] | np.ndarray) -> list[dict[str, Any]]:
     """Rows of a table with these columns."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _named(names: Sequence[str], **columns: np.ndarray) -> dict[str, dict[str, Any]]:
+    return dict(zip(names, _objects(**columns), strict=True))
 
 
 def report_html(
@@ -336,9 +324,7 @@ def report_html(
     Args:
         comparisons: with the recordings that it was identified from; the first is drawn, joint by joint.
         checks: with others; all are drawn.
-        recordings: those it was identified from, to report the changes made to them.
         progress: called with the share of the pictures drawn.
-        estimates: other estimators, side by side.
     """
     drawn = [*comparisons[:1], *checks]
     total, done = 1 + len(drawn) * result.prior.nv, 0
@@ -497,18 +483,15 @@ def plot_joint(result: Identification, comparison: Comparison, joint: str, path:
         return save(figure, path)
 
 
-_Curves: TypeAlias = "Iterable[tuple[Array, str, str]]"
-"""(n, nv) values, a colour and a name."""
-
-
-def _over_time(axis: Axes, c: Comparison, j: int, curves: _Curves) -> None:
+def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
+    """Curves: (n, nv) values, a colour and a name."""
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
         for values, colour, label in curves:
             axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if part is c.parts[0] else None)
 
 
-def _spectrum(axis: Axes, c: Comparison, j: int, curves: _Curves) -> None:
+def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
     from scipy.signal import welch
 
     part = max(c.parts, key=lambda p: p.stop - p.start)

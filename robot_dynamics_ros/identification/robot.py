@@ -12,8 +12,8 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ModelError, ModelWarning, RobotDynamicsError
+from robot_dynamics_ros.identification.consistent import is_consistent
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.to_urdf import add_inertial, to_urdf
@@ -31,40 +31,35 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
     bodies = values[parameters.bodies].reshape(-1, 10)
     for b, joint in enumerate(model.moving_joint_names):
         first = model.joint(joint).child
-        members = [name for i, name in enumerate(model.link_names) if model.link_body[i] == b]
-        others = [name for name in members if name != first]
-        fixed = np.zeros(10)
-        for name in others:
-            i = model.link_index(name)
-            place = Pose(model.link_rotation[i], model.link_position[i])
-            fixed += _parameters(model.link(name).inertia.in_parent(place))
+        others = [i for i, name in enumerate(model.link_names) if model.link_body[i] == b and name != first]
+        known, fixed = {i: model.link(model.link_names[i]).inertia for i in others}, np.zeros(10)
+        for i, body in known.items():
+            fixed += _parameters(body.in_parent(Pose(model.link_rotation[i], model.link_position[i])))
         share = _share_kept(bodies[b], fixed) if others else 1.0
         if share < 1.0:
-            for known in (model.link(name) for name in others):
-                body = known.inertia
-                inertias[known.name] = Inertia(share * body.mass, body.com, share * body.rotational)
+            for i, body in known.items():
+                inertias[model.link_names[i]] = Inertia(share * body.mass, body.com, share * body.rotational)
         inertias[first] = _inertia(bodies[b] - share * fixed)
-    joints = {name: i for i, name in enumerate(model.joint_names)}
-    masters = {model.moving_joint_names[m] for m in model.mimic_master if m >= 0}
+    words = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 
     def joint_with(joint: Joint) -> Joint:
-        changes: dict[str, Any] = {}
-        for kind, word in (("viscous", "damping"), ("coulomb", "friction"), ("armature", "armature")):
-            if kind in parameters.kinds:
-                if joint.name in joints:
-                    changes[word] = max(float(values[parameters.of(kind)][joints[joint.name]]), 0.0)
-                    if kind == "armature":
-                        changes["rotor_inertia"] = 0.0  # identified together with the armature
-                elif joint.mimic is not None and masters:
-                    changes[word] = 0.0  # its master's coordinate has it all
-        index = parameters.index(joints[joint.name], "rotor") if joint.name in joints else -1
-        if index >= 0:
-            changes["armature"] = joint.armature + max(float(values[index]), 0.0)
-        if joint.coupling is not None and joint.name in joints:
-            own = [parameters.index(joints[joint.name], name) for name in ("coupled_viscous", "coupled_coulomb")]
-            damping, friction = (max(float(values[k]), 0.0) if k >= 0 else 0.0 for k in own)
+        j = model.joint_names.index(joint.name) if joint.name in model.joint_names else -1
+        if j < 0 and (joint.mimic is None or max(model.mimic_master) < 0):
+            return joint
+
+        def own(name: str) -> float:
+            index = parameters.index(j, name)
+            return max(float(values[index]), 0.0) if index >= 0 else 0.0  # a mimic's master has it all
+
+        changes: dict[str, Any] = {words[kind]: own(kind) for kind in parameters.kinds if kind in words}
+        if j >= 0 and "armature" in changes:
+            changes["rotor_inertia"] = 0.0  # identified together with the armature
+        elif j >= 0:
+            changes["armature"] = joint.armature + own("rotor")
+        if joint.coupling is not None and j >= 0:
+            damping, friction = own("coupled_viscous"), own("coupled_coulomb")
             changes["coupling"] = dataclasses.replace(joint.coupling, damping=damping, friction=friction)
-        return dataclasses.replace(joint, **changes) if changes else joint
+        return dataclasses.replace(joint, **changes)
 
     description = dataclasses.replace(
         model.description,
@@ -109,8 +104,8 @@ def released(model: RobotModel, original: RobotModel) -> RobotModel:
         new = joints[joint.name]
         if new.type is not joint.type:
             return joint
-        rotors: dict[str, Any] = {"armature": new.armature, "rotor_inertia": new.rotor_inertia}
-        return dataclasses.replace(joint, damping=new.damping, friction=new.friction, **rotors)
+        words = ("damping", "friction", "armature", "rotor_inertia")
+        return dataclasses.replace(joint, **{word: getattr(new, word) for word in words})
 
     description = dataclasses.replace(
         original.description,
@@ -157,12 +152,8 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
 def _alike(one: RobotModel, two: RobotModel) -> bool:
     if one.link_names != two.link_names or one.joint_names != two.joint_names:
         return False
-    a, b = inertial_parameters(one), inertial_parameters(two)
-    return bool(
-        np.allclose(a, b, rtol=1e-9, atol=1e-12)
-        and np.allclose(one.damping, two.damping, rtol=1e-9)
-        and np.allclose(one.friction, two.friction, rtol=1e-9)
-    )
+    a, b = (np.concatenate([inertial_parameters(m), m.damping, m.friction]) for m in (one, two))
+    return np.allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 def _edited(model: RobotModel, source: str) -> str:

@@ -7,7 +7,7 @@ over blocks, both alike, so that white noise of the efforts stays white from blo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,7 @@ from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.plausibility import check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
@@ -37,45 +38,19 @@ def _not_efforts(copied: Sequence[str]) -> ArgumentError:
     return ArgumentError(problem, where="effort", remedy=remedy)
 
 
-def _arrays(
-    nv: int, t: ArrayLike, q: ArrayLike, effort: ArrayLike, v: ArrayLike | None
-) -> tuple[Array, Array, Array, Array | None]:
-    """(n,) times, (n, nv) positions, efforts and velocities, finite; n is 20 or more."""
-    t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
-    velocity = None if v is None else as_input(v, (nv,), "v")
-    for where, array in (("q", q), ("effort", effort), ("v", velocity)):
-        if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
-            problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
-            remedy = "One row a sample, one column a joint, in the order of joint_names."
-            raise ArgumentError(problem, where=where, remedy=remedy)
-    if len(t) < 20:
-        raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy="Record some tens of seconds of motion.")
-    return t, q, effort, velocity
-
-
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on.
+    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on."""
 
-    Attributes:
-        t: (n,) s, increasing within a stretch.
-        q, v, a: (n, nv) position, velocity, acceleration.
-        effort: (n, nv) as recorded.
-        parts: stretches without gaps.
-        window: s, length of the local polynomials.
-        notes: what was done to the recording, in sentences.
-        unusable: (n, nv) bool: efforts that were not measured, as frozen and clipped ones.
-    """
-
-    t: Array
-    q: Array
+    t: Array  # (n,) s, increasing within a stretch
+    q: Array  # (n, nv), as velocities and accelerations
     v: Array
     a: Array
-    effort: Array
-    parts: tuple[slice, ...]
-    window: float
-    notes: tuple[str, ...]
-    unusable: NDArray[np.bool_]
+    effort: Array  # (n, nv) as recorded
+    parts: tuple[slice, ...]  # stretches without gaps
+    window: float  # s, length of the local polynomials
+    notes: tuple[str, ...]  # what was done to the recording, in sentences
+    unusable: NDArray[np.bool_]  # (n, nv) efforts that were not measured, as frozen and clipped ones
 
     @classmethod
     def of(
@@ -87,37 +62,42 @@ class MotionSamples:
         v: ArrayLike | None = None,
         *,
         window: float | None = None,
-        check: Callable[[Array, Array], None] | None = None,
+        check: bool = False,
     ) -> MotionSamples:
-        """Smooth and differentiate.
-
-        Args:
-            t: (n,) increasing times, s.
-            q, effort: (n, nv) recorded positions and motor efforts.
-            v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
-            window: see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`.
-            check: called with times and positions before anything is made of them.
+        """Smooth and differentiate, see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`; ``check`` whether the robot can
+        have these positions.
 
         Raises:
             ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
+            Implausible: positions that the robot cannot have.
         """
-        t, q, effort, measured_velocity = _arrays(model.nv, t, q, effort, v)
+        nv = model.nv
+        t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
+        velocity = None if v is None else as_input(v, (nv,), "v")
+        for where, array in (("q", q), ("effort", effort), ("v", velocity)):
+            if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
+                problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
+                remedy = "One row a sample, one column a joint, in the order of joint_names."
+                raise ArgumentError(problem, where=where, remedy=remedy)
+        if len(t) < 20:
+            remedy = "Record some tens of seconds of motion."
+            raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy=remedy)
         require_increasing(t)
         step = float(np.median(np.diff(t)))
         if step > _SLOWEST:
             remedy = "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
             raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
-        if check is not None:
-            check(t, q)
+        if check:
+            check_positions(model, t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
         if constant:
             problem = f"the effort of {', '.join(constant)} is constant while the joint moves"
             remedy = "Record it, or lock the joint if it does not matter: --lock JOINT."
             raise ArgumentError(problem, where="effort", remedy=remedy)
-        others = {"position": q} if measured_velocity is None else {"position": q, "velocity": measured_velocity}
+        others = {"position": q} if velocity is None else {"position": q, "velocity": velocity}
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
-        smooth = smooth_motion(model, t, q, measured_velocity, effort, window=window)
+        smooth = smooth_motion(model, t, q, velocity, effort, window=window)
         kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:
@@ -141,14 +121,10 @@ class MotionSamples:
         recordings: Sequence[Recording],
         *,
         window: float | None = None,
-        check: Callable[[Array, Array], None] | None = None,
+        check: bool = False,
         workers: Workers = None,
     ) -> MotionSamples:
-        """One motion of several recordings, each a stretch or several of its own.
-
-        Args:
-            workers: that smooth and differentiate recordings side by side; see
-                :func:`~robot_dynamics_ros.workers.run_tasks`.
+        """One motion of several recordings, each a stretch or several of its own; ``workers`` smooth them side by side.
 
         Raises:
             ArgumentError: none, one without efforts, or one that :meth:`of` refuses.
@@ -182,11 +158,7 @@ class MotionSamples:
         return float(sum(self.t[p.stop - 1] - self.t[p.start] for p in self.parts))
 
     def smoothed(self, x: Array, window: float = 0.0, up_to: int = 1) -> Array:
-        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by local polynomials.
-
-        Args:
-            window: s, of the polynomials; those that the motion was smoothed by if it is less.
-        """
+        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by polynomials over ``window`` s or as long as those of the motion."""
         out, window = np.full((up_to + 1, *x.shape), np.nan), max(window, self.window)
         for part in self.parts:
             n, step = part.stop - part.start, self._step(part)
@@ -215,59 +187,46 @@ class MotionSamples:
     def mean(self, x: Array, length: float) -> Array:
         """(m, ...) averages of (n, ...) rows over blocks of ``length`` s; a stretch's last rows that fill no block are
         left out."""
-        out = []
-        for p in self.parts:
-            D = self._rows(p, length)
-            rows = x[p.start : p.start + (p.stop - p.start) // D * D]
-            out.append(rows.reshape(-1, D, *x.shape[1:]).mean(axis=1))
-        return np.concatenate(out)
+        return np.concatenate([x[p].reshape(-1, D, *x.shape[1:]).mean(axis=1) for p, D in self._whole(length)])
 
     def block_parts(self, length: float) -> NDArray[np.int64]:
         """(m,) number of the stretch each block is from."""
-        counts = [(p.stop - p.start) // self._rows(p, length) for p in self.parts]
-        return np.repeat(np.arange(len(self.parts)), counts)
+        return np.repeat(np.arange(len(self.parts)), [(p.stop - p.start) // D for p, D in self._whole(length)])
 
-    def _rows(self, part: slice, length: float) -> int:
-        return max(1, round(length / self._step(part)))
+    def _whole(self, length: float) -> Iterator[tuple[slice, int]]:
+        """Rows of each stretch that fill blocks of ``length`` s, and how many one has."""
+        for part in self.parts:
+            D = max(1, round(length / self._step(part)))
+            yield slice(part.start, part.stop - (part.stop - part.start) % D), D
 
     def mean_regressor(self, model: RobotModel, length: float) -> Array:
         """(m, nv, 10 nb) block averages of the regressor of the bodies."""
         out = []
-        for part in self.parts:
-            D = self._rows(part, length)
-            count = (part.stop - part.start) // D
-            per = max(1, _CHUNK // D)
-            for first in range(0, count, per):
-                rows = slice(part.start + first * D, part.start + min(first + per, count) * D)
+        for part, D in self._whole(length):
+            per = max(1, _CHUNK // D) * D
+            for first in range(part.start, part.stop, per):
+                rows = slice(first, min(first + per, part.stop))
                 Y = np.asarray(joint_torque_regressor(model, self.q[rows], self.v[rows], self.a[rows]))
                 out.append(Y.reshape(-1, D, *Y.shape[1:]).mean(axis=1))
         return np.concatenate(out)
 
 
-def _motion_of(
-    model: RobotModel, window: float | None, check: Callable[[Array, Array], None] | None, recording: Recording
-) -> MotionSamples:
+def _motion_of(model: RobotModel, window: float | None, check: bool, recording: Recording) -> MotionSamples:
     assert recording.effort is not None
     return MotionSamples.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows of the regression, averaged.
+    """Rows of the regression, averaged."""
 
-    Attributes:
-        Y: (m, nv, p) regressor of all parameters.
-        effort: (m, nv) efforts, less those that are known.
-        use: (m, nv) False where a joint stood, or was too slow for its friction to be a function of its motion.
-        v: (m, nv) mean velocity.
-        part: (m,) number of the stretch each block is from.
-    """
-
-    Y: Array
-    effort: Array
-    use: NDArray[np.bool_]
-    v: Array
-    part: NDArray[np.int64]
+    Y: Array  # (m, nv, p) regressor of all parameters
+    effort: Array  # (m, nv) less what is known
+    use: NDArray[
+        np.bool_
+    ]  # (m, nv) False where a joint stood, or was too slow for its friction to follow from its motion
+    v: Array  # (m, nv) mean velocity
+    part: NDArray[np.int64]  # (m,) number of the stretch each block is from
 
     def rms(self, residual: Array) -> Array:
         """(nv,) root mean square of (m, nv) differences, over the blocks that are used."""
@@ -284,12 +243,7 @@ class Blocks:
 def blocks(
     parameters: EffortParameters, motion: MotionSamples, length: float = 0.05, slow: Array | None = None
 ) -> Blocks:
-    """Average over blocks.
-
-    Args:
-        length: of a block, s.
-        slow: (nv,) rad/s or m/s; a joint's block is left out if it is slower than this half of the time; usual speeds if not given.
-    """
+    """Averages over ``length`` s; a joint's block is left out if it is slower than ``slow`` (nv,), rad/s or m/s, half of the time."""
     if slow is None:
         slow = STILL * EffortParameters(parameters.model, parameters.terms).smoothing
     bodies = motion.mean_regressor(parameters.model, length)

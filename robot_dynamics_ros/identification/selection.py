@@ -38,35 +38,29 @@ _STANDS = 1e-6  # rad/s or m/s and shares: columns of a joint that stands are no
 _Forms: TypeAlias = list[JointEffects]
 _Columns: TypeAlias = list[list[int]]
 """Of each joint: numbers of columns."""
+_Offers: TypeAlias = list[tuple[JointEffects, list[int]]]
+"""Forms with one effect more, and the numbers of its columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The chosen forms of friction.
+    """The chosen forms of friction."""
 
-    Attributes:
-        effects: (nv,) the form of each joint's friction.
-        error: (nv,) root mean square error of prediction over blocks, each stretch predicted from the others, N m or N.
-        simple_error: (nv,) the same with the form that the selection began with.
-    """
-
-    effects: tuple[JointEffects, ...]
-    error: Array
-    simple_error: Array
+    effects: tuple[JointEffects, ...]  # (nv,)
+    error: Array  # (nv,) root mean square over blocks, each stretch predicted from the others, N m or N
+    simple_error: Array  # (nv,) the same with the form that the selection began with
 
 
 class _Trials:
     """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the others' being given."""
 
-    def __init__(
-        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array, prior: Array
-    ) -> None:
+    def __init__(self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array) -> None:
         parameters, independent = identifiable.parameters, identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
         self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, identifiable.effort_scale
         self.scale = np.maximum(self.scale, np.sqrt(np.mean(data.effort**2, axis=0)))
         held = (identifiable.strength[bodies] / _RIDGE) ** 2
-        self.held, self.pull = np.diag(held), held * identifiable.base.values(prior)[: len(bodies)]
+        self.held, self.pull = np.diag(held), held * identifiable.prior[: len(bodies)]
         m = len(data.effort)
         fold = stretches(m)
         self.products: list[Array] = []  # of each joint: (folds, bodies + candidates + effort, the same)
@@ -99,16 +93,13 @@ class _Trials:
                 b += c[:, :n] - np.einsum("fkn,fk->fn", share, c[:, n:])
         return N, b
 
-    def solve(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> Array:
-        """(folds, n) ridge estimates of [bodies, columns] from all stretches but one."""
+    def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
+        """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
         A, c = self._normal(joint, columns)
         A[:, : self.size, : self.size] += others[0]
         c[:, : self.size] += others[1]
-        return np.asarray(np.linalg.solve(A, c[..., None])[..., 0])
-
-    def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
-        """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
-        x = self.solve(joint, columns, others)
+        # ridge estimates of [bodies, columns] from all stretches but one
+        x = np.asarray(np.linalg.solve(A, c[..., None])[..., 0], np.float64)
         y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
         P = self.products[joint][:, own][:, :, own]
@@ -133,7 +124,6 @@ def select_effects(
     motion: MotionSamples,
     block: float,
     noise: Array,
-    prior: Array,
     allowed: tuple[str, ...],
     tell: Tell = silent,
 ) -> Selection:
@@ -143,9 +133,7 @@ def select_effects(
         identifiable: the parameters with the form to begin with.
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
-        prior: (p,) values of the parameters as they were known.
         allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
-        tell: called with the share that is done, and what is done next.
     """
     parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
     forms = list(parameters.effects)
@@ -155,7 +143,7 @@ def select_effects(
     candidates = _Directions(parameters, motion, block)
     averaged = candidates.columns
     both = [np.column_stack(pair) for pair in zip(plain, averaged, strict=True)]
-    trials = _Trials(identifiable, data, both, noise, prior)
+    trials = _Trials(identifiable, data, both, noise)
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = trials.each(chosen, range(nv))
@@ -168,26 +156,25 @@ def select_effects(
         directions = direction(tuple(forms), motion.q, motion.v, motion.parts)
         known = zip(plain, averaged, chosen, strict=True)
         known_columns = [np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in known]
-    offered = _offered(parameters, forms, motion, directions, allowed)
-    columns, numbers = [], []
-    for known_ones, offers in zip(known_columns, offered, strict=True):
-        new = [motion.mean(c, block) for _, c in offers]
-        columns.append(np.column_stack([known_ones, *new]))
-        ends = known_ones.shape[1] + np.cumsum([c.shape[1] for c in new], dtype=int)
-        numbers.append([list(range(end - c.shape[1], end)) for end, c in zip(ends.tolist(), new, strict=True)])
-    again = _Trials(identifiable, data, columns, noise, prior)
+    columns, offers = [], list[_Offers]()
+    for table, forms_and_columns in zip(
+        known_columns, _offered(parameters, forms, motion, directions, allowed), strict=True
+    ):
+        own = []
+        for form, new in forms_and_columns:
+            own.append((form, list(range(table.shape[1], table.shape[1] + new.shape[1]))))
+            table = np.column_stack([table, motion.mean(new, block)])
+        columns.append(table)
+        offers.append(own)
+    again, plainly = _Trials(identifiable, data, columns, noise), list(forms)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
-    tried = [[f for f, _ in pairs] for pairs in offered]
-    before = list(forms)
     for j in range(nv):
         tell(0.5 + 0.5 * j / nv, f"effects at {parameters.model.joint_names[j]}")
-        forms[j] = _add_effects(again, chosen, j, forms[j], tried[j], numbers[j], least[j])
+        forms[j] = _add_effects(again, chosen, j, plainly[j], offers[j], least[j])
     for j in _coupled_alone(forms):
-        kept = [k for k, form in enumerate(tried[j]) if form.effects[0] != "coupled"]
         chosen[j] = list(range(first + int(coulomb)))
-        forms[j] = _add_effects(
-            again, chosen, j, before[j], [tried[j][k] for k in kept], [numbers[j][k] for k in kept], least[j]
-        )
+        other = [(form, numbers) for form, numbers in offers[j] if form.effects[0] != "coupled"]
+        forms[j] = _add_effects(again, chosen, j, plainly[j], other, least[j])
     used = np.maximum(data.use.sum(axis=0), 1)
     return Selection(tuple(forms), np.sqrt(again.each(chosen, range(nv)) / used), np.sqrt(simple / used))
 
@@ -276,32 +263,32 @@ def _offered(
 
 
 def _add_effects(
-    trials: _Trials, chosen: _Columns, j: int, form: JointEffects, offers: _Forms, numbers: _Columns, least: float
+    trials: _Trials, chosen: _Columns, j: int, form: JointEffects, offers: _Offers, least: float
 ) -> JointEffects:
     """The form of joint ``j`` with effects added one after the other, each only if it predicts better; ``chosen`` follows."""
     others = trials.others(chosen, j)
     best, _ = trials.errors(j, chosen[j], others)
     while True:
-        pick, now = -1, best
-        for k, offer in enumerate(offers):
+        pick: tuple[JointEffects, list[int]] | None = None
+        now = best
+        for offer, numbers in offers:
             name = offer.effects[0]
             if name in form.effects or EFFECTS[name].after not in ("", *form.effects):
                 continue
-            error, values = trials.errors(j, [*chosen[j], *numbers[k]], others)
+            error, values = trials.errors(j, [*chosen[j], *numbers], others)
             if better(error, best, GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
                 # after all friction, and only if the bodies are no worse for it
                 if name in OF_SENSORS and (
-                    (pick >= 0 and offers[pick].effects[0] not in OF_SENSORS)
-                    or not trials.helps_all(chosen, j, numbers[k], float((best - error).sum()))
+                    (pick is not None and pick[0].effects[0] not in OF_SENSORS)
+                    or not trials.helps_all(chosen, j, numbers, float((best - error).sum()))
                 ):
                     continue
-                pick, now = k, error
-        if pick < 0:
+                pick, now = (offer, numbers), error
+        if pick is None:
             return form
-        offer, best = offers[pick], now
-        chosen[j] = [*chosen[j], *numbers[pick]]
-        both = {**form.numbers, **offer.numbers}
-        form = dataclasses.replace(form, effects=form.effects + offer.effects, numbers=both)
+        best, chosen[j] = now, [*chosen[j], *pick[1]]
+        both = {**form.numbers, **pick[0].numbers}
+        form = dataclasses.replace(form, effects=form.effects + pick[0].effects, numbers=both)
 
 
 def _coupled_alone(forms: list[JointEffects]) -> list[int]:

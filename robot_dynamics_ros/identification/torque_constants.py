@@ -42,7 +42,6 @@ class KnownLoad:
     """Recordings of the same arm with a load.
 
     Attributes:
-        link: that carries it.
         mass: kg; its centre of mass and inertia are estimated.
         recordings: with currents as efforts, in the units of the others.
     """
@@ -115,7 +114,6 @@ def find_torque_constants(
         model: the robot; each of its masses must be right within a quarter, unless there is a load.
         motion: a motion with currents as efforts, in any unit.
         constants: joint → constant, where it is known.
-        block: s, over which rows are averaged.
         load: recordings with a load of known mass.
 
     Raises:
@@ -133,20 +131,21 @@ def find_torque_constants(
         shape[part, part] = np.diag(mass * np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)])
         shape[part, part.start] = _SPREAD * prior[part]
     extra = 0 if load is None else 9
-    experiments = [_Experiment(model, motion, block, prior, shape, extra)]
+    rows, first = _rows_of(model, motion, block, prior, shape, extra)
     if load is not None:
         body = int(model.link_body[model.link_index(load.link)])
         if body < 0:
             remedy = "Name the link that carried the load, such as the flange."
             raise ArgumentError(f"link {load.link!r} does not move", where="known load", remedy=remedy)
         loaded = MotionSamples.of_recordings(model, load.recordings)
-        experiments.append(_Experiment(model, loaded, block, prior, shape, extra, body, load.mass))
+        more, first = _rows_of(model, loaded, block, prior, shape, extra, body, load.mass)
+        rows = [tuple(map(np.concatenate, zip(*both, strict=True))) for both in zip(rows, more, strict=True)]
     free = np.flatnonzero(fixed == 0.0)
-    c, x = np.where(fixed == 0.0, experiments[-1].first, fixed), np.zeros(len(prior) + extra)
+    c, x = np.where(fixed == 0.0, first, fixed), np.zeros(len(prior) + extra)
     covariance: Array = np.zeros((len(fixed), len(fixed)))
     before, begun = c.copy(), c.copy()
     for _ in range(_STEPS):
-        N, right = _normal(experiments, c, x, min(1.0, block / _APART))
+        N, right = _normal(rows, c, x, min(1.0, block / _APART))
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
         inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
         change = inverse @ right[kept]
@@ -185,73 +184,53 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
     return fixed
 
 
-class _Experiment:
-    """Rows of one motion, without what friction, rotors and offsets explain of them.
-
-    Args:
-        start, shape: (p,) bodies of the prior, and (p, p) how they change by one usual distance.
-        extra: number of parameters of the load, 0 or 9: first moments and inertia, in units of their usual size.
-        body, mass: that carries the load, and its kg.
-
-    Attributes:
-        rigid, columns, target: of each joint, efforts of the prior, their changes, and currents.
-        first: (nv,) currents for one N m, from gravity alone where it shows.
-    """
-
-    def __init__(
-        self,
-        model: RobotModel,
-        motion: MotionSamples,
-        block: float,
-        start: Array,
-        shape: Array,
-        extra: int,
-        body: int = -1,
-        mass: float = 0.0,
-    ) -> None:
-        Y = motion.mean_regressor(model, block)
-        still = dataclasses.replace(motion, v=0.0 * motion.v, a=0.0 * motion.a)
-        Y_gravity = still.mean_regressor(model, block)
-        v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
-        use = motion.mean(motion.unusable.astype(np.float64), block) == 0.0
-        width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
-        efforts, gravity = Y @ start, Y_gravity @ start
-        columns = np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1)
-        if body >= 0:
-            own = slice(10 * body, 10 * body + 10)
-            efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]
-            columns[..., -extra:] = Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
-
-        self.rigid: list[Array] = []
-        self.columns: list[Array] = []
-        self.target: list[Array] = []
-        self.first = np.zeros(model.nv)
-        for j in range(model.nv):
-            friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]])[use[:, j]]
-            Q, _ = np.linalg.qr(friction)
-            r, k, y, g = (x - Q @ (Q.T @ x) for x in (z[use[:, j], j] for z in (efforts, columns, current, gravity)))
-            shown = g if g @ g > 0.1 * float(r @ r) else r
-            self.first[j] = float(shown @ y) / max(float(shown @ shown), 1e-300)
-            self.rigid.append(r)
-            self.columns.append(k)
-            self.target.append(y)
+def _rows_of(
+    model: RobotModel,
+    motion: MotionSamples,
+    block: float,
+    start: Array,
+    shape: Array,
+    extra: int,
+    body: int = -1,
+    mass: float = 0.0,
+) -> tuple[list[tuple[Array, ...]], Array]:
+    """Of each joint, without what friction, rotor and offset explain of them: efforts of the prior ``start`` (p,), their changes by
+    ``shape`` (p, p) and by ``extra`` parameters (0 or 9) of a load's moments on a body, and currents; and (nv,) currents for one N m,
+    from gravity alone where it shows."""
+    Y = motion.mean_regressor(model, block)
+    still = dataclasses.replace(motion, v=0.0 * motion.v, a=0.0 * motion.a)
+    Y_gravity = still.mean_regressor(model, block)
+    v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
+    use = motion.mean(motion.unusable.astype(np.float64), block) == 0.0
+    width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
+    efforts, gravity = Y @ start, Y_gravity @ start
+    columns = np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1)
+    if body >= 0:
+        own = slice(10 * body, 10 * body + 10)
+        efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]
+        columns[..., -extra:] = Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
+    rows, first = list[tuple[Array, ...]](), np.zeros(model.nv)
+    for j in range(model.nv):
+        friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]])[use[:, j]]
+        Q, _ = np.linalg.qr(friction)
+        r, k, y, g = (x - Q @ (Q.T @ x) for x in (z[use[:, j], j] for z in (efforts, columns, current, gravity)))
+        shown = g if g @ g > 0.1 * float(r @ r) else r
+        first[j] = float(shown @ y) / max(float(shown @ shown), 1e-300)
+        rows.append((r, k, y))
+    return rows, first
 
 
-def _normal(experiments: list[_Experiment], c: Array, x: Array, worth: float) -> tuple[Array, Array]:
+def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> tuple[Array, Array]:
     """Normal equations of changes of c (nv,) and of the bodies and load x, at these values; ``worth``: share of independent rows."""
     nv = len(c)
     N, b = np.eye(nv + len(x)), np.concatenate([np.zeros(nv), -x])
     N[range(nv), range(nv)] = 1e-12
-    for j in range(nv):
-        moved = [e.rigid[j] + e.columns[j] @ x for e in experiments]
-        residual = [e.target[j] - c[j] * m for e, m in zip(experiments, moved, strict=True)]
-        count = sum(len(r) for r in residual)
-        squares = sum(float(r @ r) for r in residual) / max(count, 1)
-        size = sum(float(e.target[j] @ e.target[j]) for e in experiments) / max(count, 1)
-        weight = worth / max(squares + _FLOOR**2 * size, 1e-300)
+    for j, (rigid, columns, target) in enumerate(rows):
+        moved = rigid + columns @ x
+        residual, count = target - c[j] * moved, max(len(target), 1)
+        weight = worth / max(float(residual @ residual + _FLOOR**2 * target @ target) / count, 1e-300)
+        J = np.column_stack([moved, c[j] * columns])
         own = [j, *range(nv, nv + len(x))]
-        for e, m, r in zip(experiments, moved, residual, strict=True):
-            J = np.column_stack([m, c[j] * e.columns[j]])
-            N[np.ix_(own, own)] += weight * (J.T @ J)
-            b[own] += weight * (J.T @ r)
+        N[np.ix_(own, own)] += weight * (J.T @ J)
+        b[own] += weight * (J.T @ residual)
     return N, b

@@ -18,10 +18,6 @@ from robot_dynamics_ros.errors import ArgumentError, check_name, optional_packag
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
-INTERFACES = ("ros2_control", "vendor_api", "none")
-WHO = ("robot", "controller")
-ON_SILENCE = ("hold", "zero", "stop")
-STAMPS = ("computer", "robot")
 FACTS = (
     "gravity", "coriolis", "friction", "measured", "armature", "limits", "rate", "command", "silence", "stamps", "velocity",
     "brakes", "pendant",
@@ -213,12 +209,12 @@ class ArmProfile:
 
 
 _CHOICES = {
-    "interface": INTERFACES,
-    "on_silence": ON_SILENCE,
-    "stamps": STAMPS,
-    "gravity": WHO,
-    "coriolis": WHO,
-    "friction": (*WHO, "both"),
+    "interface": ("ros2_control", "vendor_api", "none"),
+    "on_silence": ("hold", "zero", "stop"),
+    "stamps": ("computer", "robot"),
+    "gravity": ("robot", "controller"),
+    "coriolis": ("robot", "controller"),
+    "friction": ("robot", "controller", "both"),
     "measured": MEANINGS,
 }
 _RECORDS: dict[str, type] = {kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)}

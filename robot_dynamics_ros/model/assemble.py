@@ -12,9 +12,16 @@ import numpy as np
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, ModelError
-from robot_dynamics_ros.model.checks import check_numbers, checked_joint
+from robot_dynamics_ros.model.checks import (
+    check_bodies,
+    check_numbers,
+    check_policy,
+    checked_joint,
+    inertial_place,
+    repaired,
+    small_ball,
+)
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose, RobotDescription, frozen_array
-from robot_dynamics_ros.model.inertia_check import check_bodies, check_policy, inertial_place, repaired, small_ball
 from robot_dynamics_ros.model.regularity import lost_digits_error, singular_error, singular_motion
 from robot_dynamics_ros.model.tree import resolve_mimics, walk
 
@@ -24,7 +31,11 @@ if TYPE_CHECKING:
 
 def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None) -> dict[str, Any]:
     """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""
-    g = _checked_gravity(gravity)
+    g = real_array_or_nan(gravity)
+    if g.shape != (3,) or not np.isfinite(g).all():
+        remedy = "Earth, with z up, is (0, 0, -9.81)."
+        raise ArgumentError(f"expected three finite numbers in m/s², got {gravity!r}", where="gravity", remedy=remedy)
+    check_numbers(g, "gravity", "acceleration", ArgumentError)
     check_numbers(Pose.of(base).position, "base", "position", ArgumentError)
     description = _checked_description(description)
     order, fixed, placement = walk(description)
@@ -57,7 +68,7 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
     return dict(
         name=description.name,
         description=description,
-        gravity=g,
+        gravity=frozen_array(g, (3,)),
         base=Pose.of(base),
         joint_names=tuple(j.name for j in own),
         moving_joint_names=tuple(j.name for j in order),
@@ -213,12 +224,3 @@ def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
     links = [Link(x.name, x.inertia + ball) if x.name == name else x for x in description.links]
     findings = (*description.findings, f"{inertial_place(name)}: {finding}")
     return dataclasses.replace(description, links=tuple(links), findings=findings)
-
-
-def _checked_gravity(gravity: Sequence[float]) -> Array:
-    g = real_array_or_nan(gravity)
-    if g.shape != (3,) or not np.isfinite(g).all():
-        remedy = "Earth, with z up, is (0, 0, -9.81)."
-        raise ArgumentError(f"expected three finite numbers in m/s², got {gravity!r}", where="gravity", remedy=remedy)
-    check_numbers(g, "gravity", "acceleration", ArgumentError)
-    return frozen_array(g, (3,))

@@ -144,13 +144,13 @@ def from_denavit_hartenberg(
         origin = before @ fixed @ (turn if row.prismatic else _screw("z", row.theta, 0.0))
         behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)  # d and θ commute
         to_frame = behind @ across if convention == "standard" else behind
-        links.append(Link(f"link{k + 1}", bodies[k].in_parent(_pose(to_frame))))
+        links.append(Link(f"link{k + 1}", bodies[k].in_parent(Pose.of(to_frame))))
         kind = JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS
-        place = links[k].name, links[k + 1].name, _pose(origin), np.array([0.0, 0.0, 1.0])
+        place = links[k].name, links[k + 1].name, Pose.of(origin), np.array([0.0, 0.0, 1.0])
         joints.append(Joint(row.joint or f"joint{k + 1}", kind, *place, bounds[k]))
         before = to_frame
     links.append(Link("tip"))
-    end = _pose(before @ (tool or Pose()).matrix())
+    end = Pose.of(before @ (tool or Pose()).matrix())
     joints.append(Joint("tip_joint", JointType.FIXED, links[n].name, "tip", end))
     return RobotModel.from_description(RobotDescription(name, tuple(links), tuple(joints)), gravity=gravity)
 
@@ -186,7 +186,7 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
         theta, d = np.arctan2(np.cross(x0, x1) @ z1, x0 @ x1), (o1 - o0 - a * x0) @ z1
         prismatic = model.joint(name).type is JointType.PRISMATIC
         rows.append(DHRow(_clean(theta), _clean(d), _clean(a), _clean(alpha), prismatic, name))
-    base, tool = _pose(frames[0]), _pose(np.linalg.inv(frames[-1]) @ tip_pose)
+    base, tool = Pose.of(frames[0]), Pose.of(np.linalg.inv(frames[-1]) @ tip_pose)
     if convention == "standard":  # the α and a that lead to the next joint belong to the row of the one before
         ahead = [*((r.a, r.alpha) for r in rows[1:]), (0.0, 0.0)]
         rows = [DHRow(r.theta, r.d, a, alpha, r.prismatic, r.joint) for r, (a, alpha) in zip(rows, ahead, strict=True)]
@@ -274,10 +274,6 @@ def _screw(axis: str, angle: float, shift: float) -> Array:
     T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
     T[2 if axis == "z" else 0, 3] = shift
     return T
-
-
-def _pose(T: Array) -> Pose:
-    return Pose(T[:3, :3], T[:3, 3])
 
 
 def _clean(x: np.ndarray) -> float:

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError
+from robot_dynamics_ros.model.checks import inertia_fault
 from robot_dynamics_ros.model.description import (
     Array,
-    Configurations,
     Inertia,
     Joint,
     JointType,
     Link,
     Pose,
     RobotDescription,
+    joint_pose,
 )
-from robot_dynamics_ros.model.inertia_check import inertia_fault
-from robot_dynamics_ros.model.joint_motion import joint_pose
 from robot_dynamics_ros.model.tree import walk
 
 
@@ -34,13 +33,8 @@ def lock(description: RobotDescription, positions: Mapping[str, Array]) -> Robot
         if j.name in positions:
             origin = j.origin @ joint_pose(j, positions[j.name])
             fixed[j.name] = Joint(j.name, JointType.FIXED, j.parent, j.child, origin, coupling=j.coupling)
-    return dataclasses.replace(
-        description,
-        joints=tuple(fixed.get(joint.name, joint) for joint in description.joints),
-        initial_positions={n: p for n, p in description.initial_positions.items() if n not in fixed},
-        configurations=_of_joints(description, lambda joint: joint not in fixed),
-        source="",
-    )
+    joints = tuple(fixed.get(joint.name, joint) for joint in description.joints)
+    return _with_positions_of(description, lambda joint: joint not in fixed, joints=joints)
 
 
 def subtree(description: RobotDescription, link: str) -> RobotDescription:
@@ -59,22 +53,22 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
             problem = f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree"
             remedy = f"Lock {joint.mimic.joint!r} first, or start the subtree above it."
             raise ModelError(problem, where=f"subtree of {link!r}", remedy=remedy)
-    return dataclasses.replace(
+    return _with_positions_of(
         description,
+        kept_joints.__contains__,
         name=f"{description.name}/{link}",
         links=tuple(item for item in description.links if item.name in kept_links),
         joints=tuple(item for item in description.joints if item.name in kept_joints),
-        initial_positions={n: p for n, p in description.initial_positions.items() if n in kept_joints},
-        configurations=_of_joints(description, kept_joints.__contains__),
-        source="",
     )
 
 
-def _of_joints(description: RobotDescription, belongs: Callable[[str], bool]) -> Configurations:
-    return {
-        name: {joint: position for joint, position in positions.items() if belongs(joint)}
-        for name, positions in description.configurations.items()
+def _with_positions_of(description: RobotDescription, kept: Callable[[str], bool], **changes: Any) -> RobotDescription:
+    configurations = {
+        name: {j: p for j, p in positions.items() if kept(j)} for name, positions in description.configurations.items()
     }
+    initial = {j: p for j, p in description.initial_positions.items() if kept(j)}
+    changes |= {"initial_positions": initial, "configurations": configurations, "source": ""}
+    return dataclasses.replace(description, **changes)
 
 
 def attach(

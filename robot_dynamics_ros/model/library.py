@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -24,9 +24,7 @@ def robot_path(name: str) -> Path:
         UnknownNameError: there is no such robot.
         RobotDynamicsError: the package was installed without its data files.
     """
-    names = robot_names()
-    if not isinstance(name, str) or name not in names:
-        raise UnknownNameError("robot", name, names)
+    check_name("robot", name, robot_names())
     return share_directory() / "urdf" / f"{name}.urdf"
 
 

@@ -24,8 +24,9 @@ from robot_dynamics_ros.model.description import (
     Mimic,
     Pose,
     RobotDescription,
+    joint_pose,
+    rotation_of_quaternion,
 )
-from robot_dynamics_ros.model.joint_motion import joint_pose, rotation_of_quaternion
 from robot_dynamics_ros.model.to_urdf import to_urdf
 from robot_dynamics_ros.model.xml_guard import root_element
 
@@ -38,16 +39,6 @@ _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 def is_mjcf(data: bytes | str) -> bool:
     """Whether the document is MJCF."""
     return root_element(data) == "mujoco"
-
-
-def refuse_sdf(label: str) -> UrdfError:
-    """The error for an SDF file: no well-kept parser of it can be installed with pip."""
-    return UrdfError(
-        "it is SDF, which is not read",
-        where=label,
-        remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf publishes it as one, and "
-        "the robot can then be named robot_description.",
-    )
 
 
 def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescription:

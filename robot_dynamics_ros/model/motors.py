@@ -116,15 +116,13 @@ def without_rotors(model: RobotModel, joints: Iterable[str]) -> RobotModel:
 
 
 def _with_rotors(model: RobotModel, inertia: Mapping[str, float]) -> RobotModel:
-    before = model.description.joints
-    joints = tuple(
-        dataclasses.replace(j, rotor_inertia=inertia[j.name])
-        if j.rotor_inertia != inertia.get(j.name, j.rotor_inertia)
-        else j
-        for j in before
-    )
-    if all(new is old for new, old in zip(joints, before, strict=True)):
+    changed = {name: x for name, x in inertia.items() if model.joint(name).rotor_inertia != x}
+    if not changed:
         return model
+    joints = tuple(
+        dataclasses.replace(j, rotor_inertia=changed[j.name]) if j.name in changed else j
+        for j in model.description.joints
+    )
     return model.replace(description=dataclasses.replace(model.description, joints=joints))
 
 

@@ -43,8 +43,12 @@ ARGUMENTS = {
     "density": "kg/m³; give it or ``mass``.",
     "mass": "kg; give it or ``density``.",
     "result": "of :func:`identify`.",
+    "settings": "the default ones if not given.",
+    "workers": "see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.",
+    "block": "s, over which rows are averaged.",
     "recordings": "those that it was identified from.",
     "checks": "comparisons with recordings that it was not identified from.",
+    "estimates": "other estimators, side by side.",
     "out": "C-contiguous float64 array of the result's exact shape, which receives it.",
 }
 """Meaning of the parameters that many functions share; leading dimensions are a batch."""

@@ -1,11 +1,7 @@
 """Whether the mass matrix can be inverted: robots whose joints can move without moving any inertia are named.
 
-M = Σ Jᵀ I J + diag(armature) over all bodies, with J the Jacobian of a body, to which mimic joints add in the columns of
-their masters.  M is eliminated from the tips to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics Algorithms*, 2008,
-section 6.5).  The pivots D are the articulated inertias that the joints feel; one of them vanishes exactly when M is singular.
-A configuration at random tells the robots that are singular everywhere from those that are singular in some poses only.
-
-All this is done only where a body without inertia about its own joint's axis makes it necessary.
+M is eliminated from the tips to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics Algorithms*, 2008, section 6.5), at
+a random configuration.  The pivots D are the articulated inertias that the joints feel; one vanishes exactly when M is singular.
 """
 
 from __future__ import annotations
@@ -16,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ModelError
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
-from robot_dynamics_ros.model.joint_motion import joint_pose, plane_axes
+from robot_dynamics_ros.model.checks import listed
+from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose, joint_pose, plane_axes
 
 _SHOWN = 6
 _ZERO = 1e-11  # of the composite inertia: round-off
@@ -28,15 +24,10 @@ _SPREAD = 1e12  # between numbers of two bodies: sums of both keep hardly a digi
 def singular_error(motions: Sequence[Sequence[str]], joints: Mapping[str, Joint]) -> ModelError:
     """The error for motions found by :func:`singular_motion`: the child link of the first joint of each lacks inertia."""
     first = motions[0][0]
-    problem = (
-        f"{_problem(motions[0], joints)}; the mass matrix is singular: no finite effort gives a finite acceleration"
-    )
-    for names in motions[1:_SHOWN]:
-        problem += f"\n  joint {names[0]!r}: {_problem(names, joints)}"
-    if len(motions) > _SHOWN:
-        problem += f"\n  … and {len(motions) - _SHOWN} more"
+    others = [f"joint {names[0]!r}: {_problem(names, joints)}" for names in motions[1:]]
     return ModelError(
-        problem,
+        f"{_problem(motions[0], joints)}; the mass matrix is singular: no finite effort gives a finite acceleration"
+        + listed(others, _SHOWN - 1),
         where=f"joint {first!r}",
         got=tuple(motions[0]),
         remedy=f"Give link {joints[first].child!r} an <inertial>, the joint an armature, or make the joint fixed; "
@@ -112,7 +103,7 @@ def singular_motion(
     if all(map(_moves_inertia, order, bodies)) and not _digits_may_be_lost(bodies, placements):
         return []
     rng = np.random.default_rng(20)
-    q = [_configuration(joint, rng) for joint in order]
+    q = [rng.uniform(-1.3, 1.3, joint.type.nq) for joint in order]  # of a quaternion the direction counts
     for i, (master, multiplier, offset) in enumerate(zip(*mimics, strict=True)):
         if master >= 0:
             q[i] = multiplier * q[master] + offset
@@ -161,13 +152,6 @@ def _null_vector(M: Array, size: Array) -> Array | None:
         column = remainder[:k, k]
         remainder[:k, :k] -= np.outer(column, column / remainder[k, k])
     return None
-
-
-def _configuration(joint: Joint, rng: np.random.Generator) -> Array:
-    q = rng.uniform(-1.3, 1.3, joint.type.nq)
-    if joint.type is JointType.FLOATING:
-        q[3:] /= np.linalg.norm(q[3:])
-    return q
 
 
 def _motion_subspace(joint: Joint, q: Array) -> Array:

@@ -191,10 +191,7 @@ def inertia_of_mesh_file(
         problem = f"cannot be read ({type(error).__name__}: {error})"
         remedy = "Check that the file holds a mesh of a format that trimesh reads."
         raise ArgumentError(problem, where=str(path), remedy=remedy) from None
-    try:
-        return inertia_of_mesh(vertices, faces, density=density, mass=mass)
-    except ArgumentError as error:
-        raise ArgumentError(error.problem, where=str(path), remedy=error.remedy) from None
+    return inertia_of_mesh(vertices, faces, density=density, mass=mass)
 
 
 def combined_inertia(
@@ -215,22 +212,16 @@ def combined_inertia(
     >>> round(tube.mass, 3)
     7.634
     """
-    total = Inertia()
-    for item in bodies:
-        total = total + _placed(item)
-    mass, first, about = total.mass, total.mass * total.com, total.about_origin()
-    for item in holes:
-        hole = _placed(item)
-        mass, first, about = mass - hole.mass, first - hole.mass * hole.com, about - hole.about_origin()
-    if not mass > 0.0:
-        raise ArgumentError(f"{mass:.6g} kg are left", where="holes", remedy="Check sizes and densities.")
-    c = first / mass
-    central = about - mass * (c @ c * np.eye(3) - np.outer(c, c))
-    moments = np.linalg.eigvalsh(central)
+    total = sum(map(_placed, bodies), Inertia())
+    for hole in map(_placed, holes):
+        total = total + Inertia(-hole.mass, hole.com, -hole.rotational)
+    if not total.mass > 0.0:
+        raise ArgumentError(f"{total.mass:.6g} kg are left", where="holes", remedy="Check sizes and densities.")
+    moments = np.linalg.eigvalsh(total.rotational)
     if moments[0] < -1e-12 * max(moments[-1], 0.0) or moments[-1] < 0.0:
         raise ArgumentError("a negative moment of inertia is left", where="holes", got=moments.tolist(),
                             remedy="Holes must lie within the bodies.")  # fmt: skip
-    return Inertia(mass, c, central)
+    return total
 
 
 def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:

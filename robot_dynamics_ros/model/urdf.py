@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UrdfError, check_name
-from robot_dynamics_ros.model.checks import AXIS_TOLERANCE, check_limits, checked_axis
+from robot_dynamics_ros.model.checks import (
+    AXIS_TOLERANCE,
+    DEFAULT_POLICY,
+    check_policy,
+    check_size,
+    checked_joint,
+    inertia_fault,
+    inertial_place,
+    listed,
+    nearest_possible,
+)
 from robot_dynamics_ros.model.description import (
     Array,
     Coupling,
@@ -29,16 +39,7 @@ from robot_dynamics_ros.model.description import (
 )
 from robot_dynamics_ros.model.edit import with_floating_base
 from robot_dynamics_ros.model.geometry import check_missing_inertia, with_inertia_from_geometry
-from robot_dynamics_ros.model.inertia_check import (
-    DEFAULT_POLICY,
-    check_mass,
-    check_policy,
-    check_size,
-    inertia_fault,
-    inertial_place,
-    nearest_possible,
-)
-from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf, refuse_sdf
+from robot_dynamics_ros.model.mjcf import is_mjcf, parse_mjcf
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 from robot_dynamics_ros.model.urdf_clean import JOINT_TYPES, CleanUrdf
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
@@ -144,8 +145,13 @@ def _read(
     """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
-    if root_element(data) == "sdf":
-        raise refuse_sdf(label)
+    if root_element(data) == "sdf":  # no well-kept parser of it can be installed with pip
+        raise UrdfError(
+            "it is SDF, which is not read",
+            where=label,
+            remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf publishes it as one, and "
+            "the robot can then be named robot_description.",
+        )
     if is_mjcf(data):
         path = label if label != "URDF text" else ""
         return _with_armature(parse_mjcf(data, path, inertia_check), armature), {}
@@ -217,8 +223,6 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
     inertia = Inertia(inertial.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
     place = _place(link, line)
     check_size(inertia, place, UrdfError)
-    if policy != "repair":
-        check_mass(inertia, place, UrdfError)
     fault = inertia_fault(inertia)
     if fault is not None and not (fault.impossible and policy == "repair"):
         # Whether it is an error depends on what is fixed to the link, which is not known yet.
@@ -242,32 +246,15 @@ def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling |
         if math.isfinite(length) and length > 0.0 and abs(length - 1.0) > AXIS_TOLERANCE:
             findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
             axis = frozen_array(axis / length, (3,))
-        axis = checked_axis(axis, f"{where} <axis>", UrdfError)
     dynamics = joint.dynamics
     damping, friction = (float(getattr(dynamics, name, None) or 0.0) for name in ("damping", "friction"))
-    for name, value in (("damping", damping), ("friction", friction)):
-        if value < 0.0:
-            remedy = "Friction takes energy away: give zero or a positive number."
-            raise UrdfError(f"{name} is {value:g}", where=f"{where} <dynamics>", remedy=remedy)
     mimic = None
     if joint.mimic is not None:
         k, d = joint.mimic.multiplier, joint.mimic.offset
         mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
-    limits = _limits(joint, kind, where, findings)
-    return Joint(
-        joint.name,
-        kind,
-        joint.parent,
-        joint.child,
-        origin,
-        axis,
-        limits,
-        damping,
-        friction,
-        armature,
-        mimic,
-        coupling=coupling,
-    )
+    limits, ends = _limits(joint, kind, where, findings), (joint.parent, joint.child)
+    made = Joint(joint.name, kind, *ends, origin, axis, limits, damping, friction, armature, mimic, coupling=coupling)
+    return checked_joint(made, where, UrdfError)
 
 
 def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:
@@ -318,9 +305,7 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
         if effort == velocity == 0.0:
             findings.append(f"{where}: effort and velocity are 0, as if not known; no limits are assumed")
             return JointLimits()
-        limits = JointLimits(velocity=velocity, effort=effort)
-        check_limits(limits, where, UrdfError)
-        return limits
+        return JointLimits(velocity=velocity, effort=effort)
     lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
     if lower > upper:
         findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
@@ -336,7 +321,6 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
         )
         effort = velocity = math.inf
     limits = JointLimits(lower, upper, velocity, effort)
-    check_limits(limits, where, UrdfError)
     if joint.mimic is not None:
         return limits  # its master is what is driven
     if limits.lower == limits.upper:
@@ -373,10 +357,7 @@ def _checked_armatures(
 def _report(robot: str, findings: list[str]) -> None:
     if not findings:
         return
-    lines = "".join(f"\n  - {finding}" for finding in findings[:_SHOWN])
-    if len(findings) > _SHOWN:
-        lines += f"\n  … and {len(findings) - _SHOWN} more"
-    message = f"robot {robot!r} is usable, but:{lines}"
+    message = f"robot {robot!r} is usable, but:{listed([f'- {finding}' for finding in findings], _SHOWN)}"
     if any("nearest possible" in finding for finding in findings):
         message += (
             "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest possible ones, 'error' none."

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.model.description import Pose
-from robot_dynamics_ros.model.joint_motion import rotation_of_quaternion
+from robot_dynamics_ros.model.description import Pose, rotation_of_quaternion
 from robot_dynamics_ros.model.xml_guard import Node
 
 #: The newest version of URDF whose elements are known here.

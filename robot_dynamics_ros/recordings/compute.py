@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TypeAlias
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +88,6 @@ class WrenchHistory:
         efforts: (n, nv) N m or N.
         wrenches: (n, joints, 6) [moment; force] about each joint's origin.
         parts: name → (n, 6) of one joint's balance, or empty; ``balanced``, ``observer`` say whose and from where.
-        paths: name → (n, 3) positions in the world of the centre of mass, the joints, and the links at the tree's ends.
-        speeds: likewise (n,) their speeds.
         bad: rows left out because no derivative could be had there.
         rows: (n,) numbers of the rows in the source.
         external: link → (n, 6) recorded wrenches on links, [moment; force], link's axes and origin.
@@ -113,8 +110,6 @@ class WrenchHistory:
     parts: Mapping[str, Array] = field(default_factory=dict)
     balanced: str = ""
     observer: str = ""
-    paths: Mapping[str, Array] = field(default_factory=dict)
-    speeds: Mapping[str, Array] = field(default_factory=dict)
     bad: tuple[BadRow, ...] = ()
     window: float = 0.0
     notes: tuple[str, ...] = ()
@@ -122,6 +117,20 @@ class WrenchHistory:
     effort_errors: Array | None = None
     wrench_errors: Array | None = None
     currents: Mapping[str, Array] = field(default_factory=dict)
+
+    @cached_property
+    def _points(self) -> dict[str, Array]:
+        return _in_pieces(lambda k: _points(self.model, self.q[k], self.v[k]), len(self.t))
+
+    @property
+    def paths(self) -> dict[str, Array]:
+        """Name → (n, 3) positions in the world of the centre of mass, the joints, and the links at the tree's ends."""
+        return {name: point[:, :3] for name, point in self._points.items()}
+
+    @property
+    def speeds(self) -> dict[str, Array]:
+        """Likewise (n,) their speeds."""
+        return {name: point[:, 3] for name, point in self._points.items()}
 
 
 def compute(
@@ -145,7 +154,8 @@ def compute(
     if s.balance:
         check_name("joint", s.balance, every, where="balance")
     observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
-    unwrapped = _unwrapped(model, recording.q)
+    turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
+    unwrapped = np.where(turns, np.unwrap(recording.q, axis=0), recording.q)
     motion = _motion(model, recording, unwrapped, s)
     good, bad, notes = _usable(recording, motion)
     t, q, v, a = recording.t[good], unwrapped[good], motion.v[good], motion.a[good]
@@ -160,24 +170,23 @@ def compute(
         wrenches = joint_wrenches(model, q, v, a, joints=joints, external=external, **frames)  # type: ignore[arg-type]
         return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
 
-    def rows(k: slice) -> _Tables:
+    def rows(k: slice) -> dict[str, Array]:
         state, external = (q[k], v[k], a[k]), {link: table[k] for link, table in on_links.items()} or None
-        results = {"values": efforts_and_wrenches(*state, external)}
+        tables = {"values": efforts_and_wrenches(*state, external)}
         if s.uncertainty:
-            results["errors"] = _errors(efforts_and_wrenches, motion, *state)
-        parts: dict[str, Array] = {}
+            tables["errors"] = _errors(efforts_and_wrenches, motion, *state)
         if s.balance:
             link, about = model.joint(s.balance).child, s.reduced_at
             balance = wrench_balance(model, *state, link, observer=observer, external=external, reduced_at=about)
-            parts = {name: balance[name] for name in ("joint", *WRENCH_PARTS)}
-        return {"results": results, "parts": parts, **_paths(model, q[k], v[k])}
+            tables |= {name: balance[name] for name in ("joint", *WRENCH_PARTS)}
+        return tables
 
     def split(x: Array) -> tuple[Array, Array]:
         return x[:, : model.nv].copy(), x[:, model.nv :].reshape(len(x), len(joints), 6)
 
-    tables = _in_pieces(rows, len(t), progress)
-    efforts, wrenches = split(tables["results"]["values"])
-    effort_errors, wrench_errors = split(tables["results"]["errors"]) if s.uncertainty else (None, None)
+    parts = _in_pieces(rows, len(t), progress)
+    efforts, wrenches = split(parts.pop("values"))
+    effort_errors, wrench_errors = split(parts.pop("errors")) if s.uncertainty else (None, None)
     if isinstance(s.friction, FrictionFile):
         efforts += s.friction.efforts(model, q, v, a, tuple(segments(t)))
     elif s.friction:
@@ -185,9 +194,8 @@ def compute(
     else:
         notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
     return WrenchHistory(
-        model, joints, _frames(model, joints, s.expressed_in), t, q, v, a, efforts, wrenches, recording.rows[good], tables["parts"],
-        s.balance, _frame_name(observer), tables["paths"], tables["speeds"], bad, motion.window, notes, on_links, effort_errors,
-        wrench_errors,
+        model, joints, _frames(model, joints, s.expressed_in), t, q, v, a, efforts, wrenches, recording.rows[good], parts,
+        s.balance, _frame_name(observer), bad, motion.window, notes, on_links, effort_errors, wrench_errors,
     )  # fmt: skip
 
 
@@ -207,21 +215,16 @@ def _frame_name(frame: object) -> str:
     return str(frame)
 
 
-_Tables: TypeAlias = dict[str, dict[str, Array]]
-"""Group → name → array."""
-
-
-def _in_pieces(rows: Callable[[slice], _Tables], n: int, progress: Callable[[float], None] | None = None) -> _Tables:
+def _in_pieces(
+    rows: Callable[[slice], dict[str, Array]], n: int, progress: Callable[[float], None] | None = None
+) -> dict[str, Array]:
     """Tables of ``n`` rows, computed some thousands at a time."""
     pieces = []
     for start in range(0, n, _CHUNK):
         pieces.append(rows(slice(start, start + _CHUNK)))
         if progress is not None:
             progress(min((start + _CHUNK) / n, 1.0))
-    return {
-        group: {name: np.concatenate([piece[group][name] for piece in pieces]) for name in tables}
-        for group, tables in pieces[0].items()
-    }
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def _usable(
@@ -280,12 +283,9 @@ def of_run(run: SimulationResult) -> WrenchHistory:
         raise ArgumentError("joint states cannot tell of floating joints", where="run", remedy=remedy)
     joints = () if run.wrenches is None else model.joint_names
     wrenches = np.zeros((n, 0, 6)) if run.wrenches is None else run.wrenches
-    tables = _in_pieces(lambda k: _paths(model, run.q[k], run.v[k]), n)
     frames = tuple(model.joint(name).child for name in joints)
-    return WrenchHistory(
-        model, joints, frames, run.t, run.q, run.v, run.a, run.tau, wrenches, np.arange(n), paths=tables["paths"],
-        speeds=tables["speeds"], currents=run.currents,
-    )  # fmt: skip
+    motion = run.t, run.q, run.v, run.a, run.tau
+    return WrenchHistory(model, joints, frames, *motion, wrenches, np.arange(n), currents=run.currents)
 
 
 def compute_each(
@@ -325,12 +325,6 @@ def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ..
     return names
 
 
-def _unwrapped(model: RobotModel, q: Array) -> Array:
-    """Positions of continuous joints without jumps of a full turn."""
-    turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
-    return np.where(turns, np.unwrap(q, axis=0), q)
-
-
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:
     if s.acceleration == "model" and recording.effort is None:
         remedy = "Use differentiated velocities."
@@ -349,23 +343,18 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
     return motion
 
 
-def _tracked(model: RobotModel) -> dict[str, int]:
-    """Name → link whose origin is followed: the moving joints, and the ends of the tree beyond fixed ones."""
-    links = link_tree(model)
+def _points(model: RobotModel, q: Array, v: Array) -> dict[str, Array]:
+    """(n, 4) positions and speeds of the centre of mass, of moving joints and ends of the tree beyond fixed ones, and of the links'
+    centres of mass."""
+    poses, twists, centres = link_poses(model, q), link_velocities(model, q, v), center_of_mass_paths(model, q, v)
+    links, points = link_tree(model), dict[str, tuple[Array, Array]]()
     tracked = {name: links.link_of[name] for name in model.moving_joint_names}
     ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])
-    return tracked | {model.link_names[k]: k for k in ends}
-
-
-def _paths(model: RobotModel, q: Array, v: Array) -> _Tables:
-    """Positions and speeds of the centre of mass, of joints and ends, and of the links' centres of mass."""
-    poses, twists, centres = link_poses(model, q), link_velocities(model, q, v), center_of_mass_paths(model, q, v)
-    points: dict[str, tuple[Array, Array]] = {}
     if centres.links:
         whole = subtree_state(model, q, v)
         points["centre of mass"] = whole.com, np.linalg.norm(whole.com_velocity, axis=1)
-    for name, number in _tracked(model).items():
+    for name, number in (tracked | {model.link_names[k]: k for k in ends}).items():
         points[name] = poses[:, number, :3, 3], np.linalg.norm(twists[:, number, 3:], axis=1)
     for link, position, speed in zip(centres.links, centres.position, centres.speed, strict=True):
         points[f"centre of mass of {link}"] = position, speed
-    return {group: {name: both[k] for name, both in points.items()} for k, group in enumerate(("paths", "speeds"))}
+    return {name: np.column_stack(both) for name, both in points.items()}

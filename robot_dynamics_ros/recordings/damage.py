@@ -33,12 +33,8 @@ _COLUMNS = ("efforts", "positions", "positions and efforts")
 
 
 def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
-    """(n, m) single values far from those before and after them.
-
-    Args:
-        t: (n,) s.  x: (n, m) channels; what follows a pause may be far from what was before it.
-        noisy: whether steps are usual (efforts), and a spike is one only if it is far beyond the range of the others.
-    """
+    """(n, m) single values far from those before and after them; what follows a pause may be far from what was before it.  Steps are
+    usual in ``noisy`` channels (efforts): a spike is then one only if it is far beyond the range of the others."""
     from scipy.ndimage import median_filter
 
     out = np.zeros(x.shape, dtype=bool)
@@ -158,12 +154,8 @@ def unusable_efforts(
 
 
 def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str], apart: float = _SAME) -> list[str]:
-    """Efforts that are no efforts, but another quantity up to its unit: ``joint_2 holds the position of joint_3``.
-
-    Args:
-        others: word for a quantity, e.g. position, and its values (n, nv).
-        apart: share of the efforts' root mean square by which they may differ.
-    """
+    """Efforts that are no efforts, but another quantity (word → values (n, nv)) up to its unit and a share ``apart`` of their root mean
+    square: ``joint_2 holds the position of joint_3``."""
     usual = np.sqrt(np.mean(effort**2, axis=0))
     out = []
     for word, x in others.items():
@@ -190,16 +182,6 @@ class ReadingMistake:
     columns: str
     joints: tuple[int, ...]
     exchanged: bool
-
-    @property
-    def of_efforts(self) -> bool:
-        """Whether efforts are concerned."""
-        return "efforts" in self.columns
-
-    @property
-    def of_positions(self) -> bool:
-        """Whether positions are concerned."""
-        return "positions" in self.columns
 
     def order(self, nv: int) -> NDArray[np.int64]:
         """(nv,) column that belongs to each joint."""

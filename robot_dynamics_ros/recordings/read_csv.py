@@ -56,11 +56,19 @@ def read_csv(
     with open_table(path, progress) as (head, lines):
         columns = _columns(head, model, str(path))
         for number, cells in enumerate(lines, start=2):
-            if any(cell.strip() for cell in cells):
+            if not any(cell.strip() for cell in cells):
+                continue
+            try:
                 if any(cell.strip() for cell in cells[len(head) :]):
-                    collector.reject(number, f"it has {len(cells)} cells, and the head {len(head)}: decimal commas?")
-                else:
-                    _row(collector, number, cells, columns, model)
+                    raise ValueError(f"it has {len(cells)} cells, and the head {len(head)}: decimal commas?")
+                values = {field: [number_in(cells[i]) for i in places] for field, places in columns.items()}
+            except IndexError:
+                collector.reject(number, f"it has only {len(cells)} cells")
+            except ValueError as error:
+                collector.reject(number, str(error))
+            else:
+                fields = (values.get(field, ()) for field in FIELDS)
+                collector.add(number, values["t"][0], model.joint_names, *fields)
     return collector.finish()
 
 
@@ -143,19 +151,6 @@ def number_in(text: str) -> float:
     if "." not in text:
         text = text.replace(",", ".", 1)  # a decimal comma
     return float(text) if text else math.nan
-
-
-def _row(
-    collector: RowCollector, number: int, cells: list[str], columns: dict[str, list[int]], model: RobotModel
-) -> None:
-    try:
-        values = {field: [number_in(cells[i]) for i in places] for field, places in columns.items()}
-    except IndexError:
-        return collector.reject(number, f"it has only {len(cells)} cells")
-    except ValueError as error:
-        return collector.reject(number, str(error))
-    fields = (values.get(field, ()) for field in FIELDS)
-    return collector.add(number, values["t"][0], model.joint_names, *fields)
 
 
 def read_csv_wrench(

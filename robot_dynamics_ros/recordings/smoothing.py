@@ -62,16 +62,11 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
     Args:
         t: (n,) strictly increasing times.  x: (n, m) signals.
         window: number of samples, odd; fewer where a stretch is shorter.
-        order: of the polynomials, less than ``window``.
+        order: of the polynomials, at least ``up_to`` and less than ``window``.
 
     Raises:
-        ArgumentError: times that do not increase, or a window or order that does not fit.
+        ArgumentError: times that do not increase.
     """
-    if window < 3 or window % 2 == 0:
-        raise ArgumentError(f"expected an odd number of at least 3, got {window}", where="window")
-    if not up_to <= order < window:
-        remedy = "The order is at least that of the derivative, and less than the window."
-        raise ArgumentError(f"expected {up_to} to {window - 1}, got {order}", where="order", remedy=remedy)
     require_increasing(t)
     out = np.full((up_to + 1, *x.shape), np.nan)
     for part in segments(t, bridge):
@@ -134,12 +129,11 @@ def choose_window(model: RobotModel, t: Array, q: Array, effort: Array | None = 
         inertia = inverse_dynamics(model, x, 0.0 * v, a) - still
         terms = [gravity_forces(model, x), inertia, fast - still, a, v, np.tanh(v / 0.02), np.ones_like(v)]
         W = np.stack([np.asarray(term).reshape(len(picked), rows, -1).mean(axis=1) for term in terms], axis=-1)
-        score_sum = 0.0
-        for j in range(model.nv):
-            A, b = W[:, j], measured[:, j]
+        total = 0.0
+        for A, b in zip(W.transpose(1, 0, 2), measured.T, strict=True):
             r = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
-            score_sum += float(np.log(r @ r / len(r) + 1e-12 * (b @ b) / len(b) + 1e-300))
-        score.append(score_sum)
+            total += float(np.log(r @ r / len(r) + 1e-12 * (b @ b) / len(b) + 1e-300))
+        score.append(total)
     # the shortest of those that are about as good: a long polynomial flattens what the others leave to see
     return next(w for w, x in zip(tried, score, strict=True) if x <= min(score) + _ALIKE * model.nv)
 
@@ -176,32 +170,20 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion:
-    """Positions, velocities and accelerations by local polynomials.
+    """Positions, velocities and accelerations by local polynomials."""
 
-    Attributes:
-        q, v, a: (n, nv); NaN where a stretch is too short for a polynomial.
-        good: (n,) bool: rows that are far enough from the edges of a stretch for their acceleration.
-        parts: stretches without gaps that are too long to be bridged.
-        bridged: number of gaps of more than five usual steps within the stretches.
-        window: s, of the polynomials; ``samples`` of them.
-        velocity: ``"recorded"`` or ``"positions"``: what velocities and accelerations are from.
-        v_error, a_error: (nv,) standard errors of velocities and accelerations, from what the polynomials leave; white
-            noise taken for granted.
-        notes: remarks for the reader, in sentences.
-    """
-
-    q: Array
+    q: Array  # (n, nv), as v and a; NaN where a stretch is too short for a polynomial
     v: Array
     a: Array
-    good: np.ndarray
-    parts: tuple[slice, ...]
-    bridged: int
-    window: float
-    samples: int
-    velocity: str
-    v_error: Array
+    good: np.ndarray  # (n,) bool: rows that are far enough from the edges of a stretch for their acceleration
+    parts: tuple[slice, ...]  # stretches without gaps that are too long to be bridged
+    bridged: int  # gaps of more than five usual steps within the stretches
+    window: float  # s, of the polynomials
+    samples: int  # of one polynomial
+    velocity: str  # "recorded" or "positions": what velocities and accelerations are from
+    v_error: Array  # (nv,) standard errors, from what the polynomials leave, taken for white noise
     a_error: Array
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]  # remarks for the reader, in sentences
 
 
 def smooth_motion(

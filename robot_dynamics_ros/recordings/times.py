@@ -35,23 +35,14 @@ _MOVES_ON = 0.15  # of the way at the speed before and after that a joint is fur
 
 @dataclass(frozen=True, eq=False)
 class RepairedTimes:
-    """Times after repair.
+    """Times after repair."""
 
-    Attributes:
-        t: (n,) s.
-        steady: whether they are steady times; otherwise as given.
-        jitter: s, root mean square difference of given and steady times; 0 where they are as given.
-        step: s between two samples.
-        lost: rows that are missing between those that are there.
-        smoother: times as rough positions are on the times as given.
-    """
-
-    t: Array
-    steady: bool
-    jitter: float
-    step: float
-    lost: int
-    smoother: float = 1.0
+    t: Array  # (n,) s
+    steady: bool  # whether they are steady times; otherwise as given
+    jitter: float  # s, root mean square difference of given and steady times; 0 where they are as given
+    step: float  # s between two samples
+    lost: int  # rows that are missing between those that are there
+    smoother: float = 1.0  # times as rough are positions on the times as given
 
 
 def repair_times(t: Array, q: Array) -> RepairedTimes:

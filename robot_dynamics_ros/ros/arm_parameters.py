@@ -114,7 +114,6 @@ def controller_manager_parameters(profile: ArmProfile | None, joint_names: Seque
 
 
 def _robot(profile: ArmProfile) -> dict[str, object]:
-    """The robot, as both nodes know it."""
     return {
         "joints": list(profile.joint_names),
         "locked_joints": list(profile.elsewhere),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 import rclpy
@@ -32,18 +33,17 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import commands, robot
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.reports import Diagnostics
 
 COMMISSIONING_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
     *robot.ROBOT_PARAMETERS,
     robot.MEASURED_EFFORT,
     *parameter_table("commissioning", "commissioning", {"command_format": commands.COMMAND_FORMATS}),
 )
 
+_T = TypeVar("_T")
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LATE = 1_000_000_000  # ns; an older state was not overtaken: the clock was set
 _MOST = 2000  # states that wait for a step: some seconds; older ones are dropped
@@ -135,7 +135,6 @@ class LiveArm:
         return tuple(commands.publishing_nodes(self._node, self._subscription.topic_name))
 
     def wait_until_sent(self) -> None:
-        """Wait until the last command has arrived."""
         if self._commands is not None:
             self._commands.wait_until_sent()
 
@@ -182,6 +181,42 @@ def spinning_arm(model: RobotModel, command_format: str) -> Iterator[tuple[LiveA
         rclpy.try_shutdown()
 
 
+class Aside(Generic[_T]):
+    """Work in a thread of its own, one piece at a time, that a coroutine of the node awaits; its timer also wakes the executor."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._thread: threading.Thread | None = None
+        node.create_timer(_WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @property
+    def busy(self) -> bool:
+        return self._thread is not None
+
+    async def do(self, work: Callable[[], _T]) -> _T:
+        """Do the work: its result, or its error."""
+        outcome: list[_T | Exception] = []
+
+        def carry_out() -> None:
+            try:
+                outcome.append(work())
+            except Exception as error:  # noqa: BLE001 (it goes to whoever awaits)
+                outcome.append(error)
+
+        self._done = Future(executor=self._node.executor)
+        self._thread = threading.Thread(target=carry_out)
+        self._thread.start()
+        await self._done
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
+
+    def _watch(self) -> None:
+        if self._thread is not None and not self._thread.is_alive():
+            self._thread = None
+            self._done.set_result(True)
+
+
 class CommissioningNode(Node):
     """See ``docs/how_to/commissioning.md``: a service (std_srvs/Trigger) for each step, and ``~/stop``."""
 
@@ -189,18 +224,16 @@ class CommissioningNode(Node):
         super().__init__("commissioning", **options)
         self.parameters = ParameterSet(self, COMMISSIONING_PARAMETERS)
         self.session: Commissioning | None = None
-        self._stop, self._step, self._unwritten = threading.Event(), "", ""
-        self._thread: threading.Thread | None = None
-        self._done: Callable[[], None] | None = None
+        self._stop, self._step = threading.Event(), ""
+        self._aside = Aside[StepReport](self)
         self._status = SessionStatus(self)
-        self._source = FirstDescription(
+        self._source = robot.FirstDescription(
             self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
         )
         group = ReentrantCallbackGroup()
         for step in STEPS:
             self.create_service(Trigger, f"~/{step}", partial(self._on_step, step), callback_group=group)
         self.create_service(Trigger, "~/stop", self._on_stop, callback_group=group)
-        self.create_timer(_WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._source.begin()
 
     def _described(self, text: str) -> None:
@@ -223,31 +256,21 @@ class CommissioningNode(Node):
             response.success = False
             response.message = f"{self._step} runs already" if self._step else "no robot_description has arrived"
             return response
-        self._step, self._unwritten = step, ""
+        self._step = step
         self._stop.clear()
         self.get_logger().info(f"{step}: {ANNOUNCED[step]}")
-        future, outcome = Future(executor=self.executor), list[StepReport | RobotDynamicsError]()
-        self._thread = threading.Thread(target=self._carry_out, args=(step, outcome))
-        self._done = partial(future.set_result, True)
-        self._thread.start()
-        await future
-        (report,) = outcome
-        response.success = isinstance(report, StepReport) and report.healthy
-        response.message = f"{report}{self._unwritten}"
+        try:
+            report = await self._aside.do(partial(self.session.run, step))
+            response.success, response.message = report.healthy, f"{report}{self._write(self.session)}"
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+        except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
+            text, remedy = f"{type(error).__name__}: {error}", "The arm has been stopped; please report it."
+            response.success = False
+            response.message = str(RobotDynamicsError(text, where=f"step {step}", remedy=remedy))
         self.get_logger().info(f"{step}: {response.message}")
         self._step = ""
         return response
-
-    def _carry_out(self, step: str, outcome: list[StepReport | RobotDynamicsError]) -> None:
-        assert self.session is not None
-        try:
-            outcome.append(self.session.run(step))
-            self._unwritten = self._write(self.session)
-        except RobotDynamicsError as error:
-            outcome[:] = outcome or [error]
-        except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
-            text, remedy = f"{type(error).__name__}: {error}", "The arm has been stopped; please report it."
-            outcome[:] = outcome or [RobotDynamicsError(text, where=f"step {step}", remedy=remedy)]
 
     def _write(self, session: Commissioning) -> str:
         """Write the report; what went wrong, as the end of an answer."""
@@ -263,17 +286,11 @@ class CommissioningNode(Node):
         response.success, response.message = True, f"stopping {self._step}" if self._step else "no step runs"
         return response
 
-    def _watch(self) -> None:
-        if self._thread is not None and not self._thread.is_alive() and self._done is not None:
-            done, self._thread, self._done = self._done, None, None
-            done()
-
     def finish(self) -> None:
         """The process ends: stop a step that runs, and wait until the safe command has been delivered."""
         self._stop.set()
-        if self._thread is not None:
-            deadline = time.monotonic() + _STOPPING
-            while self._thread.is_alive() and time.monotonic() < deadline:
-                self.executor.spin_once(timeout_sec=0.01)
+        deadline = time.monotonic() + _STOPPING
+        while self._aside.busy and time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.01)
         if self.session is not None:
             self._arm.wait_until_sent()

@@ -19,26 +19,17 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.commands import (
-    COMMAND_FORMATS,
-    CommandPublisher,
-    CommandReader,
-    competing_publishers,
-)
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS, FirstDescription
-from robot_dynamics_ros.ros.transport.diagnostics import Diagnostics
-from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport import commands, robot
+from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS, apply_scheduling, keep_collections_short
-from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, commanded_joints, load_robot_model
+from robot_dynamics_ros.ros.transport.reports import Diagnostics, Rejections
 
 GATE_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
-    *ROBOT_PARAMETERS,
+    *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
-    *parameter_table("gate", "gate", {"command_format": COMMAND_FORMATS}),
+    *parameter_table("gate", "gate", {"command_format": commands.COMMAND_FORMATS}),
 )
 _JOINT_PARAMETERS = parameter_table("gate", "joint")
 
@@ -93,7 +84,7 @@ class EffortGateNode(Node):
         self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
-        self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
+        self._source = robot.FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self.cycle_timers = [
             self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         ]
@@ -101,8 +92,8 @@ class EffortGateNode(Node):
 
     def _start(self, text: str) -> None:
         values = self.parameters
-        model = check_controllable(load_robot_model(text, values, self.get_logger()))
-        joints = commanded_joints(values, model)
+        model = check_controllable(robot.load_robot_model(text, values, self.get_logger()))
+        joints = robot.commanded_joints(values, model)
         values.declare(limit_parameters(model, joints))
         for name in values.unknown(model):
             if name.startswith("limits."):  # a bound that is not applied is none
@@ -110,9 +101,9 @@ class EffortGateNode(Node):
         values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
-        self._commands = CommandPublisher(self, values["command_format"], joints, range(len(joints)))
+        self._commands = commands.CommandPublisher(self, values["command_format"], joints, range(len(joints)))
         report = self.rejections.report
-        self._reader = CommandReader(
+        self._reader = commands.CommandReader(
             self, values["command_format"], joints, self._on_command, report, topic="~/commands"
         )
         states = self.create_subscription(
@@ -125,8 +116,6 @@ class EffortGateNode(Node):
         self.gate = gate
         keep_collections_short()
         self.get_logger().info(f"gate for {model.name!r}: {len(joints)} joints, waiting for commands")
-
-    # -- inputs --------------------------------------------------------------------------------------------------
 
     def _on_command(self, effort: Array) -> None:
         gate = self.gate
@@ -166,8 +155,6 @@ class EffortGateNode(Node):
         response.success, response.message = True, "stopped until ~/reset"
         return response
 
-    # -- output --------------------------------------------------------------------------------------------------
-
     def _send(self) -> None:
         self._commands.publish(self.gate.output, self.get_clock().now().nanoseconds)
 
@@ -196,7 +183,7 @@ class EffortGateNode(Node):
         if policy == "ignore" or gate.state is GateState.STOPPED:
             return
         topic = self._reader.subscription.topic_name
-        names = competing_publishers(self, topic)
+        names = commands.competing_publishers(self, topic)
         if not names:
             return
         text = f"{topic} is published by {', '.join(names)}"
@@ -212,11 +199,10 @@ class EffortGateNode(Node):
             return
         gate = self.gate
         complaints = self._holes()
-        counts = {**self.rejections.counts, **gate.counts}
-        values = {"state": gate.state.value, **{f"count {cause}": n for cause, n in sorted(counts.items())}}
         level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[gate.state]
         text = "; ".join([gate.reason or "open", *complaints])
-        self._diagnostics.publish(max(level, 1) if complaints else level, text, values)
+        level, counts = max(level, 1) if complaints else level, {**self.rejections.counts, **gate.counts}
+        self._diagnostics.publish(level, text, {"state": gate.state.value}, counts)
 
     def _holes(self) -> list[str]:
         """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""
@@ -230,14 +216,12 @@ class EffortGateNode(Node):
             self.rejections.report("wrong_type", unheard)
             complaints.append(unheard)
         out = self._commands.publisher.topic_name
-        others = competing_publishers(self, out, own=True)
+        others = commands.competing_publishers(self, out, own=True)
         if others and self.parameters["second_publisher"] != "ignore":
             text = f"{', '.join(others)} publish on {out} past the gate: remap them to {self._reader.subscription.topic_name}"
             self.rejections.report("bypassed", text)
             complaints.append(text)
         return complaints
-
-    # -- process -------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """The process ends: send zero effort, and wait until it has been delivered."""

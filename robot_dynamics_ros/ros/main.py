@@ -36,7 +36,7 @@ def viewer(args: list[str] | None = None) -> int:
     print("the viewer starts: it loads its libraries", flush=True)
     from robot_dynamics_ros.ros.run import run
     from robot_dynamics_ros.ros.transport.realtime import yield_to_others
-    from robot_dynamics_ros.ros.viewer.node import ViewerNode
+    from robot_dynamics_ros.ros.viewer import ViewerNode
 
     with contextlib.suppress(ImportError):  # the node says what is missing
         import viser  # noqa: F401

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robot_dynamics_ros.errors import UnknownNameError
+from robot_dynamics_ros.dynamics.configuration import integrate
+from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import non_negative
@@ -31,17 +32,13 @@ class Coordinates:
         self.q_of_v = np.full(model.nv, -1, dtype=np.intp)
         self.floating: list[tuple[int, int]] = []
         self.names = [""] * model.nv
-        for i in range(model.nb):
-            if model.mimic_master[i] >= 0:
-                continue
-            kind, iq, iv = JointType(model.joint_type[i]), int(model.q_index[i]), int(model.v_index[i])
-            name = model.moving_joint_names[i]
+        for name in model.joint_names:
+            kind, q, v = model.joint(name).type, model.q_slice(name), model.v_slice(name)
             if kind is JointType.FLOATING:
-                self.floating.append((iq, iv))
+                self.floating.append((q.start, v.start))
             else:
-                self.q_of_v[iv : iv + kind.nv] = np.arange(iq, iq + kind.nv)
-            for k in range(kind.nv):
-                self.names[iv + k] = name if kind.nv == 1 else f"{name}[{k}]"
+                self.q_of_v[v] = np.arange(q.start, q.stop)
+            self.names[v] = [name] if kind.nv == 1 else [f"{name}[{k}]" for k in range(kind.nv)]
         self.vector = not self.floating
         self.has_position = self.q_of_v >= 0
 
@@ -55,19 +52,14 @@ class Coordinates:
             out[iq : iq + 7] = np.array(free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist()))
 
     def normalize(self, q: Array) -> None:
-        """Give the quaternions in ``q`` unit length, in place."""
+        """Give the quaternions in ``q`` unit length, in place; ``q`` may be a whole state."""
         for iq, _ in self.floating:
             x, y, z, w = q[iq + 3 : iq + 7]
             q[iq + 3 : iq + 7] /= math.sqrt(x * x + y * y + z * z + w * w)
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
         """Write q ⊕ dq to ``out``: a sum, and the rigid motion's exponential for floating joints."""
-        if self.vector:
-            np.add(q, dq, out=out)
-            return
-        from robot_dynamics_ros.dynamics.configuration import integrate
-
-        out[:] = integrate(self.model, q, dq)
+        integrate(self.model, q, dq, out)
 
     def positions(self, q: Array) -> Array:
         """(nv,) positions in the order of ``v``; zero within floating joints."""
@@ -82,8 +74,8 @@ def per_joint(
     """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get ``default``); not negative unless ``signed``."""
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
     for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
-        if name and name not in model.joint_names:
-            raise UnknownNameError("joint", name, model.joint_names, where=where)
+        if name:
+            check_name("joint", name, model.joint_names, where=where)
         block, of = (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
         remedy = "Give a number, one for each coordinate, or a mapping of joint names."
         size = block.stop - block.start

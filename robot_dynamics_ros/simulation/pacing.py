@@ -1,12 +1,8 @@
 """When to step: real-time pacing, and as fast as possible, as a state machine without a clock of its own.
 
-The caller reads a steady clock and passes integer nanoseconds in; what comes back is how many simulation steps are
-due and how long to wait.  No time is ever accumulated in floating point: step number n of a run is due at
-``origin + n * period / real_time_factor``, computed in integers, so that sleeping late once moves no later step.
-
-Catch-up policy: after a delay of at most ``max_catch_up`` the missed steps are done at once, in bursts of at most
-``max_burst``, and simulated time rejoins the clock.  After a longer delay the time beyond it is skipped: the origin is
-moved, and the loss is counted in ``lost_ns``.  Simulated time therefore never jumps and never runs backwards.
+The caller reads a steady clock and passes integer nanoseconds in.  Step n of a run is due at ``origin + n * period /
+real_time_factor``, computed in integers.  After a delay of at most ``max_catch_up`` the missed steps are done at once; after a longer
+one the time beyond it is skipped: the origin is moved, and the loss is counted.  Simulated time never jumps and never runs backwards.
 """
 
 from __future__ import annotations

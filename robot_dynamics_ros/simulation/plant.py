@@ -1,8 +1,4 @@
-"""The simulated robot: rigid bodies with friction, stops, motors, springs and contacts.
-
-:class:`Plant` holds the state (t, q, v and the motor currents) and advances it by one control period at a time, under
-a command held constant over that period, which is what a digital controller does to a real robot.
-"""
+"""The simulated robot: rigid bodies with friction, stops, motors, springs and contacts."""
 
 from __future__ import annotations
 
@@ -13,15 +9,15 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.call import options_of
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
-from robot_dynamics_ros.simulation.effects.complementarity import unresolved
+from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import friction_table
+from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
-from robot_dynamics_ros.simulation.effects.stiffness import check_step, describe_divergence, stable_step
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
@@ -46,6 +42,7 @@ class Plant(SimulatedRobot):
         t: time, s.
         tau: (nv,) motor effort of the last step, after the limiter, N m or N.
         command: (nv,) the command of the last step as given.
+        motor_joints: names of the joints with motors, in the order of :attr:`currents`.
 
     Raises:
         ArgumentError, UnknownNameError: an option that does not fit the model.
@@ -64,10 +61,10 @@ class Plant(SimulatedRobot):
             problem = "motors that turn with two joints are simulated by time stepping"
             remedy = f"One of {', '.join(TIME_STEPPING)}."
             raise ArgumentError(problem, where="integrator", got=o.integrator, remedy=remedy)
-        drives = self._command_limits() if o.limiter else None
-        midpoint = method == "moreau"
+        midpoint, drives = method == "moreau", self._command_limits()
         self.system = JointSystem(self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint)
         memory, routines = self.system.memory, self.system.routines
+        self.motor_joints = tuple(self._coordinates.names[i] for i in self.system.motors.index)
         self._hybrid = HybridStepper(self.system, self.integrator)
         self._time_stepping = method in TIME_STEPPING
         self.command, self.tau, self._periods = memory["command"], memory["tau"], memory["steps"]
@@ -83,10 +80,72 @@ class Plant(SimulatedRobot):
         memory["max_speed"][0] = self.max_speed
         self.reset()
 
+    # -- whether the step is small enough ------------------------------------------------------------------------
+
     def _enough_substeps(self) -> int:
-        start = np.concatenate((self._start_q, self._start_v, np.zeros(self.system.nz)))
-        largest, _ = stable_step(self.system, self.integrator, start)
+        largest, _ = self._stable_step(self._start_q, self._start_v)
         return min(20, max(1, math.ceil(self.dt / (0.4 * largest))))
+
+    def _check_step(self, q: Array, v: Array) -> None:
+        """Refuse a step outside the integrator's region of stability."""
+        h, (largest, joint) = float(self.system.memory["h"][0]), self._stable_step(q, v)
+        if h >= largest:
+            raise SimulationError(
+                f"a step of {h:g} s is too large for the stiffness: there is a motion of rate "
+                f"{self.integrator.stability_limit / largest:.4g} rad/s, which {self.integrator.name!r} can follow only with steps "
+                f"below {largest:.3g} s",
+                where=f"joint {joint!r}",
+                got=h,
+                remedy=f"Use at least {math.ceil(2.0 * h / largest)} times as many substeps, or an implicit integrator "
+                "('semi_implicit_euler', 'moreau', 'rosenbrock' or 'radau').",
+            )
+
+    def _stable_step(self, q: Array, v: Array) -> tuple[float, str]:
+        """The largest step within the integrator's region of stability, s, and the joint that sets it.
+
+        The eigenvalues λ of ∂f/∂y (by differences) that are damped or oscillating must satisfy h |λ| < ``stability_limit``;
+        compliant stops are assessed as if engaged.  Time stepping is assessed only for the user's own effort: springs, stops and
+        damping it takes implicitly.
+        """
+        system, nv, limit = self.system, self.model.nv, self.integrator.stability_limit
+        if math.isinf(limit) or not nv or (self._time_stepping and self.user_effort is None):
+            return math.inf, ""
+        system.set_modes()
+        M = system.mass_matrix(q)
+        if np.linalg.eigvalsh(M)[0] <= 0.0:
+            raise not_definite()
+        inverse, matrices = np.linalg.inv(M), [self._jacobians(q, v)]
+        if isinstance(system.options.stops, CompliantStops) and not self._time_stepping:
+            stops = system.memory
+            guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
+            stiffness, damping = (np.diag(guarded * stops[name]) for name in ("stop_stiffness", "stop_damping"))
+            matrices.append((matrices[0][0] + stiffness, matrices[0][1] + damping))
+        fastest, joint = 0.0, ""
+        for K, D in matrices:
+            values, vectors = np.linalg.eig(np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]]))
+            size = np.abs(values)
+            size[values.real > 0.1 * size] = 0.0  # unstable by nature, as a pendulum upside down
+            worst = int(np.argmax(size))
+            if size[worst] > fastest:
+                fastest = float(size[worst])
+                # not where the motion is largest, but where the stiffness does its work: a light link follows a stiff one
+                speed = vectors[nv:, worst]
+                power = np.abs((K @ vectors[:nv, worst] + D @ speed) * speed)
+                joint = self._coordinates.names[int(np.argmax(power))]
+        return (limit / fastest if fastest > 0.0 else math.inf), joint
+
+    def _jacobians(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """−∂τ/∂q and −∂τ/∂v of all efforts, in time stepping of the user's, (nv, nv) each, by differences along tangents."""
+        system, still = self.system, np.zeros(self.system.nz)
+
+        def effort(q: Array, v: Array) -> Array:
+            return system.given_effort(0.0, q, v) if self._time_stepping else system.applied_effort(0.0, q, v, still)
+
+        tau, K, D, moved = effort(q, v), np.empty((len(v), len(v))), np.empty((len(v), len(v))), np.empty(len(q))
+        for j, delta in enumerate(1e-7 * np.eye(len(v))):
+            system.integrate(q, delta, moved)
+            K[:, j], D[:, j] = (tau - effort(moved, v)) / 1e-7, (tau - effort(q, v + delta)) / 1e-7
+        return K, D
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -104,17 +163,9 @@ class Plant(SimulatedRobot):
 
     @property
     def currents(self) -> Array:
-        """(number of motors,) motor currents in joint order, A."""
-        if self.system.motors is None:
-            return np.empty(0)
-        self.system.routines["motor_currents"](self.system.memory)
+        """(len(motor_joints),) motor currents, A."""
+        self.system.applied_effort(self.t, self._q, self._v, self._z)
         return self.system.memory["mean_current"].copy()
-
-    @property
-    def motor_joints(self) -> tuple[str, ...]:
-        """Names of the joints with motors, in the order of :attr:`currents`."""
-        motors = self.system.motors
-        return () if motors is None else tuple(self.system.coordinates.names[i] for i in motors.index)
 
     @property
     def events(self) -> int:
@@ -122,7 +173,7 @@ class Plant(SimulatedRobot):
         return self._hybrid.events
 
     def _switch_brakes(self) -> None:
-        self.system.friction = self._friction_with_brakes if self._braked else self._friction
+        self.system.set_friction(self._friction_with_brakes if self._braked else self._friction)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """See :meth:`SimulatedRobot.reset`; motor currents go to zero, too.
@@ -134,9 +185,9 @@ class Plant(SimulatedRobot):
         memory = self.system.memory
         memory["held"][:] = 0.0
         self._set_wrenches({}, {})
-        check_step(self.system, self.integrator, np.concatenate((q, v, np.zeros(self.system.nz))), memory["h"][0])
+        self._check_step(q, v)
         self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, t
-        for name in ("steps", "alternating", "previous", "command", "tau", "past_steps", "resting"):
+        for name in ("steps", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0
 
     def state(self) -> PlantState:
@@ -151,7 +202,6 @@ class Plant(SimulatedRobot):
         self._q[:], self._v[:], self._z[:] = self.system.split(y)
         for name, values in state["carried"].items():
             memory[name][...] = values
-        memory["alternating"][:] = 0
         super().restore(state)
 
     def _state(self) -> Array:
@@ -197,18 +247,16 @@ class Plant(SimulatedRobot):
         if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
             return
         t, h = self.t, float(memory["h"][0])
-        start = {name: memory[name].copy() for name in ("q", "v", "z", "previous", "alternating")}
+        start = self._state()
         try:
             for k in range(self.substeps):
                 with np.errstate(over="ignore", invalid="ignore"):
                     self._substep(t + k * h, h)
         except BaseException:
-            for name, values in start.items():
-                memory[name][:] = values
+            self._q[:], self._v[:], self._z[:] = system.split(start)
             raise
         memory["steps"][0] += 1
-        if system.nz:
-            system.routines["motor_efforts"](memory)
+        system.routines["motor_efforts"](memory)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
         memory, stride, done = self.system.memory, 0 if len(rows) == 1 else self.model.nv, 0
@@ -230,27 +278,19 @@ class Plant(SimulatedRobot):
         system, memory = self.system, self.system.memory
         if not system.nv:
             return
+        stepper = system if self._time_stepping else self._hybrid
         y = self._state()
-        if not self._time_stepping:
-            memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(self._hybrid.advance(t, y, h))
-        elif not system.time_step(t, h):
-            raise unresolved(memory, h, system.coordinates.names)
+        y1 = stepper.advance(t, y, h)
+        memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(y1)
         outcome = self._check(memory)
-        if outcome != DONE:
-            y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
         if outcome == LEAPT:  # would two half steps have leapt as well?
-            stepper = system if self._time_stepping else self._hybrid
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
-            v, v1 = system.split(y)[1], system.split(y1)[1]
-            if np.abs(system.split(half)[1] - v1).max() <= 0.5 * np.abs(v1 - v).max():
-                memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(y1)
-                memory["trusted"][0] = 1
-                outcome = self._check(memory)
-                memory["trusted"][0] = 0
+            v, v1, v_half = (system.split(state)[1] for state in (y, y1, half))
+            if np.abs(v_half - v1).max() <= 0.5 * np.abs(v1 - v).max():
+                outcome = DONE
         if outcome != DONE:
-            chattering = outcome == LEAPT or bool(memory["alternating"][0] >= 3)
-            raise describe_divergence(system, t, y, y1, chattering, self.dt, self.substeps)
-        self._q[:], self._v[:], self._z[:] = memory["q1"], memory["v1"], memory["z1"]
+            raise system.diverged(t, y, y1, h)
+        self._q[:], self._v[:], self._z[:] = system.split(y1)
 
     # -- what the state and the command cause --------------------------------------------------------------------
 
@@ -260,7 +300,7 @@ class Plant(SimulatedRobot):
     def _effort(self) -> Array:
         """(nv,) all that acts now but the bias, dry friction and stops by their mean over the last step, N m or N."""
         system = self.system
-        system.set_modes(np.zeros(self.model.nv), np.empty(0, dtype=np.intp))
+        system.set_modes()
         return system.applied_effort(self.t, self._q, self._v, self._z) + system.memory["resting"]
 
     def acceleration(self) -> Array:

@@ -5,8 +5,8 @@ Everything is off by default and everything random comes from one seeded generat
 
 from __future__ import annotations
 
-import heapq
 import math
+from collections import deque
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import settings_or_default
+from robot_dynamics_ros.per_joint import non_negative, settings_or_default
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,11 +88,11 @@ class Sensors:
     def __init__(self, model: RobotModel, settings: SensorSettings | None = None) -> None:
         self.model = model
         self.settings = settings_or_default(SensorSettings, settings, "settings")
-        self._position_resolution = self._per(self.settings.position_resolution, model.nq, "position_resolution")
-        self._position_noise = self._per(self.settings.position_noise, model.nq, "position_noise")
-        self._velocity_noise = self._per(self.settings.velocity_noise, model.nv, "velocity_noise")
-        self._effort_bias = self._per(self.settings.effort_bias, model.nv, "effort_bias")
-        self._effort_noise = self._per(self.settings.effort_noise, model.nv, "effort_noise")
+        self._position_resolution = self._each("position_resolution", model.nq)
+        self._position_noise = self._each("position_noise", model.nq)
+        self._velocity_noise = self._each("velocity_noise", model.nv)
+        self._effort_bias = self._each("effort_bias", model.nv)
+        self._effort_noise = self._each("effort_noise", model.nv)
         # an encoder sits on a joint; a floating base has none, and a quantised quaternion is no rotation
         for k in model.q_index[model.joint_type == JointType.FLOATING]:
             self._position_resolution[k : k + 7] = self._position_noise[k : k + 7] = 0.0
@@ -102,20 +102,15 @@ class Sensors:
             raise ArgumentError(problem, where="sensor setting 'velocity_from_position'", got=True, remedy=remedy)
         self.reset()
 
-    @staticmethod
-    def _per(value: float | Array, n: int, name: str) -> Array:
-        try:
-            return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
-        except ValueError:
-            raise ArgumentError(
-                f"expected a number or {n} of them", where=f"sensor setting {name!r}", got=value
-            ) from None
+    def _each(self, name: str, n: int) -> Array:
+        """(n,) the setting of that name."""
+        value = non_negative(getattr(self.settings, name), f"sensor setting {name!r}", size=n, signed=True)
+        return np.array(np.broadcast_to(value, (n,)))
 
     def reset(self) -> None:
         """Forget everything under way and seed the generator again."""
         self._rng = np.random.default_rng(self.settings.seed)
-        self._queue: list[tuple[float, int, JointReading]] = []
-        self._count = 0
+        self._queue: deque[tuple[float, JointReading]] = deque()  # oldest first: one connection, nothing overtakes
         self._last_arrival = -math.inf
         self._last: JointReading | None = None
         self._filtered: Array | None = None
@@ -165,15 +160,13 @@ class Sensors:
         copies = 2 if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability else 1
         for _ in range(copies):
             arrival = reading.t + s.delay + (rng.uniform(0.0, s.jitter) if s.jitter > 0.0 else 0.0)
-            arrival = max(arrival, self._last_arrival)  # one connection: nothing overtakes
-            self._last_arrival = arrival
-            heapq.heappush(self._queue, (arrival, self._count, reading))
-            self._count += 1
+            self._last_arrival = max(arrival, self._last_arrival)
+            self._queue.append((self._last_arrival, reading))
 
     def deliver(self, t: float) -> list[JointReading]:
         """The readings that have arrived by time ``t``, oldest first."""
         arrived = []
         tolerance = 1e-9 * max(1.0, abs(t))  # a delay of three periods means three, whatever 3 * 0.001 rounds to
         while self._queue and self._queue[0][0] <= t + tolerance:
-            arrived.append(heapq.heappop(self._queue)[2])
+            arrived.append(self._queue.popleft()[1])
         return arrived

@@ -49,7 +49,7 @@ class SimulatedRobot(ABC):
         self.model, self.dt, self.max_speed = model, float(dt), float(options.max_speed)
         self.constraints, self.user_effort = options.constraints, options.user_effort
         self._coordinates, self._bounds = Coordinates(model), position_bounds(model)
-        self._has_stops = options.stops is not None
+        self._has_stops, self._has_limiter = options.stops is not None, options.limiter
         q0, v0 = options.q0, options.v0  # zero is outside the limits of many an arm
         start = self._within_bounds(model.initial_configuration()) if q0 is None else self._configuration(q0)
         self._start_q, self._start_v = start, np.zeros(model.nv) if v0 is None else self._velocity("v0", v0)
@@ -168,7 +168,13 @@ class SimulatedRobot(ABC):
         self._wrenches = link, world
 
     def _command_limits(self) -> dict[str, Array]:
-        """Bounds of commands, by their names in the memory of the limiter."""
+        """Bounds of commands, by their names in the memory of the limiter; infinite without one."""
+        if not self._has_limiter:
+            nowhere = np.full(self.model.nv, np.inf)
+            return {
+                **dict.fromkeys(("limit_upper", "velocity_limit", "effort_limit"), nowhere),
+                "limit_lower": -nowhere,
+            }
         of_drives = {"velocity_limit": self.model.velocity_limit, "effort_limit": self.model.effort_limit}
         return {"limit_lower": self._bounds[0], "limit_upper": self._bounds[1], **of_drives}
 

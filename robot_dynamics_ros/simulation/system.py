@@ -2,9 +2,7 @@
 
     M(q) q̈ = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − σ F(|v|) − b(q, v),     q̈ = 0 at locked joints
 
-is the motion between two events, smooth because it is settled which joints slide, stick or rest: σ is the sliding direction of
-each joint, held over a step.  Who slides and who is locked is decided by :mod:`~robot_dynamics_ros.simulation.integrators.hybrid`.
-What the single effects give is stated in the routines of :mod:`robot_dynamics_ros.simulation.effects`.
+is the motion between two events: σ, the sliding direction of each joint, and the locked joints are held over a step.
 """
 
 from __future__ import annotations
@@ -18,18 +16,21 @@ from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel
 from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.effects.complementarity import unresolved
+from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, stop_parameters
 from robot_dynamics_ros.simulation.integrators import timestepping
 from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
+
+NONE = np.empty(0, dtype=np.intp)
+"""No joints."""
 
 
 def _kernels_of(model: RobotModel, o: PlantOptions, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
@@ -55,18 +56,14 @@ class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.methods.MechanicalSystem` made of a model and what acts on it.
 
     Args:
-        coordinates: of the robot.
-        options: what acts on it.
-        friction: of its joints.
         bounds: (nv,), (nv,) position limits.
-        drives: limits of the command limiter, (nv,) each, by their names in the memory; ``None`` for no limiter.
+        drives: limits of the command limiter, (nv,) each, by their names in the memory.
         midpoint: time stepping by Moreau's midpoint rule; else by semi-implicit Euler.
 
     Attributes:
         memory: the state of time stepping, and the parameters of all effects.
         routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on that memory.
-        compiled: whether they are machine code.
-        command: (nv,) motor effort, or the voltage at joints with a motor, held over the step.
+        friction: of the joints, brakes included.
         link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
     """
@@ -77,15 +74,16 @@ class JointSystem:
         options: PlantOptions,
         friction: FrictionTable,
         bounds: tuple[Array, Array],
-        drives: dict[str, Array] | None,
+        drives: dict[str, Array],
         *,
         midpoint: bool,
     ) -> None:
         self.coordinates, self.options, self.model = coordinates, options, coordinates.model
+        self.integrate, self.normalize = coordinates.integrate, coordinates.normalize
         self.twists = [iv for _, iv in self.coordinates.floating]
         self.nq, self.nv = self.model.nq, self.model.nv
-        self.motors = MotorTable(self.model, options.motors) if options.motors else None
-        self.nz = 0 if self.motors is None else len(self.motors)
+        self.motors = MotorTable(self.model, options.motors or {})
+        self.nz = len(self.motors)
         self.contacts, self.user_effort, self._midpoint = options.contacts, options.user_effort, midpoint
         self.kernels = _kernels_of(self.model, options, midpoint)
         flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
@@ -94,43 +92,37 @@ class JointSystem:
         self.routines = make_routines(
             self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
         )
-        self.command, self.slip = self.memory["held"], self.memory["slip"]
-        self.friction = friction
+        self.slip = self.memory["slip"]
+        self.set_friction(friction)
         self.link_wrenches: dict[str, Array] = {}
         self.world_wrenches: dict[str, Array] = {}
-        self.locked: np.ndarray = np.empty(0, dtype=np.intp)
-        self._free: np.ndarray = np.arange(self.nv)
+        self.set_modes()
         self._gatherer = WrenchGatherer(self.model)
         self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
         self._wrenches = np.zeros((self.model.nb, 6))
         self._kernels: dict[str, Kernel] = {}
 
     def _filled_memory(
-        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array] | None
+        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array]
     ) -> Memory[PlantMemory]:
         """The memory of time stepping with the parameters of all effects."""
         o, model, floating, motors = self.options, self.model, self.coordinates.floating, self.motors
         rows = 0 if o.constraints is None else o.constraints.rows
         couples = len(friction.couple)
-        values: dict[str, Any] = dict(stop_parameters(o.stops, model, *bounds))
+        values: dict[str, Any] = {**drives, **stop_parameters(o.stops, model, *bounds)}
         constants = {"nq": model.nq, "nv": model.nv, "bodies": model.nb, "rows": rows, "couples": couples}
         constants |= {"motors": self.nz, "contacts": len(o.contacts), "floating": len(floating)}
         constants |= {"midpoint": self._midpoint, "in_momenta": self._midpoint and not rows}
-        constants |= {"by_impulse": rows + couples > 0, "limiter": drives is not None}
-        constants |= {"has_springs": o.springs is not None, "has_compliant_stops": isinstance(o.stops, CompliantStops)}
-        constants |= {"has_rigid_stops": bool(np.isfinite([values["lower"], values["upper"]]).any())}
+        constants |= {"by_impulse": rows + couples > 0}
         memory = Memory(PlantMemory, constants, self.kernels, compiled=self.compiled)
         values |= {"q_of_v": self.coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
         if floating:
             values |= {"coth": COTH, "tanh": TANH}
             values |= {"floating_q": [iq for iq, _ in floating], "floating_v": [iv for _, iv in floating]}
-        if drives is not None:
-            values |= drives
         if o.springs is not None:
             values |= o.springs.parameters(model, self.coordinates)
-        if motors is not None:
-            values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
-            values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
+        values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
+        values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
         if o.contacts:
             for word in ("offset", "radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
                 values[f"contact_{word}"] = [getattr(contact, word) for contact in o.contacts]
@@ -140,14 +132,9 @@ class JointSystem:
             memory[name][...] = value
         return memory
 
-    @property
-    def friction(self) -> FrictionTable:
-        """Friction of the joints, brakes included."""
-        return self._friction
-
-    @friction.setter
-    def friction(self, table: FrictionTable) -> None:
-        self._friction = table
+    def set_friction(self, table: FrictionTable) -> None:
+        """Have the joints this friction from now on."""
+        self.friction = table
         for name in ("viscous", "coulomb", "rise", "stribeck_velocity", "stribeck_exponent", "dry"):
             self.memory[name][:] = getattr(table, name)
 
@@ -178,19 +165,11 @@ class JointSystem:
             a[:] = self._constrained(q, v, tau)
         else:
             self._kernel("forward_dynamics")(q, v, tau, a)
-        if self.nz:
-            self.routines["current_rates"](self.memory)
-            rates[:] = self.memory["new_current"]
+        rates[:] = self.memory["new_current"]
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
         """Configuration, velocity and motor currents of a state, as views."""
         return y[: self.nq], y[self.nq : self.nq + self.nv], y[self.nq + self.nv :]
-
-    def integrate(self, q: Array, dq: Array, out: Array) -> None:
-        self.coordinates.integrate(q, dq, out)
-
-    def normalize(self, y: Array) -> None:
-        self.coordinates.normalize(y[: self.nq])
 
     def mass_matrix(self, q: Array) -> Array:
         """(nv, nv) M(q), in memory used again by the next call."""
@@ -234,59 +213,60 @@ class JointSystem:
     # -- time stepping -------------------------------------------------------------------------------------------
 
     def advance(self, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h`` by time stepping; ``y`` is not changed."""
-        memory = self.memory
-        if not self.nv:
-            return y.copy()
+        """The state at ``t + h`` by time stepping, whether or not it makes sense; ``y`` is not changed.
+
+        Raises:
+            SimulationError: its equations have no solution, or none is found.
+        """
+        memory, run = self.memory, self.routines
         kept = [memory[name].copy() for name in ("q", "v", "z")]
         memory["q"][:], memory["v"][:], memory["z"][:] = self.split(y)
-        done = self.time_step(t, h)
-        y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
-        memory["q"][:], memory["v"][:], memory["z"][:] = kept
-        if not done:
-            raise unresolved(memory, h, self.coordinates.names)
-        return y1
-
-    def time_step(self, t: float, h: float) -> bool:
-        """One step from ``q``, ``v``, ``z`` to ``q1``, ``v1``, ``z1`` of the memory, whether or not it makes sense."""
-        memory, run = self.memory, self.routines
-        positions = memory["q"]
+        positions = memory["q"].copy()
         if self._midpoint and (self.world_wrenches or self.user_effort is not None):
-            positions = np.empty_like(memory["q"])
             self.integrate(memory["q"], 0.5 * h * memory["v"], positions)
         memory["external"][:] = self.body_wrenches(positions)
         memory["pushed"][0] = bool(self.link_wrenches or self.world_wrenches)
         if self.user_effort is None:
-            return bool(run["substep"](memory, h))
-        memory["user"][:] = self.given_effort(t, positions, memory["v"])
-        if not run["prepare"](memory, h):
-            return False
-        if self._midpoint:
-            run["predict"](memory, h)
-            memory["user"][:] = self.given_effort(t + 0.5 * h, positions, memory["middle"])
-        return bool(run["finish"](memory, h))
+            done = run["substep"](memory, h)
+        else:
+            memory["user"][:] = self.given_effort(t, positions, memory["v"])
+            done = run["prepare"](memory, h)
+            if done and self._midpoint:
+                run["predict"](memory, h)
+                memory["user"][:] = self.given_effort(t + 0.5 * h, positions, memory["middle"])
+            done = done and run["finish"](memory, h)
+        y1 = np.concatenate((memory["q1"], memory["v1"], memory["z1"]))
+        memory["q"][:], memory["v"][:], memory["z"][:] = kept
+        if not done:
+            raise self.diverged(t, y, y1, h) if memory["unsettled"][0] else not_definite()
+        return y1
+
+    def diverged(self, t: float, y: Array, y1: Array, h: float) -> SimulationError:
+        """The error for a step of ``h`` s to ``y1`` that means nothing, naming the joint that ran fastest."""
+        v, v1 = self.split(y)[1], self.split(y1)[1]
+        change = np.abs(v1 - v)
+        fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
+        return SimulationError(
+            f"the simulation diverges at t = {t:.6g} s (velocity from {v[fastest]:g} to {v1[fastest]:g}): the step of {h:g} s is "
+            "too large for the stiffness of a spring, a stop, a contact or the control law, or for the speed of the motion; or an "
+            "effort is too large",
+            where=f"joint {self.coordinates.names[fastest]!r}",
+            got=float(v1[fastest]),
+            remedy="Use a smaller dt or more substeps, an implicit integrator, or lower gains; check efforts, inertias and armatures.",
+        )
 
     # -- wrenches ------------------------------------------------------------------------------------------------
 
     def body_wrenches(self, q: Array, more: Mapping[str, Array] | None = None) -> Array:
-        """(nb, 6) external wrenches by body, in memory used again by the next call.
-
-        Args:
-            q: where those in world axes are brought to their links' axes.
-            more: further wrenches in world axes.
-        """
+        """(nb, 6) external wrenches by body, in memory used again by the next call; ``more`` in world axes, brought to links' at ``q``."""
         wrenches = self._gatherer.gather(self.link_wrenches, self._wrenches)
         for world in (self.world_wrenches, more or {}):
             if world:
-                R = {link: self._rotation(q, link) for link in world}
+                poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
+                R = {link: poses[self.model.link_index(link), :3, :3] for link in world}
                 in_link = {k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()}
                 wrenches += self._gatherer.gather(in_link, np.empty_like(wrenches))
         return wrenches
-
-    def _rotation(self, q: Array, link: str) -> Array:
-        """(3, 3) link axes to world axes."""
-        poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
-        return poses[self.model.link_index(link), :3, :3]
 
     def contact_wrenches(self, q: Array, v: Array) -> dict[str, Array]:
         """Link → (6,) [moment; force] of the ground on it, about its origin in world axes; of links off the ground none."""
@@ -294,7 +274,7 @@ class JointSystem:
         if self.contacts:
             memory = self.memory
             memory["q_forces"][:], memory["middle"][:] = q, v
-            self.routines["contact_forces"](memory)
+            self.routines["applied_efforts"](memory)
             for k, contact in enumerate(self.contacts):
                 if memory["contact_depth"][k] > 0.0:
                     f = memory["contact_force"][k]
@@ -307,8 +287,7 @@ class JointSystem:
     ) -> tuple[Array, Array]:
         """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and contact wrenches acting.
 
-        Args:
-            loops: further wrenches in link axes: those of constraints.
+        ``loops`` are further wrenches in link axes, those of constraints.
         """
         tau, out = np.empty(self.nv), np.empty((len(self.model.joint_names), 6))
         wrenches = self.body_wrenches(q, self.contact_wrenches(q, v))
@@ -333,7 +312,7 @@ class JointSystem:
 
     # -- locked joints -------------------------------------------------------------------------------------------
 
-    def set_modes(self, slip: Array, locked: np.ndarray) -> None:
+    def set_modes(self, slip: Array | float = 0.0, locked: np.ndarray = NONE) -> None:
         """Decide which joints slide, in which direction, and which are locked."""
         self.slip[:] = slip
         self.locked = locked

@@ -9,9 +9,9 @@ import numpy as np
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.control.laws import LAWS as ALL_LAWS
+from robot_dynamics_ros.control.laws import gain_fields
 from robot_dynamics_ros.control.laws.base import Law
-from robot_dynamics_ros.control.laws.registry import LAWS as ALL_LAWS
-from robot_dynamics_ros.control.laws.registry import gain_fields
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.planning import PlannedMotion

@@ -15,15 +15,7 @@ from robot_dynamics_ros.figures import STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.paths import near_each_other
-from robot_dynamics_ros.view.arrows import (
-    centres_of_mass,
-    external_arrows,
-    joint_arrows,
-    link_ends,
-    noise_of,
-    robot_size,
-    sensible_scale,
-)
+from robot_dynamics_ros.view import arrows
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 
 if TYPE_CHECKING:
@@ -75,7 +67,7 @@ def draw(
     v = np.zeros(model.nv) if v is None else as_input(v, (model.nv,), "v")
     a = np.zeros(model.nv) if a is None else as_input(a, (model.nv,), "a")
     poses = np.asarray(link_poses(model, q))
-    size = robot_size(model)
+    size = arrows.robot_size(model)
     with plt.rc_context(STYLE):
         if axes is None:
             axes = plt.figure(figsize=(8.0, 7.0), layout="constrained").add_subplot(projection="3d")
@@ -99,7 +91,7 @@ def draw(
 def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
     """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends; (n, 2, 3)."""
     lines = []
-    for pose, ends in zip(poses, link_ends(model), strict=True):
+    for pose, ends in zip(poses, arrows.link_ends(model), strict=True):
         for end in ends:
             line = np.stack([pose[:3, 3], pose[:3, :3] @ end + pose[:3, 3]])
             if np.ptp(line, axis=0).max() > 1e-9:
@@ -129,7 +121,7 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
 
 
 def _centres(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
-    points, robot = centres_of_mass(model, poses)
+    points, robot = arrows.centres_of_mass(model, poses)
     if len(points):
         ball: dict[str, Any] = {"marker": "o", "markeredgecolor": "black", "ls": "none", "zorder": 3}
         axes.plot(*points.T, color="white", ms=4.5, label="centres of mass", **ball)
@@ -145,20 +137,22 @@ def _wrenches(
     external: Mapping[str, ArrayLike] | None,
 ) -> list[Array]:
     """Arrows in joints and on links; (n, 2, 3) of each kind."""
-    inside = joint_arrows(model, *state, external=external) if shows_wrenches and model.nv else None
-    outside = external_arrows(model, state[0], external) if external else None
+    inside = arrows.joint_arrows(model, *state, external=external) if shows_wrenches and model.nv else None
+    outside = arrows.external_arrows(model, state[0], external) if external else None
     both = [x for x in (inside, outside) if x is not None]
     if not both:
         return []
-    scale = sensible_scale(model, np.concatenate([x.forces for x in both]), np.concatenate([x.moments for x in both]))
+    scale = arrows.sensible_scale(
+        model, np.concatenate([x.forces for x in both]), np.concatenate([x.moments for x in both])
+    )
     lines = []
     kinds = (("joint", inside, (FORCE, MOMENT)), ("external", outside, (EXTERNAL, (0.45, 0.05, 0.65))))
-    for whose, arrows, colours in kinds:
-        if arrows is None:
+    for whose, wrenches, colours in kinds:
+        if wrenches is None:
             continue
-        halves = zip(("forces", "moments"), ("N", "N m"), scale, noise_of(model), colours, strict=True)
+        halves = zip(("forces", "moments"), ("N", "N m"), scale, arrows.noise_of(model), colours, strict=True)
         for what, unit, length, least, colour in halves:
-            segments = arrows.segments(what, length, least)
+            segments = wrenches.segments(what, length, least)
             segments = segments[np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1) > 0.0]
             if len(segments):
                 label = f"{whose} {what}, 0.1 m = {0.1 / length:.3g} {unit}"

@@ -19,9 +19,8 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
-from robot_dynamics_ros.view.motion import ShownMotion, centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.source import MotionSource
+from robot_dynamics_ros.view.source import MotionSource, ShownMotion, centre_paths
 from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
 
 if TYPE_CHECKING:
@@ -154,13 +153,7 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
 
 
 def write_replay(
-    motion: ShownMotion,
-    path: str | Path,
-    *,
-    rate: float = 30.0,
-    looks: Looks | None = None,
-    title: str = "",
-    paths: bool = True,
+    motion: ShownMotion, path: str | Path, *, rate: float = 30.0, looks: Looks | None = None, title: str = ""
 ) -> Path:
     """Write a page that replays the motion in 3-D, opened from anywhere, network or not.
 
@@ -178,7 +171,7 @@ def write_replay(
     rate = min(rate, _MOST_FRAMES / max(motion.duration, 1e-9))
     with Window(port=0) as window:
         rows = motion.frames(rate)
-        nodes, draw = stage(window.server.scene, motion, looks, paths)
+        nodes, draw = stage(window.server.scene, motion, looks)
         draw(int(rows[0]))
         # cameras that see the whole motion: aspect of the picture, position, target, m
         cameras = [(aspect, *(point.tolist() for point in nodes.view_point(motion, aspect))) for aspect in _ASPECTS]
@@ -198,7 +191,7 @@ def write_replay(
 
 
 def stage(
-    scene: SceneApi, motion: ShownMotion, looks: Looks | None, paths: bool
+    scene: SceneApi, motion: ShownMotion, looks: Looks | None, paths: bool = True
 ) -> tuple[RobotNodes, Callable[[int], None]]:
     """The robot of a motion in a scene, and a function that shows everything of a row of the motion."""
     nodes = RobotNodes(scene, motion.model, looks if looks is not None else read_looks(motion.model))

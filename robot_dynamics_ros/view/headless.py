@@ -166,7 +166,6 @@ class Browser(AbstractContextManager["Browser"]):
         return dict(message)
 
     def go(self, address: str) -> None:
-        """Open an address."""
         self.call("Page.navigate", url=address)
 
     def run(self, script: str) -> Any:
@@ -206,7 +205,6 @@ class Browser(AbstractContextManager["Browser"]):
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def close(self) -> None:
-        """End the browser."""
         self._process.terminate()
         if hasattr(self, "_socket"):
             self._socket.close()  # after that: a page that draws does not answer a farewell

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from viser import GuiApi
 
 
-def text_block(text: str, size: str = "0.85em") -> str:
+def text_block(text: str) -> str:
     """HTML of a text from anywhere, as it is: nothing in it is taken for markup or for code."""
     lines = "<br>".join(html.escape(line) for line in text.splitlines())
-    return f'<div style="padding: 0 0.8em; font-size: {size}; overflow-wrap: anywhere">{lines}</div>'
+    return f'<div style="padding: 0 0.8em; font-size: 0.85em; overflow-wrap: anywhere">{lines}</div>'
 
 
 def number(value: float, unit: str = "") -> str:
@@ -99,11 +99,9 @@ class LoadPanel:
             self.add(*self._newest)
 
     def select(self, link: str) -> None:
-        """Show the numbers of a link from now on."""
         self.link, self._drawn, self._changed = link, -math.inf, True
 
     def add(self, loads: JointLoads, shown: Shown) -> None:
-        """Take a state in."""
         for name, row in (("force", loads.force), ("moment", loads.moment)):
             self._largest[name] = np.fmax(self._largest.get(name, row), row)
         self._newest, self._changed = (loads, shown), True
@@ -167,7 +165,6 @@ def _outside_rows(shown: Shown) -> str:
 
 
 def _row(name: str, cells: Sequence[str], backgrounds: Mapping[int, str] = MappingProxyType({})) -> str:
-    """A row of a table; ``backgrounds`` by cell."""
     styles = (f"; background: {backgrounds[k]}" if k in backgrounds else "" for k in range(len(cells)))
     texts = (f'<td style="text-align: right{style}">{cell}</td>' for style, cell in zip(styles, cells, strict=True))
     return f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{"".join(texts)}</tr>'

@@ -29,8 +29,7 @@ from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
 from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
 from robot_dynamics_ros.view.loads import number
-from robot_dynamics_ros.view.motion import ShownMotion
-from robot_dynamics_ros.view.source import Shown
+from robot_dynamics_ros.view.source import Shown, ShownMotion
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
 
 if TYPE_CHECKING:
@@ -83,8 +82,6 @@ class RobotNodes:
             section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
         )  # fmt: skip
         self.place(model.initial_configuration())
-
-    # -- state ---------------------------------------------------------------------------------------------------
 
     def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
         """Show a state, and of forces, moments, external, estimated, centres, reference those that are ``on``."""
@@ -179,8 +176,6 @@ class RobotNodes:
             if not link or name == link:
                 handle.visible = not link
 
-    # -- wrenches ------------------------------------------------------------------------------------------------
-
     def wrenches(
         self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
     ) -> None:
@@ -272,7 +267,6 @@ class RobotNodes:
     def _label(
         self, name: str, text: str = "", point: Array | None = None, shown: bool = True, above: bool = False
     ) -> None:
-        """Write a text below or above a point."""
         if shown and name not in self._labels:
             self._labels[name] = self.scene.add_label(
                 f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",
@@ -282,8 +276,6 @@ class RobotNodes:
             self._labels[name].visible = shown
         if shown:
             self._labels[name].position, self._labels[name].text = point, text
-
-    # -- marks ---------------------------------------------------------------------------------------------------
 
     def centres(self, shown: bool) -> None:
         """Show the centres of mass of the links (small) and of the robot (large) at the present configuration."""

@@ -42,7 +42,7 @@ class Turn:
     def take(self, page: int) -> bool:
         """A page touches a control; whether it may."""
         with self._lock:
-            if self._has() not in (-1, page):
+            if self.page not in (-1, page):
                 return False
             self._page, self._last = page, time.monotonic()
             return True
@@ -56,10 +56,6 @@ class Turn:
     @property
     def page(self) -> int:
         """The page that has the controls, -1 while none has."""
-        with self._lock:
-            return self._has()
-
-    def _has(self) -> int:
         return self._page if time.monotonic() - self._last < self.IDLE else -1
 
 
@@ -85,7 +81,6 @@ class _Sliders:
         return [handle.value for handle in self.handles]
 
     def show(self, q: Array) -> None:
-        """Put them where the robot is."""
         for (i, factor, _), handle in zip(self._axes, self.handles, strict=True):
             handle.value = min(max(round(q[i] * factor, 1) + 0.0, handle.min), handle.max)
 
@@ -178,11 +173,6 @@ class LayerPanel:
     def __getitem__(self, name: str) -> bool:
         return name in self._boxes and bool(self._boxes[name].value)
 
-    @property
-    def balanced(self) -> str:
-        """Which half of the balance is shown, ``"forces"`` or ``"moments"``."""
-        return str(self._what.value)
-
     def apply(self) -> bool:
         """Show and hide; whether anything has been changed since the last time."""
         now = {name: box.value for name, box in self._boxes.items()}
@@ -204,17 +194,16 @@ class LayerPanel:
         force, moment = self._automatic
         return ArrowScale(force * self._force.value, moment * self._moment.value)
 
-    def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale]:
-        """The parts of the balance that is asked for, and their own scale: often they are small beside the weight."""
+    def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale, str]:
+        """The parts of the balance that is asked for, their own scale, as often they are small beside the weight, and which half."""
+        half, unit = ("forces", "N") if self._what.value == "forces" else ("moments", "N m")
         if self._joint.value == self._nobody:
-            return None, self.scale()
+            return None, self.scale(), half
         state, external = (shown.q, shown.v, shown.a), shown.external or None
         arrows = balance_arrows(self._model, *state, self._joint.value, self._observer.value, external)
-        half = getattr(arrows, self.balanced)
-        length = nice_scale(0.4 * self._nodes.size, float(np.linalg.norm(half, axis=1).max()))
-        unit = "N" if self.balanced == "forces" else "N m"
+        length = nice_scale(0.4 * self._nodes.size, float(np.linalg.norm(getattr(arrows, half), axis=1).max()))
         self._parts_text.content = f"0.1 m = {0.1 / length:.3g} {unit}"
-        return arrows, ArrowScale(length, length)
+        return arrows, ArrowScale(length, length), half
 
 
 class Player:
@@ -332,7 +321,6 @@ class ControlPanel:
         return False
 
     def leave(self) -> None:
-        """This page is closed."""
         self._turn.release(self._page)
 
     def _tell(self, text: str) -> None:
@@ -355,7 +343,6 @@ class ControlPanel:
             self._adjusted[item.name].show(min(max(item.value, item.lower), item.upper), self.PATIENCE)
 
     def _point(self) -> tuple[Array, float]:
-        """Where the sliders are, and the seconds to get there."""
         return self._sliders.configuration(self._q), float(self._duration.value)
 
     def _add_point(self) -> str:

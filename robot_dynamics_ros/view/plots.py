@@ -96,7 +96,6 @@ class PlotPanel:
         self._kept = [*(c for c in self._kept if c != chosen), chosen] if keep else []
 
     def add(self, shown: Shown) -> None:
-        """Take a state in."""
         if not self._names or self._motion is not None:
             return
         wrenches = np.full((1, len(self._names), 6), np.nan)
@@ -192,7 +191,6 @@ class PlotPanel:
 
     @cached_property
     def _whole(self) -> tuple[Array, Array]:
-        """The table of a whole motion."""
         assert self._motion is not None
         m = self._motion.motion
         k = m.some_rows(self.MOST)

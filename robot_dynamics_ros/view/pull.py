@@ -35,10 +35,15 @@ def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most:
 
 
 class Grip:
-    """Drag handlers on the geometry of a robot."""
+    """Drag handlers on the geometry of a robot: ``may`` says whether this page may drag now, ``released`` hears of a link let go."""
 
-    def __init__(self, nodes: RobotNodes) -> None:
-        self._nodes = nodes
+    def __init__(
+        self,
+        nodes: RobotNodes,
+        may: Callable[[], bool] = lambda: True,
+        released: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._nodes, self._may, self._released = nodes, may, released
         self._lock = threading.Lock()
         # while somebody drags: the link, where it is gripped in its frame, and where the mouse is in the world, (3,) m
         self.held: tuple[str, Array, Array] | None = None
@@ -53,36 +58,25 @@ class Grip:
             hand = np.asarray(event.end_position, dtype=float) - self._nodes.offset
             with self._lock:
                 if event.phase == "start":
-                    if not self.may():
+                    if not self._may():
                         return
                     pose = self._nodes.poses[self._nodes.model.link_index(link)]
                     start = np.asarray(event.start_position, dtype=float) - self._nodes.offset
                     self.held = (link, pose[:3, :3].T @ (start - pose[:3, 3]), hand)
                 elif event.phase == "end" and self.held is not None:
                     self.held = None
-                    self.released(link)
+                    self._released(link)
                 elif self.held is not None and self.held[0] == link:
                     self.held = (link, self.held[1], hand)
 
         return dragged
-
-    def may(self) -> bool:
-        """Whether this page may drag now."""
-        return True
-
-    def released(self, link: str) -> None:
-        """The mouse has let go."""
 
     def let_go(self) -> None:
         """The page is closed, with or without a link in its hand."""
         with self._lock:
             held, self.held = self.held, None
         if held is not None:
-            self.released(held[0])
-
-    def update(self, _now: float) -> None:
-        """Do what the grip does, with the robot where it is now."""
-        raise NotImplementedError
+            self._released(held[0])
 
 
 class Pulling(Grip):
@@ -93,23 +87,17 @@ class Pulling(Grip):
     """
 
     def __init__(self, nodes: RobotNodes, controls: Controls, mine: Callable[[], bool]) -> None:
-        self._controls, self._mine = controls, mine
+        self._controls = controls
         weight = max(nodes.model.total_mass * 9.81, 1.0)
         self.stiffness = 2.0 * weight / nodes.size
         self.most = 2.0 * weight
-        super().__init__(nodes)
-
-    def may(self) -> bool:
-        return self._mine()
-
-    def released(self, link: str) -> None:
-        self._controls.pull(link, None)
+        super().__init__(nodes, mine, lambda link: controls.pull(link, None))
 
     def update(self, _now: float) -> None:
         """Pull as the spring does with the link where it is now."""
         with self._lock:
             start = end = np.zeros(3)
-            if self.held is not None and self._mine():
+            if self.held is not None and self._may():
                 link, point, hand = self.held
                 pose = self._nodes.poses[self._nodes.model.link_index(link)]
                 self._controls.pull(link, spring_wrench(pose, point, hand, self.stiffness, self.most))

@@ -1,19 +1,27 @@
-"""Sources of the states that a viewer shows, and actions on the robot that they belong to."""
+"""States and motions that a viewer shows, their sources, and actions on the robot that they belong to."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics import joint_wrenches, link_poses, subtree_state
+from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.view.arrows import Arrows, joint_arrows
-from robot_dynamics_ros.view.motion import ShownMotion
+from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
+from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
+from robot_dynamics_ros.simulation.simulate import SimulationResult
+from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, arrows_at_joints, joint_arrows, sensible_scale
 
 WANTED = ("reference", "estimated", "contacts")
 """What a source may have to ask for, and then only while somebody looks at it."""
@@ -176,6 +184,169 @@ class PoseSource(Source):
 
     def state(self) -> Shown:
         return self._shown
+
+
+@dataclass(frozen=True, eq=False)
+class ShownMotion:
+    """States over time.
+
+    Attributes:
+        t: (n,) s, increasing.
+        q: (n, nq).
+        v, a: (n, nv).
+        efforts: (n, nv) N m or N, or ``None``.
+        reference: (n, nq) where the robot should have been, or ``None``.
+        wrenches: (n, moving joints, 6) true joint wrenches in child axes, [moment; force]; ``None``: they are computed
+            from the motion.
+        external: link name → (n, 6) wrenches on links in link axes.
+        source: what it was made from, for titles.
+    """
+
+    model: RobotModel
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    efforts: Array | None = None
+    reference: Array | None = None
+    wrenches: Array | None = None
+    external: Mapping[str, Array] = field(default_factory=dict)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        n, m = len(self.t), self.model
+        for name, size in (("q", m.nq), ("v", m.nv), ("a", m.nv), ("reference", m.nq)):
+            table = getattr(self, name)
+            if table is not None and table.shape != (n, size):
+                raise ArgumentError(f"expected {(n, size)}, got {table.shape}", where=f"motion {name}", remedy=_REMEDY)
+        if n == 0 or not all(np.isfinite(x).all() for x in (self.t, self.q, self.v, self.a)):
+            raise ArgumentError("it is empty, or not every number is finite", where="motion", remedy=_REMEDY)
+        if (np.diff(self.t) <= 0.0).any():
+            raise ArgumentError("times do not increase", where="motion t", remedy=_REMEDY)
+        for link, rows in self.external.items():
+            m.link_index(link)
+            if np.shape(rows) != (n, 6):
+                raise ArgumentError(f"expected {(n, 6)}, got {np.shape(rows)}", where=f"motion external[{link!r}]")
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def duration(self) -> float:
+        """s from the first state to the last."""
+        return float(self.t[-1] - self.t[0])
+
+    @classmethod
+    def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> ShownMotion:
+        """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or
+        one configuration (nq,); ``reference`` and ``external`` as the attributes."""
+        if isinstance(what, ShownMotion):
+            return what
+        more: dict[str, Any] = {
+            "reference": None if reference is None else np.asarray(reference, dtype=float),
+            "external": {name: np.asarray(rows, dtype=float) for name, rows in (external or {}).items()},
+        }
+        if isinstance(what, SimulationResult):
+            more["wrenches"] = None if model.has_mimic else what.wrenches
+            return cls(model, what.t, what.q, what.v, what.a, what.tau, source="simulation", **more)
+        if isinstance(what, Recording | WrenchHistory):
+            history = compute(model, what) if isinstance(what, Recording) else what
+            efforts = history.efforts
+            if isinstance(what, Recording) and what.effort is not None:
+                efforts = what.effort[np.isin(what.rows, history.rows)]
+            return cls(model, history.t, history.q, history.v, history.a, efforts, source="recording", **more)
+        if isinstance(what, tuple | list) and len(what) == 2 and np.ndim(what[0]) == 1 and np.ndim(what[1]) == 2:
+            t, q = (np.asarray(x, dtype=float) for x in what)
+            v = a = np.zeros((len(q), model.nv))
+            if len(t) == len(q) >= 3 and model.nq == model.nv:
+                v = np.gradient(q, t, axis=0, edge_order=2)
+                a = np.gradient(v, t, axis=0, edge_order=2)
+            return cls(model, t, q, v, a, source="positions", **more)
+        try:
+            q = np.asarray(what, dtype=float)
+        except (TypeError, ValueError):
+            q = np.empty(0)
+        if q.shape != (model.nq,):
+            text = f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}"
+            raise ArgumentError(text, where="what to show", got=what, remedy=_REMEDY)
+        zero = np.zeros((1, model.nv))
+        return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
+
+    @classmethod
+    def load(cls, model: RobotModel, path: str | Path) -> ShownMotion:
+        """A motion from a NumPy ``.npz`` file with the arrays ``t``, ``q`` and, where known, ``v``, ``a``, ``tau`` and
+        ``reference``: what :meth:`save` writes."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: np.asarray(file[name], dtype=float) for name in file.files}
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            remedy = "Give a file of ShownMotion.save."
+            raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy=remedy) from None
+        for name in ("t", "q"):
+            if name not in arrays:
+                raise ArgumentError(f"has no array {name!r}", where=str(path), remedy="t and q are the least.")
+        reference = arrays.get("reference")
+        if "v" not in arrays or "a" not in arrays:
+            return cls.of(model, (arrays["t"], arrays["q"]), reference=reference)
+        t, q, v, a = (arrays[name] for name in ("t", "q", "v", "a"))
+        return cls(model, t, q, v, a, arrays.get("tau"), reference, source=Path(path).name)
+
+    def save(self, path: str | Path) -> None:
+        """Write the arrays of the motion as ``.npz``."""
+        arrays = {"t": self.t, "q": self.q, "v": self.v, "a": self.a, "tau": self.efforts, "reference": self.reference}
+        np.savez(path, **{name: table for name, table in arrays.items() if table is not None})  # type: ignore[arg-type]
+
+    def index(self, t: float) -> int:
+        """Row of the newest state at ``t`` seconds after the start."""
+        return int(np.clip(np.searchsorted(self.t, self.t[0] + t + 1e-12, side="right") - 1, 0, len(self.t) - 1))
+
+    def some_rows(self, most: int) -> np.ndarray:
+        """At most ``most`` rows, evenly spread, the first and the last among them."""
+        return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+
+    def arrows(self, k: int) -> Arrows:
+        """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
+        return arrows_at_joints(self.model, self.q[k], self.wrench_table(np.array([k]))[0])
+
+    def wrench_table(self, k: np.ndarray) -> Array:
+        """(n, moving joints, 6) wrenches [moment; force] in world axes in n rows k."""
+        model, names = self.model, self.model.joint_names
+        if self.wrenches is None:
+            external = {link: table[k] for link, table in self.external.items()} or None
+            q, v, a = self.q[k], self.v[k], self.a[k]
+            return np.asarray(joint_wrenches(model, q, v, a, external=external, joints=names, expressed_in="world"))
+        links = link_tree(model)
+        R = np.asarray(link_poses(model, self.q[k]))[:, [links.link_of[name] for name in names], :3, :3]
+        halves = self.wrenches[k].reshape(len(k), len(names), 2, 3)
+        return np.einsum("njab,njhb->njha", R, halves).reshape(len(k), len(names), 6)
+
+    @cached_property
+    def scale(self) -> ArrowScale:
+        """How long its wrenches are drawn."""
+        rows = self.wrench_table(self.some_rows(60)) if self.model.joint_names else np.empty((0, 6))
+        return sensible_scale(self.model, rows[..., 3:], rows[..., :3])
+
+    def frames(self, rate: float, speed: float = 1.0) -> np.ndarray:
+        """Rows to show at ``rate`` pictures per second."""
+        count = max(int(np.ceil(self.duration * rate / speed)) + 1, 1)
+        return np.array([self.index(k * speed / rate) for k in range(count)])
+
+
+_REMEDY = "Give a run of simulate(), a recording, a pair (t, q), or one configuration."
+
+
+def centre_paths(motion: ShownMotion, most: int = 1000) -> CenterOfMassPaths:
+    """Where the centres of mass of all links, and last that of the ``"robot"``, go, and how fast, in at most ``most`` points."""
+    model, k = motion.model, motion.some_rows(most)
+    paths = center_of_mass_paths(model, motion.q[k], motion.v[k])
+    if not paths.links:
+        return paths
+    whole = subtree_state(model, motion.q[k], motion.v[k])
+    return CenterOfMassPaths(
+        (*paths.links, "robot"),
+        np.concatenate([paths.position, whole.com[None]]),
+        np.concatenate([paths.speed, np.linalg.norm(whole.com_velocity, axis=1)[None]]),
+    )
 
 
 class MotionSource(Source):

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,11 @@ from robot_dynamics_ros.view.arrows import ArrowScale, robot_size, sensible_scal
 from robot_dynamics_ros.view.bodies import readable
 from robot_dynamics_ros.view.camera import VIEWS
 from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, text_block
-from robot_dynamics_ros.view.motion import centre_paths
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, Turn
 from robot_dynamics_ros.view.plots import PlotPanel
-from robot_dynamics_ros.view.pull import Grip, Posing, Pulling
-from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source
+from robot_dynamics_ros.view.pull import Posing, Pulling
+from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source, centre_paths
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
 if TYPE_CHECKING:
@@ -58,13 +56,8 @@ class Robot:
     looks: Looks
     root: str
     offset: Array
+    scale: ArrowScale  # of wrenches at first
     turn: Turn = field(default_factory=Turn)
-
-    @cached_property
-    def scale(self) -> ArrowScale:
-        """How long wrenches are drawn at first."""
-        source = self.source
-        return source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
 
 
 class RobotView:
@@ -86,7 +79,7 @@ class RobotView:
             gui.add_button_group("this link", (HIDE, "show all")).on_click(self._hide)
             self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
             self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
-        self.grip: Grip | None = None
+        self.grip: Pulling | Posing | None = None
         if self.panel is not None and robot.controls is not None:
             self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
         elif isinstance(source, PoseSource) and Posing.possible(model):
@@ -128,7 +121,7 @@ class RobotView:
         loads = JointLoads(nodes.model, shown, nodes.poses)
         self.loads.add(loads, shown)
         nodes.bodies.tint(link_shares(nodes.model, loads) if show["tint"] else None)
-        nodes.balance(*show.balance(shown), show.balanced)
+        nodes.balance(*show.balance(shown))
         if isinstance(self.source, MotionSource) and len(self.source.motion) > 2:
             if show["paths"] and self._paths is None:
                 self._paths = centre_paths(self.source.motion)
@@ -143,10 +136,10 @@ class RobotView:
 
 
 class Page:
-    """A page that somebody has open, of one robot alone or of several; the lock is held while anything is drawn."""
+    """A page that somebody has open; the lock is held while anything is drawn."""
 
-    def __init__(self, client: ClientHandle, alone: bool, lock: threading.RLock) -> None:
-        self.client, self._alone, self._lock = client, alone, lock
+    def __init__(self, client: ClientHandle, lock: threading.RLock) -> None:
+        self.client, self._lock = client, lock
         self._in_one_piece = in_one_piece(client)
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
@@ -156,10 +149,6 @@ class Page:
         client.gui.add_html(_FOLD)
         if client.camera.image_width < _SMALL:
             client.gui.main_panel.minimize()
-
-    def add(self, robot: Robot) -> None:
-        """Show one more robot."""
-        self.views.append(RobotView(self.client, robot, self._alone))
 
     def view_point(self, aspect: float = 1.3, view: str = "fit") -> tuple[Array, Array]:
         """Where a camera sees all robots from, and what it looks at, (3,) and (3,) m; the aspect is width to height."""
@@ -274,21 +263,21 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         with self._lock:
             spacing = sum(2.2 * robot_size(robot.source.model) for robot in self.robots)
             root = "/robot" if self._alone else f"/robots/{source.name.replace('/', '∕')}"
-            robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]))
-            # what these need is compiled before a page waits for it
-            _ = robot.scale, link_poses(source.model, source.model.initial_configuration())
+            scale = source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
+            link_poses(source.model, source.model.initial_configuration())  # compiled before a page waits for it
+            robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]), scale)
             self.robots.append(robot)
             for page in self.pages.values():
-                page.add(robot)
+                page.views.append(RobotView(page.client, robot, self._alone))
                 page.look()
             return robot
 
     def _opened(self, client: ClientHandle) -> None:
         """Somebody has opened a page: it is drawn beside the lock, as large meshes take seconds."""
-        page = Page(client, self._alone, self._lock)
+        page = Page(client, self._lock)
         while not self._stop.is_set():
             for robot in self.robots[len(page.views) :]:
-                page.add(robot)
+                page.views.append(RobotView(page.client, robot, self._alone))
             with self._lock:
                 if len(page.views) < len(self.robots):
                     continue  # one more has been added

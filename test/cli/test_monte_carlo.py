@@ -10,7 +10,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.control.laws import registry
+from robot_dynamics_ros.control import laws
 from robot_dynamics_ros.control.reference.planning import motion_through
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures, tracking_law
@@ -66,9 +66,9 @@ def test_what_the_law_knows_and_what_the_default_makes_good():
 
 
 def test_the_laws_are_those_of_the_registry():
-    assert set(LAWS) == {name for name, law in registry.LAWS.items() if law.tracks} - {"cartesian_impedance"}
+    assert set(LAWS) == {name for name, law in laws.LAWS.items() if law.tracks} - {"cartesian_impedance"}
     for name in LAWS:
         law = tracking_law(rd.load_robot("two_link"), name, np.zeros(2), 10.0)
-        assert isinstance(law, registry.LAWS[name])
+        assert isinstance(law, laws.LAWS[name])
     with pytest.raises(ArgumentError, match="expected one of computed_torque"):
         tracking_law(rd.load_robot("two_link"), "feed_forward", np.zeros(2))

@@ -11,7 +11,7 @@ pytest.importorskip("viser")
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.view.motion import ShownMotion
+from robot_dynamics_ros.view.source import ShownMotion
 
 
 @pytest.fixture

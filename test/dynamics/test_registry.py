@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.engine.registry import TABLE, common_functions,
 from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
-from robot_dynamics_ros.export.functions import DEFAULT, FUNCTIONS
+from robot_dynamics_ros.export.plan import DEFAULT, FUNCTIONS
 
 
 def test_every_algorithm_file_is_found():

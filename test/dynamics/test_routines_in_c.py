@@ -163,7 +163,7 @@ def test_control_cycle(seed, tmp_path):
     model = rd.load_robot("three_link")
     memory, _ = cycle_memory(model.with_backend("numpy"))
     shapes = {name: [*law_input_shapes(3).values(), (3,)] for name in ("law_before", "law_after")}
-    robot = robot_functions(model, estimates=True)
+    robot = robot_functions(model)
     robot["gravity_that_the_robot_adds"] = robot["gravity_forces"]
     for name in shapes:
         memory.exchange(name, law_half)

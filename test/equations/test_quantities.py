@@ -135,6 +135,14 @@ def test_random_robots_against_the_numbers(seed, expand):
     assert_allclose(about, rd.inertia_about(model, q, link, point=model.root_link, frame="world"), **close)
 
 
+def test_code_of_a_formula_from_which_a_symbol_cancels_out():
+    model = rd.load_robot("two_link")
+    joint, link = model.joint_names[0], model.link_names[-1]
+    J = rd.symbolic(model, {f"origin:{joint}.z": "height"}).jacobian(link)
+    assert "height" not in map(str, J["J"].free_symbols) and "height" in J.c()
+    assert_allclose(J.function()([0.3, 0.4])["J"], rd.jacobian(model, [0.3, 0.4], link), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.slow
 @needs_compiler
 def test_c_code_computes_the_same(tmp_path):

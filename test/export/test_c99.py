@@ -18,7 +18,7 @@ from support.random_trees import ALL_TYPES, ONE_DOF, random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelWarning
-from robot_dynamics_ros.export.functions import FUNCTIONS
+from robot_dynamics_ros.export.plan import FUNCTIONS
 from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.simulation import JointFriction
 

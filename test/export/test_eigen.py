@@ -10,7 +10,7 @@ from support.c_code import compile_cpp, needs_cpp, run_program
 from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.export.functions import FUNCTIONS
+from robot_dynamics_ros.export.plan import FUNCTIONS
 from robot_dynamics_ros.model.description import JointType
 
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from support.random_trees import ALL_TYPES, random_model, random_state
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.export.functions import FUNCTIONS
+from robot_dynamics_ros.export.plan import FUNCTIONS
 from robot_dynamics_ros.model import DCMotor
 
 

@@ -37,7 +37,7 @@ def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
         white = rng.standard_normal((BLOCKS + 100, 2))
         white = np.sqrt(1.0 - shared) * white + np.sqrt(shared) * white[:, :1]  # what shakes both joints
         noise = lfilter([np.sqrt(1.0 - alike**2)], [1.0, -alike], white, axis=0)[100:]
-        found = weighted_least_squares(known, Blocks(Y, clean + 0.3 * noise, use, v, part), truth)
+        found = weighted_least_squares(known, Blocks(Y, clean + 0.3 * noise, use, v, part))
         z.append((found.values - truth) / found.standard_error)
     size = np.sqrt(np.mean(np.square(z), axis=0))
     # a mean of 24 squares of standard deviation 1 lies below 1.5 squared with great certainty

@@ -14,7 +14,6 @@ from support.mujoco_recordings import DAMAGES, Log, mujoco_recording
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.causes import diagnose
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.plausibility import check_positions
 from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.recordings import Recording
 from robot_dynamics_ros.recordings.times import repair_times
@@ -46,7 +45,7 @@ def remarks(*logs):
     model = logs[0].model
     try:
         recordings = [Recording.of(model, log.t, log.q, None, log.effort) for log in logs]
-        motion = MotionSamples.of_recordings(model, recordings, check=lambda t, q: check_positions(model, t, q))
+        motion = MotionSamples.of_recordings(model, recordings, check=True)
         result = diagnose(model, motion, 0.2 * EffortParameters(model).smoothing)
     except rd.ArgumentError as error:
         return [str(error)]

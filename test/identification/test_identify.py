@@ -9,7 +9,7 @@ import pytest
 from support.identification_data import excitation, record, wrong_robot
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.pseudo_inertia import is_consistent
+from robot_dynamics_ros.identification.consistent import is_consistent
 
 pytestmark = pytest.mark.slow  # each robot is identified once, for all of them
 

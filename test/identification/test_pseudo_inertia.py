@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.pseudo_inertia import (
-    BodyShape,
-    from_pseudo_inertia,
-    is_consistent,
-    pseudo_inertia,
-)
+from robot_dynamics_ros.identification.consistent import BodyShape, from_pseudo_inertia, is_consistent, pseudo_inertia
 
 
 def cloud(seed, count=6):

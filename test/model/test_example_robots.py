@@ -11,7 +11,7 @@ from support.random_trees import random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelError, ModelWarning
-from robot_dynamics_ros.model.joint_motion import joint_pose
+from robot_dynamics_ros.model.description import joint_pose
 
 pin = pytest.importorskip("pinocchio")
 if not example_urdfs():

@@ -5,7 +5,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.inertia_check import inertia_fault
+from robot_dynamics_ros.model.checks import inertia_fault
 
 
 def test_limb_as_in_the_textbook():

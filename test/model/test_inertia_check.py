@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelError, ModelWarning, UrdfError
-from robot_dynamics_ros.model.inertia_check import inertia_fault, nearest_possible
+from robot_dynamics_ros.model.checks import inertia_fault, nearest_possible
 
 SOLID = '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>'
 THIN = '<inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.01"/>'

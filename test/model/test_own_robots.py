@@ -115,7 +115,6 @@ def test_robots_are_found_wherever_they_were_installed(place, tmp_path, monkeypa
         monkeypatch.setattr(resources.sys, prefix, "/nowhere")
     monkeypatch.setattr(resources.site, "getuserbase", lambda: "/nowhere")
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    monkeypatch.setattr(resources, "_recorded", lambda: iter(()))
     resources.share_directory.cache_clear()
     request.addfinalizer(resources.share_directory.cache_clear)
     target = tmp_path / "share/robot_dynamics_ros/urdf"

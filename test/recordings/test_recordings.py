@@ -15,7 +15,7 @@ from robot_dynamics_ros.recordings.compute import Settings, compute
 from robot_dynamics_ros.recordings.read_bag import read_bag
 from robot_dynamics_ros.recordings.read_csv import read_csv
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.smoothing import derivatives, segments
+from robot_dynamics_ros.recordings.smoothing import derivatives, segments, smooth_motion
 
 MODEL = rd.load_robot("three_link")
 NAMES = MODEL.joint_names
@@ -78,11 +78,11 @@ def test_no_polynomial_reaches_across_a_gap():
 
 @pytest.mark.parametrize(
     "arguments, words",
-    [({"window": 4}, "odd"), ({"window": 1}, "odd"), ({"order": 30}, "order"), ({"order": 1}, "order")],
+    [({"window": 0.0}, "window"), ({"window": np.nan}, "window"), ({"order": 30}, "order"), ({"order": 1}, "order")],
 )
 def test_windows_and_orders_that_do_not_fit(arguments, words):
     with pytest.raises(rd.ArgumentError, match=words):
-        derivatives(np.arange(50.0), np.zeros((50, 1)), **arguments)
+        smooth_motion(rd.load_robot("two_link"), np.arange(50.0), np.zeros((50, 2)), **arguments)
 
 
 @pytest.mark.parametrize("t", [[0, 1, 1, 2], [0, 2, 1, 3], [0, 1, np.nan, 3]])

@@ -22,12 +22,13 @@ from control_msgs.srv import QueryTrajectoryState
 from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient
 from rclpy.duration import Duration as RosDuration
+from rclpy.serialization import deserialize_message
 from support.domains import private_domain
 from support.fault_stack import ControllerStack, Q, point
 from support.peer import CONTROLLER
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics_ros.ros.transport.action_server import GoalRequests, apart_action_server
+from robot_dynamics_ros.ros.transport.apart import apart_action_server
 
 pytestmark = pytest.mark.middleware
 
@@ -139,24 +140,22 @@ def test_a_trajectory_can_be_asked_where_it_will_be(client):
     stack.peer.wait(cancelled.done, "the cancellation")
 
 
-def test_a_request_that_cannot_be_read_is_an_error_of_the_executor_and_the_server_goes_on(peer, monkeypatch):
+def test_a_request_that_cannot_be_read_is_an_error_of_the_executor_and_the_server_goes_on(peer):
     """A name that is no UTF-8, for instance."""
     readings = []
 
-    def serialized(self, message):
-        readings.append(message)
+    def read(kind, raw):
+        readings.append(raw)
         if len(readings) == 1:
             raise UnicodeError("no text")
-        return b""
-
-    monkeypatch.setattr(GoalRequests, "serialized", serialized)
+        request = deserialize_message(bytes(raw), kind)
+        return request.goal_id, request.goal
 
     def execute(handle):
         handle.succeed()
         return FollowJointTrajectory.Result(error_string="done")
 
-    make = apart_action_server(FollowJointTrajectory, 10**6, lambda raw: None)
-    server = make(peer.node, FollowJointTrajectory, "follow", execute)
+    server = apart_action_server(FollowJointTrajectory, read, peer.node, "follow", execute)
     try:
         client = ActionClient(peer.node, FollowJointTrajectory, "follow")
         peer.wait(client.server_is_ready, "the action server")

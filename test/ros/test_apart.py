@@ -42,7 +42,7 @@ def test_large_messages_arrive_whole_in_order_and_in_another_thread(peer, monkey
     assert [bytes(raw)[:2] for raw, _ in arrived]  # their memory outlives the subscription
 
 
-def test_a_message_of_python_goes_through_c_and_back():
+def test_a_message_of_python_is_serialized_in_c():
     from rclpy.type_support import check_for_type_support
 
     from robot_dynamics_ros.ros.transport.apart import MessageType, client_library
@@ -53,6 +53,5 @@ def test_a_message_of_python_goes_through_c_and_back():
     check_for_type_support(UInt8MultiArray)
     kind, sent = MessageType(UInt8MultiArray), UInt8MultiArray(data=bytes(range(200)))
     with kind.message(sent) as message:
-        assert kind.to_python(message) == sent
         raw = library.serialize(kind, message)
     assert deserialize_message(bytes(raw), UInt8MultiArray) == sent  # outlives the C message

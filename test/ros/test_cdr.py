@@ -18,8 +18,14 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics_ros.ros.transport.cdr import JointStateLayout, Template, marks, plain
-from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.transport.cdr import (
+    JointStateLayout,
+    JointStateReader,
+    StateRejected,
+    Template,
+    marks,
+    plain,
+)
 
 names = st.lists(st.text("abcdefghij_0123456789é", min_size=1, max_size=9), min_size=1, max_size=8, unique=True)
 

@@ -19,7 +19,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.commissioning import LiveArm
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
+from robot_dynamics_ros.ros.viewer import LiveRobot
 
 pytestmark = pytest.mark.middleware
 
@@ -33,8 +33,9 @@ def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_p
     peer.wait(lambda: len(states) > 50, "joint states")
     start(NODE, robot_description_file="two_link", output=tmp_path / "out", measured_effort="torque_without_gravity",
           state_timeout=5.0)  # fmt: skip
-    model, names = rd.load_robot("two_link"), {"controller": CONTROLLER, "simulator": SIMULATOR}
-    viewer = LiveRobot(peer.node, model, "", names, "none", Rejections(peer.node.get_logger()))
+    model = rd.load_robot("two_link")
+    values = {"controller": CONTROLLER, "simulator": SIMULATOR, "wrenches": "none"}
+    viewer = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     peer.wait(lambda: "commissioning: ready for listen" in viewer.status(), "the viewer to show the node")
     refused = peer.call(Trigger, f"{NODE}/tune", Trigger.Request())
     assert not refused.success and "Do twitch first" in refused.message

@@ -15,10 +15,10 @@ CLASSES = {
     "ControllerNode": "robot_dynamics_ros.ros.controller.node",
     "SimulatorNode": "robot_dynamics_ros.ros.simulator.node",
     "EffortGateNode": "robot_dynamics_ros.ros.effort_gate",
-    "ViewerNode": "robot_dynamics_ros.ros.viewer.node",
+    "ViewerNode": "robot_dynamics_ros.ros.viewer",
     "CommissioningNode": "robot_dynamics_ros.ros.commissioning",
     "PayloadIdentificationNode": "robot_dynamics_ros.ros.payload_identification",
-    "ApartActionServer": "robot_dynamics_ros.ros.transport.action_server",
+    "ApartActionServer": "robot_dynamics_ros.ros.transport.apart",
     "FocusedExecutor": "robot_dynamics_ros.ros.transport.executors",
     "PacedExecutor": "robot_dynamics_ros.ros.transport.executors",
 }

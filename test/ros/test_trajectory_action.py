@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.reference.goal import ResultCode
-from robot_dynamics_ros.ros.controller import trajectory_action
+from robot_dynamics_ros.ros.controller import trajectory_action, trajectory_messages
 from robot_dynamics_ros.ros.controller.node import ControllerNode
 
 pytestmark = pytest.mark.middleware
@@ -71,8 +71,12 @@ class Arm:
 
 @pytest.fixture
 def arm(peer, monkeypatch):
-    monkeypatch.setattr(trajectory_action, "load_action_type", lambda: ACTION_TYPE)
-    monkeypatch.setattr(trajectory_action, "apart_action_server", lambda *_: FakeServer)
+    monkeypatch.setattr(trajectory_messages, "ActionType", ACTION_TYPE)
+    monkeypatch.setattr(
+        trajectory_action,
+        "apart_action_server",
+        lambda kind, read, node, *rest, **options: FakeServer(node, kind, *rest, **options),
+    )
     values = {"robot_description_file": "two_link", "state_timeout": 5.0, "executor": "single_threaded"}
     node = ControllerNode(
         context=peer.context, parameter_overrides=[Parameter(name, value=value) for name, value in values.items()]
@@ -206,7 +210,7 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
         parts = {name: SimpleNamespace() for name in ("reference", "feedback", "error", "output")}
         return SimpleNamespace(header=Header(), joint_names=joint_names, **parts)
 
-    monkeypatch.setattr("robot_dynamics_ros.ros.controller.outputs.JointTrajectoryControllerState", message)
+    monkeypatch.setattr(trajectory_messages, "JointTrajectoryControllerState", message)
     topics = ReferenceTopics.__new__(ReferenceTopics)
     topics._controller, topics._reader = arm.controller, arm.node.loop._reader
     topics._publish_state(SimpleNamespace(publish_message=published.append), 1_500_000_000)

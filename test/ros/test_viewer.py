@@ -19,8 +19,7 @@ from visualization_msgs.msg import MarkerArray
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.viewer.live_robot import LiveState
-from robot_dynamics_ros.ros.viewer.node import wrench_markers
+from robot_dynamics_ros.ros.viewer import LiveState, wrench_markers
 from robot_dynamics_ros.view.arrows import joint_arrows, sensible_scale
 from robot_dynamics_ros.view.headless import Browser, find_browser
 
@@ -183,11 +182,11 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
     from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
     from robot_dynamics_ros.ros.transport.reports import Rejections
-    from robot_dynamics_ros.ros.viewer.live_robot import LiveRobot
+    from robot_dynamics_ros.ros.viewer import LiveRobot
 
-    model, names = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant"}
+    model, values = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant", "wrenches": "computed"}
     link = model.link_names[-1]
-    robot = LiveRobot(peer.node, model, "", names, "computed", Rejections(peer.node.get_logger()))
+    robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     topics = {
         "plant/external_wrench": 3.0, f"plant/contact_wrenches/{link}": 5.0, "law/external_wrench_estimate": 7.0,
     }  # fmt: skip
@@ -225,16 +224,16 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
 def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     """Hold, go there, a gain within the controller's limits and one beyond, a payload, pause, step, reset."""
     from robot_dynamics_ros.ros.transport.reports import Rejections
-    from robot_dynamics_ros.ros.viewer.live_robot import LiveControls, LiveRobot
+    from robot_dynamics_ros.ros.viewer import LiveControls, LiveRobot
 
     start("simulator", robot_description_file="two_link", update_rate=200.0)
     start("controller", robot_description_file="two_link")
-    model, names = (
+    model, values = (
         rd.load_robot("two_link"),
-        {"controller": "computed_torque_controller", "simulator": "robot_simulator"},
+        {"controller": "computed_torque_controller", "simulator": "robot_simulator", "wrenches": "computed"},
     )
-    robot = LiveRobot(peer.node, model, "", names, "computed", Rejections(peer.node.get_logger()))
-    controls = LiveControls(peer.node, robot, "", names)
+    robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
+    controls = LiveControls(peer.node, robot, values)
     assert "nobody" in controls.hold()  # not there yet
 
     def until(condition, what: str, timeout: float = 60.0) -> None:

@@ -233,7 +233,7 @@ def _command_lines() -> list[bytes]:
 def joint_state(data: bytes, _folder: Path) -> None:
     """A serialized joint state: what is believed is finite and within bounds."""
     from robot_dynamics_ros.control.cycle import message
-    from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
+    from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 
     reader = JointStateReader(JOINTS)
     for _ in range(2):  # the second time its layout is known, if it has one

@@ -21,8 +21,8 @@ from robot_dynamics_ros.model.description import (
     Mimic,
     Pose,
     RobotDescription,
+    plane_axes,
 )
-from robot_dynamics_ros.model.joint_motion import plane_axes
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
 ONE_DOF = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)

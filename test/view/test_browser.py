@@ -25,9 +25,8 @@ pytest.importorskip("PIL")
 from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.film import open_page, painter, settled, write_replay
 from robot_dynamics_ros.view.headless import Browser, find_browser
-from robot_dynamics_ros.view.motion import ShownMotion
 from robot_dynamics_ros.view.nodes import RobotNodes
-from robot_dynamics_ros.view.source import PoseSource
+from robot_dynamics_ros.view.source import PoseSource, ShownMotion
 from robot_dynamics_ros.view.viewer import Viewer
 
 pytestmark = [

@@ -19,8 +19,8 @@ from robot_dynamics_ros.view.arrows import (
     sensible_scale,
 )
 from robot_dynamics_ros.view.colours import by_speed
-from robot_dynamics_ros.view.motion import ShownMotion, centre_paths
 from robot_dynamics_ros.view.pull import spring_wrench
+from robot_dynamics_ros.view.source import ShownMotion, centre_paths
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,6 @@ from robot_dynamics_ros.control.cycle.memory import FREE, HOLD, INACTIVE, NANOSE
 from robot_dynamics_ros.control.cycle.message import write_command
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
 from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, DROPPED, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE
-from robot_dynamics_ros.control.cycle.wrenches import COMMANDED
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
@@ -77,8 +76,6 @@ def follow_and_decide(p: CycleMemory) -> int:
     if verdict != DONE:
         return verdict
     integrate(p)
-    alone = p.inverts[0] == 1 and p.robust[0] == 0 and p.pushed[0] == 0 and p.wrench_source[0] == COMMANDED
-    p.wrenches_with_law[0] = p.want_wrenches[0] if alone else 0
     if p.own_law[0] == 1:
         return OWN_LAW
     evaluate_law(p)

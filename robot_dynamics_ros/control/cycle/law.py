@@ -35,7 +35,7 @@ def take_integral_gain(p: CycleMemory, gain: Vector) -> None:
 
 
 def evaluate_law(p: CycleMemory) -> None:
-    """``effort``: what the law asks for; ``wrenches`` with it if its own inverse dynamics are to give them."""
+    """``effort``: what the law asks for."""
     if p.uses_gravity[0] == 1:
         p.gravity_forces(p.q, p.gravity)
     if p.uses_inertia[0] == 1:
@@ -46,10 +46,7 @@ def evaluate_law(p: CycleMemory) -> None:
         p.law_before(
             p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.a
         )
-        if p.wrenches_with_law[0] == 1:
-            p.inverse_dynamics_wrenches(p.q, p.v, p.a, p.motion, p.wrenches)
-        else:
-            p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+        p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     p.law_after(
         p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.effort
     )
@@ -76,7 +73,7 @@ def add_efforts(p: CycleMemory) -> None:
     if p.adds_feedforward[0] == 1:
         t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
         for i in range(p.nv):
-            p.effort[i] = p.effort[i] + (p.piece_effort[0, i] + t * p.piece_effort[1, i])
+            p.effort[i] = p.effort[i] + (p.piece[6, i] + t * p.piece[7, i])
     if p.pushed[0] == 1:
         p.efforts_of_wrenches(p.q, p.external, p.external_efforts)
         for i in range(p.nv):

@@ -59,7 +59,6 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
 
 
 def load_friction(memory: Memory[FrictionMemory], friction: Friction | None) -> None:
-    """Know this friction."""
     memory["rubs"][0] = friction is not None
     if friction is not None:
         memory["coupled"][0] = friction.coupling is not None
@@ -88,9 +87,9 @@ def joint_sizes(model: RobotModel) -> dict[str, Array]:
 
 
 def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
-    """Call the functions of this robot, which differs from the one before at most by a payload; as many as there are.
+    """Call the functions of this robot, which differs from the one before at most by a payload.
     RobotDynamicsError: they run in another way than those before; nothing is changed then."""
-    functions = robot_functions(kernels.model, estimates=kernels.estimates_ready)
+    functions = robot_functions(kernels.model)
     if not all(memory.fits(name, function) for name, function in functions.items()):
         problem = "the functions of the robot with this payload run in another way than those before"
         remedy = "Make a new controller for the robot with its payload."

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from robot_dynamics_ros.control.kernels import ESTIMATES
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.codegen.declared import fields, shape_of
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
@@ -90,9 +89,7 @@ class RejectionMemory(Declared):
     waited: Vector = numbers("nv", unit="s", meaning="time since the last one that was not")
     told: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity of that one")
     last_change: Vector = numbers("nv", unit="rad or m", meaning="of the position, other than 0")
-    position_before: Vector = numbers(
-        "nv", unit="rad or m", meaning="position of the last measurement that was no repetition"
-    )
+    position_before: Vector = numbers("nv", unit="rad or m", meaning="position of the last new measurement")
     feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
     held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
     calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")
@@ -100,9 +97,7 @@ class RejectionMemory(Declared):
     past: Matrix = numbers(PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first")
     passed: Matrix = numbers(5, "nv", meaning="states of the filters of velocity (2) and effort (3)")
     ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
-    swing: Vector = numbers(
-        "nv", unit="s", meaning="time since the ringing changed its side, with the sign of this one"
-    )
+    swing: Vector = numbers("nv", unit="s", meaning="time since the ringing changed its side, with the sign of it")
     peak: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before")
     swings: Integers = integers("nv", meaning="quick swings, one after the other, that did not decay")
     share: Vector = numbers("nv", meaning="root of the share of its feedback that a joint has, less once it has rung")
@@ -172,8 +167,7 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     continuous: Integers = integers("nv", meaning="1 where a joint turns without limits")
     commanded: Integers = integers("nv", meaning="1 where a joint is commanded")
     knot: Integers = integers(1, unit="ns", meaning="start of the piece")
-    piece: Matrix = numbers(6, "nv", meaning="coefficients of 1, τ … τ⁵ of the path's piece, τ in s")
-    piece_effort: Matrix = numbers(2, "nv", unit="N m or N", meaning="coefficients of 1, τ of the feed-forward effort")
+    piece: Matrix = numbers(8, "nv", meaning="coefficients of 1, τ … τ⁵ of the path, of 1, τ of its effort; τ in s")
     due: Integers = integers(1, unit="ns", meaning="when the piece is over, or a goal begins")
     reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
     error: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity")
@@ -194,7 +188,6 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     uses_inertia: Integers = integers(1, meaning="1 if the law asks for M(q)")
     uses_motion: Integers = integers(1, meaning="1 if the law asks for inverse dynamics at the state")
     uses_motion_of_reference: Integers = integers(1, meaning="1 if it asks for them at the reference")
-    wrenches_with_law: Integers = integers(1, meaning="1 if the law's inverse dynamics give the wrenches too")
     gravity: Vector = numbers("nv", unit="N m or N", meaning="g(q)")
     inertia: Matrix = numbers("nv", "nv", unit="kg m²", meaning="M(q)")
     a: Vector = numbers("nv", unit="rad/s²", meaning="acceleration that the law asked the robot for")
@@ -256,7 +249,6 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     answer_joints: Integers = integers("nv", meaning="which joint's command each of them is")
     # the robot, payload included, and the law
     inverse_dynamics: Kernel = kernel("q", "v", "a", "out efforts")
-    inverse_dynamics_wrenches: Kernel = kernel("q", "v", "a", "out efforts", "out wrenches")
     gravity_forces: Kernel = kernel("q", "out efforts")
     bias_forces: Kernel = kernel("q", "v", "out efforts")
     mass_matrix: Kernel = kernel("q", "out inertia")
@@ -277,10 +269,9 @@ _FUNCTIONS: dict[str, tuple[str, Options]] = {
 }
 
 
-def robot_functions(model: RobotModel, *, estimates: bool) -> dict[str, Evaluator]:
-    """Kernel → function of the robot; ``estimates``: those that no command needs, too."""
-    chosen = {name: entry for name, entry in _FUNCTIONS.items() if estimates or entry not in ESTIMATES}
-    return {name: evaluator(model, *entry) for name, entry in chosen.items()}
+def robot_functions(model: RobotModel) -> dict[str, Evaluator]:
+    """Kernel → function of the robot."""
+    return {name: evaluator(model, *entry) for name, entry in _FUNCTIONS.items()}
 
 
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
@@ -289,11 +280,9 @@ def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
     return {name: shape_of(declared[name], {"nv": n}) for name in _LAW_INPUTS}
 
 
-def cycle_memory(model: RobotModel, *, estimates: bool = True) -> tuple[Memory[CycleMemory], bool]:
-    """The memory for a robot, and whether compiled code can work on it; without ``estimates``, functions that no
-    command needs are given later, by ``load_robot``."""
-    functions = robot_functions(model, estimates=estimates)
-    functions = dict.fromkeys(_FUNCTIONS, functions["inverse_dynamics"]) | functions  # which needs as much room
+def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
+    """The memory for a robot, and whether compiled code can work on it."""
+    functions = robot_functions(model)
     functions["gravity_that_the_robot_adds"] = functions["gravity_forces"]
     functions["bias_that_the_robot_adds"] = functions["bias_forces"]
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())

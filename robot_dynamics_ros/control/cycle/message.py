@@ -7,6 +7,7 @@ made anew when another layout arrives.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -101,13 +102,13 @@ def reading(memory: Memory[ArrivedState], routines: Routines | InterpretedRoutin
     return lambda message, size, layout: read_state(memory.python, message, size, layout.table.data)
 
 
+@dataclass(frozen=True)
 class AnswerLayout:
     """A serialized message that each command is written into: its bytes, which stay where they are, the ``first`` word
     of the commands, which joint's command each of them is, and whether words 1 and 2 are the stamp of the state that
     it answers."""
 
-    __slots__ = ("buffer", "first", "joints", "stamped")
-
-    def __init__(self, buffer: bytearray, first: int, joints: Sequence[int], stamped: bool) -> None:
-        self.buffer = np.frombuffer(buffer, np.uint8)  # a buffer in use cannot be resized
-        self.first, self.joints, self.stamped = first, [int(k) for k in joints], stamped
+    buffer: bytearray
+    first: int
+    joints: Sequence[int]
+    stamped: bool

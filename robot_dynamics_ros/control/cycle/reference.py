@@ -21,9 +21,8 @@ def take_piece(
     p.adds_feedforward[0] = with_effort * p.takes_efforts[0]
     p.mode[0] = mode if p.tracks[0] == 1 else FREE
     for i in range(p.nv):
-        for k in range(6):
+        for k in range(8):
             p.piece[k, i] = polynomials[k, i]
-        p.piece_effort[0, i], p.piece_effort[1, i] = polynomials[6, i], polynomials[7, i]
 
 
 def follow_reference(p: CycleMemory) -> int:

@@ -1,29 +1,37 @@
-"""Runs the control cycle, compiled where the robot's functions are, or as it is written, and acts on its verdicts."""
+"""Runs the control cycle, compiled where the robot's functions are, or as it is written, acts on its verdicts, and changes what it
+depends on.  What takes long is prepared aside, and taken over between two cycles."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from robot_dynamics_ros.control.changes import Changes
+from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
-from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle
+from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle, start_blend
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
-from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection
-from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
+from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
+from robot_dynamics_ros.control.cycle.memory import MODES, CycleMemory, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
-from robot_dynamics_ros.control.laws import Law
+from robot_dynamics_ros.control.kernels import Kernels
+from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.laws.base import Workspace
+from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
 from robot_dynamics_ros.control.reference.goal import REASONS, Reason
 from robot_dynamics_ros.control.reference.reference import JointTable, ReferenceGenerator
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
+from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.dynamics.engine.backends import prepared
+from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
 from robot_dynamics_ros.dynamics.engine.routines import make_routines
-from robot_dynamics_ros.dynamics.payload import Payload
+from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -51,18 +59,19 @@ class CycleRunner:
         want_efforts: whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts.
     """
 
-    def __init__(
-        self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None, *, estimates: bool
-    ) -> None:
+    observer: MomentumObserver | None = None
+    flange: FlangeLoad | None = None
+
+    def __init__(self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None) -> None:
         self.model, self.options, self.law, self._wanted_law = model, options, law, law
-        self.work = Workspace(model, estimates=estimates)
+        self.work = Workspace(model)
         self.base = self._coming = self.work.kernels
         self.payload: Payload | None = None
         self.counts: Counter[str] = Counter()
         self.changes = Changes()
         self.memory = memory = self.work.memory
         self.p, self.compiled = memory.python, self.work.compiled
-        self.want_wrenches = self.want_efforts = self.estimates_ready = estimates
+        self.want_wrenches = self.want_efforts = True
         self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
         table = JointTable.of(model, options.joints)
         memory["commanded"][:] = table.commanded
@@ -96,10 +105,10 @@ class CycleRunner:
         memory, answer = self.memory, answer or AnswerLayout(bytearray(16), 0, (), False)
         memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
         memory["answer_joints"][: len(answer.joints)] = answer.joints
-        self._buffer = answer.buffer
+        self._buffer = np.frombuffer(answer.buffer, np.uint8)  # a buffer in use cannot be resized
         self._run: Callable[[int], int] = bound(memory, self.routines, control_cycle, self._buffer)
 
-    # -- what a cycle depends on; each change is loaded at once --------------------------------------------------
+    # -- what a cycle depends on: a change makes no step in the effort -------------------------------------------
 
     @property
     def mode(self) -> Mode:
@@ -107,8 +116,103 @@ class CycleRunner:
         return MODES[self.p.mode[0]]
 
     def code(self, law: Law) -> LawCode | None:
-        """Machine code of a law, where it can be had; it may take a while."""
-        return LawCode.of(law, self.model.nv) if self.compiled else None
+        """Machine code of a law, where it can be had; it may take a while.  That of the law in which the arm gives way is at hand then,
+        if a collision asks for it."""
+        if not self.compiled:
+            return None
+        if self.options.collision_reaction == "gravity":
+            LawCode.of(self._giving_way(law), self.model.nv)
+        return LawCode.of(law, self.model.nv)
+
+    def set_law(self, law: Law, *, background: bool = False) -> None:
+        """Use another law, or other gains, from the next cycle on; the effort does not jump.  ArgumentError, UnknownNameError: the
+        law does not fit the model; the one before stays.
+
+        From a law without reference to one with, the arm holds where it is.  In the ``background``, what it needs is compiled
+        in a thread of its own; a later cycle takes it over.
+        """
+        self._wanted_law = law.check(self.model)
+
+        def job() -> Callable[[], None]:
+            law.prepare(self.work.kernels)
+            law.prepare(self._coming)  # a payload that is ready, but not carried yet
+            code = self.code(law)
+            return lambda: self._use_law(law, code)
+
+        self.changes.prepare("law", job, background=background)
+
+    def _use_law(self, law: Law, code: LawCode | None) -> None:
+        before, self.law = self.law, law
+        load_law(self.memory, law, code)
+        if type(law) is not type(before):
+            self.between_cycles("change_law", int(before.tracks))
+        start_blend(self.p)
+
+    @staticmethod
+    def _giving_way(law: Law) -> Law:
+        """The law in which an arm under ``law`` lets itself be pushed away."""
+        return GravityCompensation(friction=getattr(law, "friction", None))
+
+    def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
+        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.  Nothing is changed by an
+        UnknownNameError: no such gain or joint; or an ArgumentError: a value negative, not finite, or of the wrong length."""
+        self.set_law(self._wanted_law.with_gains(self.model, **gains))
+
+    def set_robustness(self, robustness: Robustness) -> None:
+        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump;
+        ArgumentError: the controller was made without that step."""
+        if self.options.robustness is None:
+            remedy = "Make it with ControllerOptions(robustness=Robustness())."
+            raise ArgumentError("the controller was made without robustness", where="set_robustness", remedy=remedy)
+        self.options = dataclasses.replace(self.options, robustness=robustness)
+        load_rejection(self.memory, robustness, self.model)
+        start_blend(self.p)
+
+    def set_payload(
+        self,
+        payload: Payload | None,
+        *,
+        background: bool = False,
+        elsewhere: bool = False,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Carry a payload from the next cycle on, or with ``None`` none; UnknownNameError: the model has no such link.
+
+        Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
+        ``background`` in a thread of its own, after which a later cycle takes the payload over.
+
+        Args:
+            elsewhere: let another process compile, so that the cycle is not held up by the interpreter lock; it takes
+                about a second the first time.
+            failed: called between two cycles with an error that preparing it in the background ended with; the payload of
+                before stays.
+        """
+        if payload is not None:
+            self.model.link(payload.link)
+
+        def job() -> Callable[[], None]:
+            present = self.work.kernels
+            loaded = self.model if payload is None else carrying(self.model, payload)
+            if elsewhere:
+                compile_elsewhere(loaded, prepared(present.model))
+            kernels = self.base if loaded is self.model else Kernels(loaded)
+            kernels.include(present)
+            self._wanted_law.prepare(kernels)
+            self._coming = kernels
+            return lambda: self._carry(payload, kernels)
+
+        self.changes.prepare("payload", job, failed, background=background)
+
+    def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
+        load_robot(self.memory, kernels)
+        self.work.kernels = kernels
+        self.gather_wrenches()
+        self.payload = payload
+        if self.observer is not None:
+            self.observer.rebase()
+        if self.flange is not None:
+            self.flange.use(kernels)
+        start_blend(self.p)
 
     def set_guards(self, settings: GuardSettings) -> None:
         """Use other limits from the next cycle on, e.g. derated ones; ArgumentError: they do not fit the model, nothing changes."""
@@ -153,7 +257,7 @@ class CycleRunner:
     def answer(self) -> bool:
         """The cycle for the state in ``memory``, up to the command, which is written into the answer; False: the state was
         dropped, or the answer is the safe command."""
-        if self.changes.ready:
+        if self.changes.pending:
             self.changes.take_over()
         run, p = self._run, self.p
         p.want_wrenches[0] = self.want_wrenches
@@ -185,7 +289,7 @@ class CycleRunner:
             self.external_wrenches = {link: w for link, w in self.external_wrenches.items() if until[link] > 0}
             self.gather_wrenches()
         else:
-            text = self._words(verdict)
+            text = _words(self, verdict)
             if verdict >= verdict_of.FAULTS:
                 self.fault = self.safe_reason = text or REASONS[self.p.fault[0]].words
                 self.counts["fault"] += 1
@@ -203,63 +307,12 @@ class CycleRunner:
         self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:
-        self.work.want_wrenches = bool(self.p.wrenches_with_law[0])
         self._law_failed = ""
         try:
             self.law(self.work, self.effort)
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             self._law_failed = f"the control law failed: {error}"
             self.effort[:] = np.nan
-
-    def _words(self, verdict: int) -> str:
-        """Why goals end, or why the safe command goes out; "" where their reason has the words."""
-        p = self.p
-        i, field, dt = p.bad_joint[0], p.bad_field[0], (p.time[0] - p.last[0]) / NANOSECONDS
-        joint, position, speed = f"joint {self.model.joint_names[i]!r}", p.arrived[0, i], p.arrived[1, i]
-        match verdict:
-            case verdict_of.JUMP:
-                way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
-                self.jump = f"the joint state has jumped: {joint} {way}"
-            case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
-                wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(verdict, "recovered")
-                return self.jump or f"the joint state's time went wrong: {wrong}"
-            case verdict_of.GOAL_REACHED:
-                return self.motion.remark(self.work.e)
-            case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
-                error, tolerance, late = self.memory["bad_value"].tolist()
-                after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
-                words, what = REASONS[p.ended[1]].words, ("position", "velocity")[field]
-                return f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
-            case verdict_of.EFFORT_NOT_FINITE:
-                return self._law_failed
-            case verdict_of.CONTRADICTED:
-                return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
-            case verdict_of.RUNAWAY:
-                cut = "; or the motion needs more effort than the limits allow" if any(self.memory["saturated"]) else ""
-                return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{self._light_joint(i)}"
-            case verdict_of.ELSEWHERE:
-                return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
-            case verdict_of.TOO_FAST:
-                return (
-                    f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}{self._light_joint(i)}"
-                )
-            case verdict_of.LOST:
-                return f"{self.jump}, in motion, and no state that follows came within {self.options.state_timeout:g} s"
-            case verdict_of.FROZEN | verdict_of.UNMOVED:
-                effort = p.previous[i] or p.asked[i]  # of a joint that was let go: what a new goal asks for
-                at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
-                let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
-                cause = "is its encoder dead, its brake closed, or its way blocked?"
-                return f"{joint} stands still at {at}: {cause}{let_go}"
-        return ""
-
-    def _light_joint(self, i: int) -> str:
-        assumed, own = self.p.assumed_rotor[i], self.p.inertia[i, i]
-        if self.p.robust[0] == 0 or assumed <= LIGHT * own:
-            return ""
-        return (
-            f"; or it has no rotor: robustness.rotor_share assumes one of {assumed:.2g} beside its inertia of {own:.2g}"
-        )
 
     def end_goals(self, text: str) -> None:
         """End goals as the cycle's memory says, with this text; if it is "", the reason has the words."""
@@ -305,3 +358,51 @@ class CycleRunner:
         """(n,) the command that ``options.safe_command`` names, at the last known position."""
         self.between_cycles("find_safe_command")
         return self.memory["safe_effort"].copy()
+
+
+def _words(c: CycleRunner, verdict: int) -> str:
+    """Why goals end, or why the safe command goes out; "" where their reason has the words."""
+    p = c.p
+    i, field, dt = p.bad_joint[0], p.bad_field[0], (p.time[0] - p.last[0]) / NANOSECONDS
+    joint, position, speed = f"joint {c.model.joint_names[i]!r}", p.arrived[0, i], p.arrived[1, i]
+    match verdict:
+        case verdict_of.JUMP:
+            way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
+            c.jump = f"the joint state has jumped: {joint} {way}"
+        case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
+            wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(verdict, "recovered")
+            return c.jump or f"the joint state's time went wrong: {wrong}"
+        case verdict_of.GOAL_REACHED:
+            return c.motion.remark(c.work.e)
+        case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
+            error, tolerance, late = c.memory["bad_value"].tolist()
+            after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
+            words, what = REASONS[p.ended[1]].words, ("position", "velocity")[field]
+            return f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
+        case verdict_of.EFFORT_NOT_FINITE:
+            return c._law_failed
+        case verdict_of.CONTRADICTED:
+            return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
+        case verdict_of.RUNAWAY:
+            cut = "; or the motion needs more effort than the limits allow" if any(c.memory["saturated"]) else ""
+            return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{_light_joint(p, i)}"
+        case verdict_of.ELSEWHERE:
+            return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
+        case verdict_of.TOO_FAST:
+            return f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}{_light_joint(p, i)}"
+        case verdict_of.LOST:
+            return f"{c.jump}, in motion, and no state that follows came within {c.options.state_timeout:g} s"
+        case verdict_of.FROZEN | verdict_of.UNMOVED:
+            effort = p.previous[i] or p.asked[i]  # of a joint that was let go: what a new goal asks for
+            at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
+            let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
+            cause = "is its encoder dead, its brake closed, or its way blocked?"
+            return f"{joint} stands still at {at}: {cause}{let_go}"
+    return ""
+
+
+def _light_joint(p: CycleMemory, i: int) -> str:
+    assumed, own = p.assumed_rotor[i], p.inertia[i, i]
+    if p.robust[0] == 0 or assumed <= LIGHT * own:
+        return ""
+    return f"; or it has no rotor: robustness.rotor_share assumes one of {assumed:.2g} beside its inertia of {own:.2g}"

@@ -17,18 +17,14 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
     if p.want_wrenches[0] == 0:
         p.differentiates[0] = 0
         return
-    altered = p.adds_feedforward[0] == 1 or p.blending[0] > 0 or p.cut[0] == 1  # since the law
-    for i in range(p.nv):
-        altered = altered or p.commanded[i] == 0
     if p.wrench_source[0] == DIFFERENTIATED:
         differentiate(p)
     elif p.wrench_source[0] == REFERENCE:
         for i in range(p.nv):
             p.wrench_acceleration[i] = p.reference[2, i]
-    elif p.wrenches_with_law[0] == 1 and not altered:
+    elif p.wrench_source[0] == COMMANDED and gets_what_the_law_asked(p):
         for i in range(p.nv):
             p.wrench_acceleration[i] = p.a[i]
-        return
     else:
         for i in range(p.nv):
             p.net[i] = measured[i] if is_measured and p.wrench_source[0] == MEASURED else p.effort[i]
@@ -39,6 +35,14 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
                 p.net[i] = p.net[i] + p.external_efforts[i]
         p.forward_dynamics(p.q, p.v, p.net, p.wrench_acceleration)
     p.wrenches_under_load(p.q, p.v, p.wrench_acceleration, p.external, p.net, p.wrenches)
+
+
+def gets_what_the_law_asked(p: CycleMemory) -> bool:
+    """Whether the arm gets the acceleration ``a``: the law inverts the dynamics, and its effort was not altered."""
+    altered = p.robust[0] == 1 or p.pushed[0] == 1 or p.adds_feedforward[0] == 1 or p.blending[0] > 0 or p.cut[0] == 1
+    for i in range(p.nv):
+        altered = altered or p.commanded[i] == 0
+    return p.inverts[0] == 1 and not altered
 
 
 def differentiate(p: CycleMemory) -> None:

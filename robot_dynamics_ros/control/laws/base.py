@@ -30,20 +30,19 @@ class Workspace:
         error: (2, n), with the rows ``e`` = q_d − q the short way round, ``ed`` = v_d − v.
         z: (n,) ∫ e dt, kept within limits by its owner.
         a: (n,) the acceleration that the law asked the robot for.
-        wrenches: (joints, 6) [moment; force] of the joints for it, which :meth:`inverse_dynamics` computes if ``want_wrenches``.
         memory: of the cycle, in which all these arrays lie; ``compiled``: whether compiled code can work on it.
     """
 
-    def __init__(self, model: RobotModel, *, estimates: bool = True) -> None:
+    def __init__(self, model: RobotModel) -> None:
         check_controllable(model)
         self.n = model.nv
-        self.kernels = Kernels(model, estimates=estimates)
-        self.memory, self.compiled = memory, _ = cycle_memory(model, estimates=estimates)
+        self.kernels = Kernels(model)
+        self.memory, self.compiled = memory, _ = cycle_memory(model)
         self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
-        self.reference, self.error, self.wrenches = (memory[name] for name in ("reference", "error", "wrenches"))
+        self.reference, self.error = memory["reference"], memory["error"]
         self.q_d, self.v_d, self.a_d = self.reference
         self.e, self.ed = self.error
-        self._tau, self.want_wrenches = np.zeros(self.n), False
+        self._tau = np.zeros(self.n)
 
     @property
     def model(self) -> RobotModel:
@@ -60,13 +59,9 @@ class Workspace:
     # -- the robot at the present state; results are overwritten by the next call --------------------------------
 
     def inverse_dynamics(self, a: Array) -> Array:
-        """(n,) M(q) a + C(q, q̇) q̇ + g(q) at the measured state, the wrenches with it where wanted."""
+        """(n,) M(q) a + C(q, q̇) q̇ + g(q) at the measured state."""
         np.copyto(self.a, a)
-        if self.want_wrenches:
-            self.kernels.inverse_dynamics_wrenches(self.q, self.v, self.a, self._tau, self.wrenches)
-        else:
-            self.kernels.inverse_dynamics(self.q, self.v, self.a, self._tau)
-        return self._tau
+        return self.kernels.inverse_dynamics(self.q, self.v, self.a, self._tau)
 
     def inverse_dynamics_of_reference(self) -> Array:
         """(n,) M(q_d) q̈_d + C(q_d, q̇_d) q̇_d + g(q_d)."""
@@ -105,10 +100,10 @@ class Law:
     A law of your own is a subclass with that one method; see :class:`Workspace` for what it is given.
 
     Attributes:
-        name: set in a class that :data:`~robot_dynamics_ros.control.laws.registry.LAWS` lists: its name in parameters.
+        name: set in a class that :data:`~robot_dynamics_ros.control.laws.LAWS` lists: its name in parameters.
         integrates: whether it uses the integral of the error.
         inverts_dynamics: set in a class whose effort is ``inverse_dynamics(a)`` and friction, and nothing else: the arm
-            then gets the acceleration ``a``, and the same pass gives the joint wrenches.
+            then gets the acceleration ``a``, to which joint wrenches belong, and ``ControllerOptions.robustness`` applies.
         straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory, and uses no more of
             NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the workspace no links: it is then run once on
             symbols and compiled.  A subclass must set it again.

@@ -61,8 +61,7 @@ class TracksMemory(Declared):
     points: Integers = integers(_SLOTS, meaning="number of its points")
     width: Integers = integers(_SLOTS, meaning="number of its joints")
     efforts_given: Integers = integers(_SLOTS, meaning="1 if it has efforts")
-    column: Integers = integers(f"{_SLOTS} * nv", meaning="its column for each joint, or −1")
-    takes: Integers = integers(f"{_SLOTS} * nv", meaning="1 for each joint that is to follow it")
+    column: Integers = integers(f"{_SLOTS} * nv", meaning="its column for each joint that is to follow it, or −1")
     origin: Integers = integers(_SLOTS, unit="ns", meaning="when its times count from")
     start: Integers = integers(_SLOTS, unit="ns", meaning="when it is to be followed")
     first: Integers = integers(_SLOTS, meaning="first point that is not over then")
@@ -260,8 +259,8 @@ def take_joints(p: TracksMemory, k: int, slot: int) -> None:
     for i in range(p.nv):
         mine = p.queue[k] * p.nv + i
         if p.column[slot * p.nv + i] >= 0:
-            p.takes[mine] = 0
-        elif p.takes[mine] == 1:
+            p.column[mine] = -1
+        elif p.column[mine] >= 0:
             others = True
     if not others:
         drop_waiting(p, k)
@@ -426,8 +425,6 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
         place = place - 1
     p.queue[place] = slot
     p.state[slot], p.uses[slot], p.goal_waits[slot] = USED, 1, 1
-    for i in range(p.nv):
-        p.takes[slot * p.nv + i] = 1 if p.column[slot * p.nv + i] >= 0 else 0
     return 0
 
 
@@ -464,9 +461,9 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         tell(p, p.active[0], ACTIVE, 0)
     for i in range(p.nv):
         p.travel[i] = 1e300
-        if p.takes[slot * p.nv + i] == 0:
-            continue
         column = p.column[slot * p.nv + i]
+        if column < 0:
+            continue
         final = last * p.width[slot] + column
         approach(p, i, slot, first * p.width[slot] + column, start, due, degree[first], fields)
         goal = fields[final] + p.turns[i]

@@ -225,11 +225,9 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
         problem = f"{times[i] / NANOSECONDS:.9g} s {before if i else 'is negative'}"
         remedy = "Times count from the start of the trajectory and must be strictly increasing."
         raise TrajectoryRejected(problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy)
-    for rows in slices(len(times)):
-        if np.isfinite(fields[:, rows].sum()):
-            continue
-        for i, f, j in np.argwhere(~np.isfinite(fields[:, rows].swapaxes(0, 1)))[:1]:  # or their sum overflowed
-            value, where = float(fields[f, rows.start + i, j]), f"points[{rows.start + i}].{_FIELDS[f]}"
+    if not np.isfinite(fields.sum()):
+        for i, f, j in np.argwhere(~np.isfinite(fields.swapaxes(0, 1)))[:1]:  # or their sum overflowed
+            value, where = float(fields[f, i, j]), f"points[{i}].{_FIELDS[f]}"
             problem = f"the value of joint {names[j]!r} is {value}"
             remedy = "Give finite numbers; leave the field empty if it is not specified."
             raise TrajectoryRejected(problem, where=where, got=value, remedy=remedy)

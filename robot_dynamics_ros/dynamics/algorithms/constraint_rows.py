@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, motion_of_point, placements
+from robot_dynamics_ros.dynamics.algorithms.kinematics import LinkMotions, Placement, jacobian_and_rate
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
-from robot_dynamics_ros.spatial import Mat3, Motion, Scalar, Vec3, sqrt
+from robot_dynamics_ros.spatial import Scalar, Vec3, sqrt
 
 ROWS = {"point": 3, "hinge": 5, "weld": 6, "distance": 1, "gear": 1, "rolling": 3}
 """How many rows each kind of constraint has."""
 
 Spec = tuple[str, int, int, tuple[float, ...]]
+"""Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,36 +39,26 @@ class Row:
 
 
 class _End(NamedTuple):
-    """A point P fixed to a link, in world axes: placement, velocity, acceleration without q̈, Jacobian [ω; ṗ] by rows."""
+    """A point P fixed to a link."""
 
-    R: Mat3
-    p: Vec3
-    velocity: Motion
-    acceleration: Motion
-    J: list[list[Any]]
+    frame: Placement  # of the link's axes at P, with accelerations without q̈
+    J: list[list[Any]]  # rows of the Jacobian [ω; ṗ], world axes
 
     def moved(self, d: Vec3) -> _End:
         """The point of the same link that lies ``d`` (world axes) away now."""
-        w, J = self.velocity.ang, self.J
-        lin = self.velocity.lin + w.cross(d)
-        acc = self.acceleration.lin + self.acceleration.ang.cross(d) + w.cross(w.cross(d))
+        J = self.J
         rows = [
             [c + x * d2 - y * d1 for x, y, c in zip(J[i], J[j], J[3 + k], strict=True)]
             for k, (i, j, d1, d2) in enumerate(((1, 2, d.y, d.z), (2, 0, d.z, d.x), (0, 1, d.x, d.y)))
         ]
-        return _End(self.R, self.p + d, Motion(w, lin), Motion(self.acceleration.ang, acc), [*J[:3], *rows])
+        return _End(self.frame.moved(d), [*J[:3], *rows])
 
 
-def _end(tree: Tree[S], q: Vector[S], v: Vector[S], link: int, point: Vec3) -> _End:
-    n = tree.nv
-    if link < 0:
-        return _End(Mat3.identity(), point, Motion.zero(), Motion.zero(), [[0.0] * n for _ in range(6)])
-    (pose,) = placements(tree, q, [link])
-    none: list[Any] = [0.0] * n
-    ((velocity, acceleration),) = motion_of_point(tree, q, v, none, [link], point)
-    J, _ = jacobian_and_rate(tree, q, None, link, point, "world")
-    R = pose.E.T
-    return _End(R, pose.r + R.mul(point), velocity, acceleration, J)
+def _end(links: LinkMotions[S], link: int, point: Vec3) -> _End:
+    J: list[list[Any]] = [[0.0] * links.tree.nv for _ in range(6)]
+    if link >= 0:
+        J, _ = jacobian_and_rate(links.tree, links.q, None, link, point, "world")
+    return _End(links.link(link).at(point.parts()), J)
 
 
 def _vectors(numbers: tuple[float, ...]) -> list[Vec3]:
@@ -89,26 +80,26 @@ _UNIT = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 def _points(a: _End, b: _End) -> list[Row]:
     """p_b − p_a = 0, in world axes."""
     J = _difference(a.J[3:], b.J[3:])
-    gap, rate = b.p - a.p, b.acceleration.lin - a.acceleration.lin
+    gap, rate = b.frame.p - a.frame.p, b.frame.a - a.frame.a
     zero = Vec3.zero()
     return [Row(x, J[k], r, _UNIT[k], zero) for k, (x, r) in enumerate(zip(gap.parts(), rate.parts(), strict=True))]
 
 
 def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
     """u · n = 0 for directions u fixed in a and n fixed in b: d/dt (u · n) = (ω_b − ω_a) · (n × u)."""
-    u, n = a.R.mul(u_a), b.R.mul(n_b)
-    wa, wb = a.velocity.ang, b.velocity.ang
+    u, n = a.frame.R.mul(u_a), b.frame.R.mul(n_b)
+    wa, wb = a.frame.omega, b.frame.omega
     across = n.cross(u)
     turning = wb.cross(n).cross(u) + n.cross(wa.cross(u))
-    rate = turning.dot(wb - wa) + across.dot(b.acceleration.ang - a.acceleration.ang)
+    rate = turning.dot(wb - wa) + across.dot(b.frame.alpha - a.frame.alpha)
     return Row(u.dot(n), _combined(across, _difference(a.J[:3], b.J[:3])), rate, Vec3.zero(), across)
 
 
 def _distance(a: _End, b: _End, length: float) -> Row:
     """(d · d − L²)/(2 L) = 0 with d = p_b − p_a: of the dimension of a length, and its reaction a force."""
-    d, moving = b.p - a.p, b.velocity.lin - a.velocity.lin
+    d, moving = b.frame.p - a.frame.p, b.frame.v - a.frame.v
     u = d * (1.0 / length)
-    rate = moving.dot(moving) * (1.0 / length) + u.dot(b.acceleration.lin - a.acceleration.lin)
+    rate = moving.dot(moving) * (1.0 / length) + u.dot(b.frame.a - a.frame.a)
     return Row((d.dot(d) - length * length) * (0.5 / length), _combined(u, _difference(a.J[3:], b.J[3:])), rate, u,
                Vec3.zero())  # fmt: skip
 
@@ -122,12 +113,12 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
     """
     normal, first, second = _vectors(numbers[:9])
     radius, axis = float(numbers[9]), Vec3.of([float(x) for x in numbers[10:13]])
-    n, tangents = plane.R.mul(normal), [plane.R.mul(first), plane.R.mul(second)]
-    w_plane, w = plane.velocity.ang, wheel.velocity.ang
-    n_rate = w_plane.cross(n)
+    P, W = plane.frame, wheel.frame
+    n, tangents = P.R.mul(normal), [P.R.mul(first), P.R.mul(second)]
+    n_rate = P.omega.cross(n)
     if any(numbers[10:13]):  # the lowest point of a disc: away from its centre along n, made perpendicular to its axis
-        a = wheel.R.mul(axis)
-        a_rate = w.cross(a)
+        a = W.R.mul(axis)
+        a_rate = W.omega.cross(a)
         s = n.dot(a)
         s_rate = n_rate.dot(a) + n.dot(a_rate)
         down = n - a * s
@@ -139,44 +130,41 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
         rho, rho_rate = -n, -n_rate
     arm = rho * radius
     own = wheel.moved(arm)
-    under = plane.moved(own.p - plane.p)
-    moving = own.velocity.lin - under.velocity.lin
+    contact = own.frame.p
+    under = plane.moved(contact - P.p)
+    moving = own.frame.v - under.frame.v
     # the points that touch change: their acceleration is not that of one material point
-    c_rate = wheel.velocity.lin + rho_rate * radius
-    own_rate = wheel.acceleration.lin + wheel.acceleration.ang.cross(arm) + w.cross(rho_rate * radius)
-    under_rate = (
-        plane.acceleration.lin
-        + plane.acceleration.ang.cross(own.p - plane.p)
-        + w_plane.cross(c_rate - plane.velocity.lin)
-    )
+    c_rate = W.v + rho_rate * radius
+    own_rate = W.a + W.alpha.cross(arm) + W.omega.cross(rho_rate * radius)
+    under_rate = P.a + P.alpha.cross(contact - P.p) + P.omega.cross(c_rate - P.v)
     rate = own_rate - under_rate
     J = _difference(under.J[3:], own.J[3:])
     rows = []
     for k, t in enumerate((*tangents, n)):
-        residual = (own.p - plane.p).dot(n) if k == 2 else 0.0
-        rows.append(Row(residual, _combined(t, J), t.dot(rate) + w_plane.cross(t).dot(moving), t, Vec3.zero()))
-    return rows, own.p
+        residual = (contact - P.p).dot(n) if k == 2 else 0.0
+        rows.append(Row(residual, _combined(t, J), t.dot(rate) + P.omega.cross(t).dot(moving), t, Vec3.zero()))
+    return rows, contact
 
 
-def _rows_of(tree: Tree[S], q: Vector[S], v: Vector[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
+def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
     """Rows of one constraint, and where its reaction acts on a and on b."""
     kind, a, b, numbers = spec
     if kind == "gear":
         ratio, offset, q_a, k_a, d_a, q_b, k_b, d_b = numbers
-        K = [0.0] * tree.nv
+        K, q = [0.0] * links.tree.nv, links.q
         K[b] = K[b] + k_b
         K[a] = K[a] - ratio * k_a
         gap = q[int(q_b)] * k_b + d_b - (q[int(q_a)] * k_a + d_a) * ratio - offset
         zero = Vec3.zero()
         return [Row(gap, K, 0.0, zero, zero)], zero, zero
     at_a, at_b = _vectors(numbers[:6])
-    A, B = _end(tree, q, v, a, at_a), _end(tree, q, v, b, at_b)
+    A, B = _end(links, a, at_a), _end(links, b, at_b)
     rest = numbers[6:]
     if kind == "rolling":
         rows, contact = _rolling(A, B, rest)
         return rows, contact, contact
     if kind == "distance":
-        return [_distance(A, B, float(rest[0]))], A.p, B.p
+        return [_distance(A, B, float(rest[0]))], A.frame.p, B.frame.p
     rows = _points(A, B)
     if kind == "hinge":
         u1, u2, axis = _vectors(rest)
@@ -184,12 +172,13 @@ def _rows_of(tree: Tree[S], q: Vector[S], v: Vector[S], spec: Spec) -> tuple[lis
     elif kind == "weld":
         x_a, y_a, z_a, x_b, y_b, z_b = _vectors(rest)
         rows += [_perpendicular(A, u, B, n) for u, n in ((z_a, y_b), (x_a, z_b), (y_a, x_b))]
-    return rows, A.p, B.p
+    return rows, A.frame.p, B.frame.p
 
 
 def constraint_rows(tree: Tree[S], q: Vector[S], v: Vector[S], specs: tuple[Spec, ...]) -> list[Row]:
     """All rows of all constraints, in order."""
-    return [row for spec in specs for row in _rows_of(tree, q, v, spec)[0]]
+    links = LinkMotions(tree, q, v, tree.zeros())
+    return [row for spec in specs for row in _rows_of(links, spec)[0]]
 
 
 def end_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tuple[Spec, ...]) -> list[Scalar]:
@@ -198,11 +187,11 @@ def end_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tup
     Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
     """
     out: list[Any] = []
-    none: list[Any] = [0.0] * tree.nv
+    links = LinkMotions(tree, q, tree.zeros(), tree.zeros())
     first = 0
     for spec in specs:
         kind, a, b, _ = spec
-        rows, p_a, p_b = _rows_of(tree, q, none, spec)
+        rows, p_a, p_b = _rows_of(links, spec)
         force, moment = Vec3.zero(), Vec3.zero()
         for row in rows:
             force, moment = force + row.force * reactions[first], moment + row.moment * reactions[first]
@@ -212,11 +201,7 @@ def end_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tup
                 out += [0.0] * 6
                 continue
             F, M = force * sign, moment * sign
-            if link < 0:
-                R, origin = Mat3.identity(), Vec3.zero()
-            else:
-                (pose,) = placements(tree, q, [link])
-                R, origin = pose.E.T, pose.r
-            about = M + (p - origin).cross(F)
-            out += [*R.tmul(about).parts(), *R.tmul(F).parts()]
+            own = links.link(link)
+            about = M + (p - own.p).cross(F)
+            out += [*own.R.tmul(about).parts(), *own.R.tmul(F).parts()]
     return out

@@ -194,11 +194,6 @@ def linearization(
 def _moving_frame(A: list[list[Scalar]], first: int, v: Sequence[Scalar]) -> None:
     """−(v ×) of a floating joint."""
     w, u = v[first : first + 3], v[first + 3 : first + 6]
-
-    def put(row: int, column: int, x: Sequence[Scalar]) -> None:
+    for row, column, x in ((0, 0, w), (3, 3, w), (3, 0, u)):
         for i, j, value in ((0, 1, x[2]), (0, 2, -x[1]), (1, 0, -x[2]), (1, 2, x[0]), (2, 0, x[1]), (2, 1, -x[0])):
             A[first + row + i][first + column + j] = value
-
-    put(0, 0, w)
-    put(3, 3, w)
-    put(3, 0, u)

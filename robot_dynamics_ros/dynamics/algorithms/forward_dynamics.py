@@ -10,15 +10,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize, is_zero, solve_symmetric
-from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs
-from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_body, mass_matrix
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import solve_symmetric
+from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs, tied
+from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
-from robot_dynamics_ros.dynamics.algorithms.tree import Body, Kind, Matrix, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
 
@@ -35,22 +33,18 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
     By articulated bodies, in a number of operations proportional to that of bodies; by the mass matrix where that takes
-    fewer (short or well branched robots), and where mimic joints or rotors tie joints together, which no recursion over a
-    tree can see.
+    fewer (short or well branched robots), and for :func:`tied` robots.
     """
 
-    def by_articulated_bodies() -> list[S]:
-        return articulated_body(tree, q, v, tau, external)
-
-    def by_mass_matrix(M: Callable[[Tree[S], Vector[S]], Matrix]) -> list[S]:
+    def by_mass_matrix() -> list[S]:
         bias = bias_forces(tree, q, v, external)
-        return solve_symmetric(M(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
+        return solve_symmetric(mass_matrix(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
 
-    if tree.model.has_mimic or tree.model.coupled_rotors:
-        return by_mass_matrix(mass_matrix)
+    if tied(tree.model):
+        return by_mass_matrix()
     if number_of_pairs(tree.model) > DEEP * tree.model.nb:
-        return by_articulated_bodies()
-    return tree.cheapest([by_articulated_bodies, lambda: by_mass_matrix(composite_rigid_body)], loops=0)
+        return articulated_body(tree, q, v, tau, external)
+    return tree.cheapest([lambda: articulated_body(tree, q, v, tau, external), by_mass_matrix], loops=0)
 
 
 DEEP = 8
@@ -58,7 +52,7 @@ DEEP = 8
 
 
 def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
-    """The algorithm of the table above, for a tree without mimic joints  (Featherstone 2008, table 7.1)."""
+    """The algorithm of the table above, for a robot that is not :func:`tied`  (Featherstone 2008, table 7.1)."""
     motion = ForwardKinematics(tree, q, v, products=True)
     X, c = motion.X, motion.c
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
@@ -77,10 +71,8 @@ def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     for i in tree.inward():
         if i.kind is Kind.FREE:
             u[i] = [tau[dof] - S_i.dot(pA[i]) for dof, S_i in i.columns]
-            Ia, pa = _beyond_free_joint(tree, i, tau, IA[i], pA[i], c[i], u[i])
-            if Ia is not None:
-                IA[i.parent] = IA[i.parent] + X[i].articulated_back(Ia)
-            pA[i.parent] = pA[i.parent] + X[i].force_back(pa)
+            effort = Force.of([tau[dof] for dof, _ in i.columns])  # all that the parent feels of the body
+            pA[i.parent] = pA[i.parent] + X[i].force_back(effort)
             continue
         ((dof, S_i),) = i.columns
         Ui = IA[i].mul(S_i)
@@ -99,45 +91,13 @@ def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     for i in tree.outward():
         a_prime = X[i].motion(acc[i.parent]) + c[i]  # a′: with the joint's own acceleration zero
         if i.kind is Kind.FREE:
-            x = _free_acceleration(tree, i, IA[i], a_prime, u[i])
+            matrix = [[S_i.dot(IA[i].mul(S_j)) for _, S_j in i.columns] for _, S_i in i.columns]
+            x = solve_symmetric(
+                matrix, [r - S_i.dot(IA[i].mul(a_prime)) for (_, S_i), r in zip(i.columns, u[i], strict=True)]
+            )
         else:
             x = [(u[i][0] - a_prime.dot(Force.of(U[i]))) * D[i][0]]
         for (dof, _), value in zip(i.columns, x, strict=True):
             qdd[dof] = value
         acc[i] = a_prime + i.along(qdd)
     return qdd
-
-
-def _beyond_free_joint(
-    tree: Tree[S], i: Body[S], tau: Vector[S], IA: ArticulatedInertia, pA: Force, c: Motion, u: list[S]
-) -> tuple[ArticulatedInertia | None, Force]:
-    """I^a and p^a that a free joint hands on to its parent; without rotors no inertia, and its own effort."""
-    rotor = [tree.armature(dof) for dof, _ in i.columns]
-    if all(is_zero(x) for x in rotor):
-        return None, Force.of([tau[dof] for dof, _ in i.columns])
-    Ia, push = _with_rotors(IA, rotor, u)
-    return Ia, pA + Ia.mul(c) + push
-
-
-def _free_acceleration(tree: Tree[S], i: Body[S], IA: ArticulatedInertia, a_prime: Motion, u: list[S]) -> list[S]:
-    """D⁻¹ (u − Uᵀ a′) of a joint of six degrees of freedom."""
-    D = [
-        [S_i.dot(IA.mul(S_j)) + (tree.armature(dof) if S_i is S_j else 0.0) for _, S_j in i.columns]
-        for dof, S_i in i.columns
-    ]
-    return solve_symmetric(D, [r - S_i.dot(IA.mul(a_prime)) for (_, S_i), r in zip(i.columns, u, strict=True)])
-
-
-def _with_rotors(IA: ArticulatedInertia, rotor: list[S], u: list[S]) -> tuple[ArticulatedInertia, Force]:
-    """I − I (I + R)⁻¹ I and I (I + R)⁻¹ u for a joint of six degrees of freedom with inertia R at its coordinates."""
-    rows = [IA.mul(Motion.of([1.0 if j == k else 0.0 for j in range(6)])).parts() for k in range(6)]
-    D = [[rows[j][k] + (rotor[j] if j == k else 0.0) for k in range(6)] for j in range(6)]
-    factors = factorize(D)
-    solved = [back_substitute(*factors, row) for row in rows]
-    Ia = [[rows[j][k] - sum((rows[j][m] * solved[k][m] for m in range(6)), 0.0) for k in range(6)] for j in range(6)]
-    x = back_substitute(*factors, u)
-    push = Force.of([sum((rows[j][m] * x[m] for m in range(6)), 0.0) for j in range(6)])
-    upper = [Ia[j][k] for j in range(3) for k in range(j, 3)]
-    cross = [Ia[j][k] for j in range(3) for k in range(3, 6)]
-    lower = [Ia[j][k] for j in range(3, 6) for k in range(j, 6)]
-    return ArticulatedInertia.of([*upper, *cross, *lower]), push

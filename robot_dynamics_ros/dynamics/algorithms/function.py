@@ -18,13 +18,13 @@ SHAPES: dict[str, Shape] = {
     "q": ("nq",), "v": ("nv",), "a": ("nv",), "tau": ("nv",),
     "external": ("nx", 6), "link_external": ("ny", 6), "base": ("nm", 6), "point": (3,),
     "friction": (3,), "stops": (2,), "step": (1,),
-    "observer": ("no", 3), "axes": ("na", 3), "about": ("nt", 3),
+    "carried": ("nf", 3), "observer": ("no", 3), "axes": ("na", 3), "about": ("nt", 3),
     "reactions": ("nc",), "stabilization": (2,),
     "target": (3, 4), "tool": (3, 4), "lower": ("nq",), "upper": ("nq",), "weights": (3,),
 }  # fmt: skip
 """Inputs by name: coordinates; wrenches on bodies or, where links of one body differ, on links; the base's [velocity,
 acceleration]; a point in a link's frame; friction's (viscous scale, Coulomb scale, smoothing speed) and the stops'
-(stiffness, dissipation); placement and motion of an observer relative to a link, the axes to express results in, the
+(stiffness, dissipation); placement and motion of a frame on a link, with a point's rates in it; those of an observer; the axes to express results in, the
 point to reduce them to; reactions of constraints, and the gains of their stabilization; for a step of
 inverse kinematics where the tool's frame shall be, where it is on the link, position limits, and the weights of radians and
 metres beside the damping."""

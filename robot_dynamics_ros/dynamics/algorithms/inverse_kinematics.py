@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
-from robot_dynamics_ros.dynamics.algorithms.kinematics import jacobian_and_rate, placements
+from robot_dynamics_ros.dynamics.algorithms.kinematics import LinkMotions, jacobian_and_rate
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot, is_zero, solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.model.description import JointType
@@ -48,11 +48,11 @@ def inverse_kinematics_step(
     """
     of_angle, of_length, damping = weights
     link = options["link"]
-    (pose,) = placements(tree, q, [link])
+    own = LinkMotions(tree, q).link(link)
     R_tool, p_tool = _split(tool)
     R_target, p_target = _split(target)
-    R = pose.E.T.matmul(R_tool)
-    linear = p_target - (pose.r + pose.E.tmul(p_tool))
+    R = own.R.matmul(R_tool)
+    linear = p_target - (own.p + own.R.mul(p_tool))
     M = R_target.matmul(R.T)  # the rotation that is missing, in world axes
     trace = M.a.x + M.b.y + M.c.z
     angular = Vec3(M.c.y - M.b.z, M.a.z - M.c.x, M.b.x - M.a.y) * (1.0 / sqrt(maximum(1.0 + trace, 1e-12)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple
 
 from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
@@ -16,35 +16,64 @@ def link_placement(tree: Tree[S], link: int) -> tuple[Body[S] | None, Transform]
     return tree.model_body(int(tree.model.link_body[link])), tree.link_frame(link)
 
 
-def placements(tree: Tree[S], q: Vector[S], links: Iterable[int]) -> list[Transform]:
-    """World-to-link transforms of the given links."""
-    placed = ForwardKinematics(tree, q, pose_of_root=tree.base_transform())
-    poses = []
-    for link in links:
-        body, X_link_B = link_placement(tree, link)
-        poses.append(X_link_B.compose(placed.pose[placed.reach(body)]))
-    return poses
+class Placement(NamedTuple):
+    """Where a frame is and how it moves, in world axes."""
+
+    R: Mat3  # rotation to world axes
+    p: Vec3  # origin
+    omega: Vec3 = Vec3.zero()
+    v: Vec3 = Vec3.zero()  # of the origin
+    alpha: Vec3 = Vec3.zero()
+    a: Vec3 = Vec3.zero()  # of the origin, gravity no part of it
+
+    def moved(self, d: Vec3) -> Placement:
+        """The frame fixed to this one, of the same axes, whose origin is ``d`` (world axes) away now."""
+        wd = self.omega.cross(d)
+        a = self.a + self.alpha.cross(d) + self.omega.cross(wd)
+        return self._replace(p=self.p + d, v=self.v + wd, a=a)
+
+    def at(self, r: Sequence[Scalar]) -> Placement:
+        """The same at a point ``r`` of this frame."""
+        return self.moved(self.R.mul(Vec3.of(r)))
+
+    def carrying(self, rows: Sequence[Scalar]) -> Placement:
+        """The frame placed on this one: ``rows`` are the 24 numbers of :meth:`Frame.rows`."""
+        here = self.at(rows[9:12])
+        omega, v, alpha, a = (self.R.mul(Vec3.of(rows[k : k + 3])) for k in range(12, 24, 3))
+        return Placement(
+            self.R.matmul(Mat3.of([rows[0:3], rows[3:6], rows[6:9]])),
+            here.p,
+            self.omega + omega,
+            here.v + v,
+            self.alpha + alpha + self.omega.cross(omega),
+            here.a + a + self.omega.cross(v) * 2.0,
+        )
 
 
-def motion_of_point(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], links: Iterable[int], point: Vec3
-) -> list[tuple[Motion, Motion]]:
-    """Velocity [ω; ṗ] and acceleration [ω̇; p̈] of a point fixed to each link, in world axes.
+class LinkMotions(Generic[S]):
+    """Placements of links, and, with ``v`` and ``a``, how they move, each computed once."""
 
-    The pass carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
-    """
-    motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
-    motions: list[tuple[Motion, Motion]] = []
-    for link in links:
-        body, X_link_B = link_placement(tree, link)
-        motion.reach(body)
-        X_LB = Transform(X_link_B.E, X_link_B.r + X_link_B.E.tmul(point))  # L: link's axes, origin at the point
-        velocity, spatial = X_LB.motion(motion.v[body]), X_LB.motion(motion.a[body])
-        acceleration = Motion(spatial.ang, spatial.lin + velocity.ang.cross(velocity.lin))
-        R = X_LB.compose(motion.pose[body]).E  # from world axes to the link's
-        in_world = [Motion(R.tmul(m.ang), R.tmul(m.lin)) for m in (velocity, acceleration)]
-        motions.append((in_world[0], in_world[1]))
-    return motions
+    def __init__(self, tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None) -> None:
+        self.tree, self.q, self._moves = tree, q, v is not None
+        self._motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
+        self._known = {-1: Placement(Mat3.identity(), Vec3.zero())}
+
+    def link(self, number: int) -> Placement:
+        """Placement and motion of a link (−1: the world).
+
+        The pass carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
+        """
+        if number not in self._known:
+            body, X_link_B = link_placement(self.tree, number)
+            motion = self._motion
+            pose = X_link_B.compose(motion.pose[motion.reach(body)])
+            R = pose.E.T
+            rates: list[Vec3] = []
+            if self._moves:
+                v, a = X_link_B.motion(motion.v[body]), X_link_B.motion(motion.a[body])
+                rates = [R.mul(x) for x in (v.ang, v.lin, a.ang, a.lin + v.ang.cross(v.lin))]
+            self._known[number] = Placement(R, pose.r, *rates)
+        return self._known[number]
 
 
 def jacobian_and_rate(
@@ -94,8 +123,8 @@ def jacobian_and_rate(
     return J, J_rate
 
 
-def _homogeneous(pose: Transform) -> list[Scalar]:
-    R, p = pose.E.T, pose.r
+def _homogeneous(link: Placement) -> list[Scalar]:
+    R, p = link.R, link.p
     return [*R.a.parts(), p.x, *R.b.parts(), p.y, *R.c.parts(), p.z, 0.0, 0.0, 0.0, 1.0]
 
 
@@ -108,25 +137,27 @@ def _homogeneous(pose: Transform) -> list[Scalar]:
     exports=(Export("Placement of the link in the world.", {"pose": "homogeneous matrix"}),),
 )
 def _link_pose(tree: Tree[S], q: Vector[S], *, options: Options) -> list[Scalar]:
-    (pose,) = placements(tree, q, [options["link"]])
-    return _homogeneous(pose)
+    return _homogeneous(LinkMotions(tree, q).link(options["link"]))
+
+
+def _all_links(tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None) -> list[Placement]:
+    links = LinkMotions(tree, q, v, a)
+    return [links.link(number) for number in range(len(tree.model.link_names))]
 
 
 @function("link_poses", "q", {"poses": ("nl", 4, 4)}, per_body=110)
 def _link_poses(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
-    return [_homogeneous(pose) for pose in placements(tree, q, range(len(tree.model.link_names)))]
+    return [_homogeneous(link) for link in _all_links(tree, q)]
 
 
 @function("link_velocities", "q v", {"velocities": ("nl", 6)})
 def _link_velocities(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Motion]:
-    links = range(len(tree.model.link_names))
-    return [velocity for velocity, _ in motion_of_point(tree, q, v, tree.zeros(), links, Vec3.zero())]
+    return [Motion(link.omega, link.v) for link in _all_links(tree, q, v, tree.zeros())]
 
 
 @function("link_accelerations", "q v a", {"accelerations": ("nl", 6)})
 def _link_accelerations(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> list[Motion]:
-    links = range(len(tree.model.link_names))
-    return [acceleration for _, acceleration in motion_of_point(tree, q, v, a, links, Vec3.zero())]
+    return [Motion(link.alpha, link.a) for link in _all_links(tree, q, v, a)]
 
 
 @function(

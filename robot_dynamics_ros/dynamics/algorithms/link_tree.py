@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -65,3 +66,11 @@ def number_of_pairs(model: RobotModel) -> int:
     for i, parent in enumerate(model.parent.tolist()):
         depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
     return sum(depth)
+
+
+def tied(model: RobotModel) -> bool:
+    """Whether coordinates depend on each other in a way that no recursion over bodies can see: by mimic joints, by rotors that
+    turn with two joints, or by rotors or friction of a free joint's coordinates."""
+    own = model.armature + model.damping + model.friction
+    free = (model.v_slice(name) for name in model.joint_names if model.joint(name).type is JointType.FLOATING)
+    return model.has_mimic or bool(model.coupled_rotors) or any(own[coordinates].any() for coordinates in free)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia
-from robot_dynamics_ros.dynamics.algorithms.root_frame import add_to_mass_matrix, with_rotors
+from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame, with_rotors
 from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Square, Tree, Vector
-from robot_dynamics_ros.spatial import Motion, RigidInertia, Scalar, Transform
+from robot_dynamics_ros.spatial import RigidInertia, Scalar
 
 
 def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
@@ -40,21 +40,6 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
     return with_rotors(tree, M)
 
 
-def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Matrix:
-    """M(q) with subspaces and forces brought to the root frame once.  It wins on long chains, where pairs outnumber bodies."""
-    placed = ForwardKinematics(tree, q, pose_of_root=Transform.identity())
-    pose = placed.pose
-    Ic, S0 = tree.field(RigidInertia), tree.field([Motion])
-    Ic[tree.root] = RigidInertia.zero()
-    for i in placed.outward():
-        S0[i] = [pose[i].motion_back(S_i) for _, S_i in i.columns]
-        Ic[i] = i.inertia
-    M = tree.matrix()
-    for i in composite_inertia(tree, placed.X, Ic):
-        add_to_mass_matrix(tree, M, i, [pose[i].force_back(Ic[i].mul(S_i)) for _, S_i in i.columns], S0)
-    return with_rotors(tree, M)
-
-
 @function(
     "mass_matrix",
     "q",
@@ -68,7 +53,7 @@ def composite_rigid_body_world(tree: Tree[S], q: Vector[S]) -> Matrix:
 )
 def mass_matrix(tree: Tree[S], q: Vector[S]) -> Matrix:
     """M(q) by whichever form takes fewer operations for this robot."""
-    return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: composite_rigid_body_world(tree, q)])
+    return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: RootFrame(tree, q).mass_matrix()])
 
 
 @function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, joint_space=True, per_pair=40)

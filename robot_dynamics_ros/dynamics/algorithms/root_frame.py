@@ -62,23 +62,6 @@ class CoriolisOperator:
         return Force(self.inertia_rate.mul(m.ang) + n.cross(m.ang) + p.cross(m.lin) * 2.0, Vec3.zero())
 
 
-def add_to_mass_matrix(
-    tree: Tree[S], M: Matrix, i: Body[S], forces: Sequence[Force], columns: Field[list[Motion]]
-) -> None:
-    """M_ji += S_jᵀ F_i for joint i and its ancestors j: one six-term product for each pair, S and F in the root frame.
-
-    The sum in each entry cancels over the distance from the root, so M is exact up to the robot's reach over a link's length.
-    """
-    for (dof, _), F in zip(i.columns, forces, strict=True):
-        for (other, _), S_j in zip(i.columns, columns[i], strict=True):
-            if other <= dof:
-                M.add(dof, other, S_j.dot(F))
-    for j in tree.ancestors(i):
-        for (dof, _), F in zip(i.columns, forces, strict=True):
-            for (other, _), S_j in zip(j.columns, columns[j], strict=True):
-                M.add_pair(dof, other, S_j.dot(F))
-
-
 def with_rotors(tree: Tree[S], M: Matrix) -> Matrix:
     """The matrix with rotor inertia on its diagonal, and beside it where a rotor turns with two joints."""
     for dof in tree.degrees():
@@ -148,11 +131,22 @@ class RootFrame(Generic[S]):
                 self.force[i.parent] = self.force[i.parent] + self.force[i]
 
     def mass_matrix(self) -> Matrix:
-        """M(q)."""
-        M = self.tree.matrix()
-        for i in self.tree.inward():
-            add_to_mass_matrix(self.tree, M, i, [self.inertia[i].mul(S_i) for S_i in self.S[i]], self.S)
-        return with_rotors(self.tree, M)
+        """M_ji = S_jᵀ I_i S_i for joint i and its ancestors j: one six-term product for each pair.
+
+        The sum in each entry cancels over the distance from the root, so M is exact up to the robot's reach over a link's length.
+        """
+        tree, M = self.tree, self.tree.matrix()
+        for i in tree.inward():
+            forces = [(dof, self.inertia[i].mul(S_i)) for (dof, _), S_i in zip(i.columns, self.S[i], strict=True)]
+            for dof, F in forces:
+                for (other, _), S_j in zip(i.columns, self.S[i], strict=True):
+                    if other <= dof:
+                        M.add(dof, other, S_j.dot(F))
+            for j in tree.ancestors(i):
+                for dof, F in forces:
+                    for (other, _), S_j in zip(j.columns, self.S[j], strict=True):
+                        M.add_pair(dof, other, S_j.dot(F))
+        return with_rotors(tree, M)
 
     def accelerate(self, x: Vector[S]) -> None:
         """Add joint accelerations to the motions and the forces of a frame that was made without any."""

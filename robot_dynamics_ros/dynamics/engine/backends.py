@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.metadata
+import importlib
 import importlib.util
 import logging
 import os
@@ -31,26 +31,18 @@ OLDEST_LLVMLITE = (0, 39)
 REQUIREMENT = f"llvmlite>={'.'.join(map(str, OLDEST_LLVMLITE))}"
 
 
+@functools.cache
 def compiler_missing() -> str | None:
     """Why there is no compiler here, in a few words; ``None`` if there is one, which is then loaded."""
     if importlib.util.find_spec("llvmlite") is None:
         return "llvmlite is not installed"
     try:
-        version = importlib.metadata.version("llvmlite")
-    except importlib.metadata.PackageNotFoundError:
-        version = "999"  # installed without a record: the first compilation will tell
+        importlib.import_module("llvmlite.binding")
+    except Exception as error:  # noqa: BLE001 (a damaged library, another processor, too little memory)
+        return f"llvmlite cannot be loaded ({type(error).__name__}: {error})"
+    version = importlib.import_module("llvmlite").__version__
     if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
         return f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is needed"
-    return _cannot_be_loaded()
-
-
-@functools.cache
-def _cannot_be_loaded() -> str | None:
-    """Why LLVM's library cannot be loaded: damaged, of another processor, more memory than the process may have."""
-    try:
-        importlib.import_module("llvmlite.binding")
-    except Exception as error:  # noqa: BLE001 (whatever it is, there is no compiler)
-        return f"llvmlite cannot be loaded ({type(error).__name__}: {error})"
     return None
 
 

@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, cast
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
+from robot_dynamics_ros.dynamics.algorithms.link_tree import tied
 from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
@@ -469,9 +470,8 @@ class LoopTree(LoopRecord):
 
 
 def supported(model: RobotModel, name: str, options: Options) -> bool:
-    """Whether a function can run as loops: no mimic joints or rotors, which tie joints together, and no moving base."""
-    tied = model.has_mimic or model.coupled_rotors
-    return bool(TABLE[name].loops) and not tied and model.nb > 0 and "moving_base" not in dict(options)
+    """Whether a function can run as loops: of a robot that is not tied, and without a moving base."""
+    return bool(TABLE[name].loops) and not tied(model) and model.nb > 0 and "moving_base" not in dict(options)
 
 
 def record_loops(

@@ -201,7 +201,9 @@ class Routines:
         words = {name: annotation_name(x) for name, x in inspect.get_annotations(function).items()}
         returns = _C_TYPES.get(words.pop("return", "None"))
         kinds = [_C_TYPES[word] for word in list(words.values())[1:]]
-        return prototype(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
+        bound = prototype(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
+        bound._library = self._library  # type: ignore[attr-defined]  # whoever holds the function keeps its code
+        return bound
 
     def held(self, name: str) -> Routine:
         """One compiled function for calls that take microseconds: the interpreter's lock is kept, and arguments are addresses, of the

@@ -17,7 +17,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 T = TypeVar("T")
 Shape = tuple[int, ...]
-OPTIONAL = ("external", "link_external", "base", "observer", "axes", "about")
+OPTIONAL = ("external", "link_external", "base", "carried", "observer", "axes", "about")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
+from collections.abc import Iterable
 from itertools import product
 
 import numpy as np
@@ -18,8 +18,7 @@ from robot_dynamics_ros.control.cycle.loading import trace_law
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
-from robot_dynamics_ros.control.laws import ComputedTorque, Law
-from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
+from robot_dynamics_ros.control.laws import LAWS, ComputedTorque, Law, gain_fields
 from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
 from robot_dynamics_ros.control.robustness import Robustness
@@ -41,46 +40,14 @@ LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
 FRICTION = ("none", "reference", "measured")  # ways to compensate it
 
 
-#: kernel of the cycle → how the exported functions give it
-KERNELS = {
-    "inverse_dynamics": "{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, efforts);",
-    "gravity_forces": "{0}_gravity_forces(&robot->numbers, q, efforts);",
-    "bias_forces": "{0}_bias_forces(&robot->numbers, q, v, nothing, efforts);",
-    "mass_matrix": "{0}_mass_matrix(&robot->numbers, q, inertia);",
-    "gravity_that_the_robot_adds": "{0}_gravity_forces(&robot->unloaded, q, efforts);",
-    "bias_that_the_robot_adds": "{0}_bias_forces(&robot->unloaded, q, v, nothing, efforts);",
-    "efforts_of_wrenches": """double pushed[{1}];
-    {0}_bias_forces(&robot->numbers, q, nothing, nothing, efforts);
-    {0}_bias_forces(&robot->numbers, q, nothing, external, pushed);
-    for (int i = 0; i < {1}; ++i) {{
-        efforts[i] -= pushed[i];
-    }}""",
-    "inverse_dynamics_wrenches": """{0}_inverse_dynamics(&robot->numbers, q, v, a, nothing, efforts);
-    {0}_joint_wrenches(&robot->numbers, q, v, a, nothing, wrenches);""",
-    "forward_dynamics": "{0}_forward_dynamics(&robot->numbers, q, v, net, nothing, wrench_acceleration);",
-    "wrenches_under_load": """(void)efforts;
-    {0}_joint_wrenches(&robot->numbers, q, v, wrench_acceleration, external, wrenches);""",
-}
-
-
-def _kernels(plan: Plan) -> list[str]:
-    """Functions that the cycle calls, made of those that are exported."""
-    prefix, n, declared = plan.prefix, plan.model.nv, fields(CycleMemory)
-    lines = [f"static const double nothing[{max(n, 6 * len(plan.external))}];", ""]
-    for name, body in KERNELS.items():
-        arrays = (
-            f"double *{x[4:]}" if x.startswith("out ") else f"const double *{x}" for x in declared[name].arguments
-        )
-        head = f"static void {prefix}_cycle_{name}(const {prefix}_robot *robot, {', '.join(arrays)})"
-        lines += [head, "{", f"    {body.format(prefix, n)}", "}", ""]
-    return lines
-
-
-@functools.lru_cache(maxsize=4)
 def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
     steps = (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES)
     sizes = {"nv": nv, "nb": loaded, "nl": loaded}  # known wrenches: a row for each loaded link
-    kernels = {name: f"{prefix}_cycle_{name}" for name in KERNELS}
+    kernels = {
+        name: f"{prefix}_cycle_{name}"
+        for name, x in fields(CycleMemory).items()
+        if x.kind == "kernel" and not name.startswith("law_")
+    }
     others = (
         ("observer", observer.ObserverMemory, (observer.observe, without_friction, observer.forget)),
         ("collision", observer.CollisionMemory, (observer.watch, observer.lower)),
@@ -97,7 +64,7 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
 def _memories(plan: Plan, friction: Friction) -> list[str]:
     """The memories of a controller with default settings, before its first state: limits as described, shares of a robustness 1."""
     options = ControllerOptions(robustness=Robustness(rotor_share=1.0, rejected_effort=1.0))
-    runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None, estimates=False)
+    runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None)
     runner.guards.describe(runner.memory)
     runner.memory["want_wrenches"][0] = 1
     return [
@@ -122,8 +89,8 @@ def _initial(prefix: str, memory: Memory[Declared]) -> list[str]:
     return [*lines, "};", ""]
 
 
-def _payload(prefix: str) -> list[str]:
-    """The function that attaches a payload to a body, traced from its equations."""
+def _attach() -> list[str]:
+    """Statements that attach a payload to a body, traced from its equations."""
     graph = Graph()
     leaves = symbols(graph, {"body": (10,), "placement": (4, 3), "payload": (10,)})
     moments = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
@@ -134,88 +101,42 @@ def _payload(prefix: str) -> list[str]:
     # both bodies about the common centre of mass: parallel axes
     inertia = I1 + R @ I2 @ R.T + (np.eye(3) * np.dot(d, d) - np.outer(d, d)) * (m1 * m2 / total)
     flat = [total, *((c1 * m1 + c2 * m2) / total), *inertia[np.triu_indices(3)]]
-    body = c_function_body([("body", flat)], lambda key: f"{list(leaves)[key[0]]}[{key[1]}]", "double")
-    head = f"void {prefix}_attach(double body[10], const double placement[12], const double payload[10])"
-    return [head, "{", *(f"    {line}" for line in body), "}", ""]
+    return c_function_body([("body", flat)], lambda key: f"{list(leaves)[key[0]]}[{key[1]}]", "double")
 
 
-def cycle_header(plan: Plan, package: str) -> str:
-    """The memory of cycle, observer and reference, their steps and verdicts, and the laws."""
-    prefix, upper = plan.prefix, plan.prefix.upper()
-    texts = _routines(plan.model.nv, len(plan.external), plan.prefix)
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
+    """The words that the templates of the cycle leave open; ``friction``: what the laws compensate."""
+    upper, n, loaded = plan.prefix.upper(), plan.model.nv, len(plan.external)
+    texts = _routines(n, loaded, plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})
-    words = [f"    {upper}_{name} = {number}" for name, number in vars(verdicts).items() if isinstance(number, int)]
-    return "\n".join(
-        [
-            "/* The control cycle: generated by robot_dynamics_ros from the one that runs in Python. */",
-            f"#ifndef {upper}_CYCLE_H",
-            f"#define {upper}_CYCLE_H",
-            "",
-            *(f"#include <{name}>" for name in includes),
-            "",
-            f'#include "{package}/{prefix}.h"',
-            "",
-            "#ifdef __cplusplus",
-            'extern "C" {',
-            "#endif",
-            "",
-            "/* Steps at which a cycle may begin, and what it may return. */",
-            "enum {",
-            ",\n".join(words),
-            "};",
-            "",
-            "/* The robot's numbers with and without payload. */",
-            "typedef struct {",
-            f"    {prefix}_parameters numbers, unloaded;",
-            f"}} {prefix}_robot;",
-            "",
-            *(f"{text.declarations}\n" for text in texts),
-            "/* Memories to start from: those of a controller with default settings; see narrow_limits and scale_rejection. */",
-            *(f"extern const {prefix}_{x}_memory {prefix}_{x}_initial;" for x in ("cycle", "observer", "tracks")),
-            "",
-            "/* Attach a payload to a body; both are mass, centre of mass, and xx xy xz yy yz zz of the inertia about it.",
-            " * placement: rotation by rows and position of the payload's frame in the body's. */",
-            f"void {prefix}_attach(double body[10], const double placement[12], const double payload[10]);",
-            "",
-            f"/* Evaluate a law ({', '.join(row[0] for row in LAW_NAMES.values())}), friction compensated at a speed ({', '.join(FRICTION)}),",
-            " * with gains p, i, d of the joints. */",
-            f"void {prefix}_use_law({prefix}_cycle_memory *p, int law, int friction, const double *const gains[3]);",
-            "",
-            "#ifdef __cplusplus",
-            "}",
-            "#endif",
-            "",
-            "#endif",
-            "",
-        ]
-    )
+    numbers = [f"{upper}_{name} = {number}," for name, number in vars(verdicts).items() if isinstance(number, int)]
+    return {
+        "n": str(n),
+        "size_of_nothing": str(max(n, 6 * loaded)),
+        "includes": "\n".join(f"#include <{name}>" for name in includes),
+        "verdicts": _indented(numbers).removesuffix(","),
+        "declarations": "".join(f"{text.declarations}\n\n" for text in texts).removesuffix("\n"),
+        "definitions": "".join(f"{text.definitions}\n\n" for text in texts).removesuffix("\n"),
+        "memories": "\n".join(_memories(plan, friction)),
+        "attach": _indented(_attach()),
+        "laws": ", ".join(row[0] for row in LAW_NAMES.values()),
+        "frictions": ", ".join(FRICTION),
+        "law_count": str(len(LAW_NAMES)),
+        "friction_count": str(len(FRICTION)),
+        **_laws(plan, friction),
+    }
 
 
-def cycle_source(plan: Plan, package: str, friction: Friction) -> str:
-    """The functions; ``friction``: what the laws compensate."""
-    texts = _routines(plan.model.nv, len(plan.external), plan.prefix)
-    return "\n".join(
-        [
-            f'#include "{package}/{plan.prefix}_cycle.h"',
-            "",
-            "#include <string.h>",
-            "",
-            *_kernels(plan),
-            *(f"{text.definitions}\n" for text in texts),
-            *_memories(plan, friction),
-            *_payload(plan.prefix),
-            *_laws(plan, friction),
-        ]
-    )
-
-
-def _laws(plan: Plan, friction: Friction) -> list[str]:
-    """The two halves of each law, a table of what it asks for, and the function that puts one into the memory."""
+def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
+    """The two halves of each law, their arguments, and a table of what each asks for."""
     prefix, n = plan.prefix, plan.model.nv
     inputs = list(law_input_shapes(n))
     parameters = ", ".join([f"const {prefix}_robot *robot", *(f"const double *{x}" for x in inputs), "double *out"])
     asked = ("gravity", "inertia", "motion", "motion_of_reference")
-    flags = (*(f"uses_{x}" for x in asked), "tracks", "inverts")
     functions, rows = [], []
     for kind, way in product(LAW_NAMES, FRICTION):
         word, *gains = LAW_NAMES[kind]
@@ -233,34 +154,13 @@ def _laws(plan: Plan, friction: Friction) -> list[str]:
                 used = {inputs[node.a[0]] for node in reachable(flat) if node.op == "leaf"}
                 body = [f"(void){x};" for x in ("robot", *inputs) if x not in used]
                 body += c_function_body([("out", flat)], lambda key: f"{inputs[key[0]]}[{key[1]}]", "double")
-                functions += [f"static void {row[-1]}({parameters})", "{", *(f"    {line}" for line in body), "}", ""]
+                functions += [f"static void {row[-1]}({parameters})", "{", _indented(body), "}", ""]
         row.append("{" + ", ".join(str(law.gain_names.index(x) if x else -1) for x in gains) + "}")
         row += [str(int(x in traced.used)) for x in asked] + [str(int(kind.tracks)), str(int(kind.inverts_dynamics))]
         rows.append("{" + ", ".join(row) + "}")
-    return [
-        *functions,
-        "static const struct { /* a law: its halves, the rows of its gains p, i, d, -1: it has none, and what it asks for */",
-        f"    void (*before)({parameters});",
-        f"    void (*after)({parameters});",
-        "    int rows[3];",
-        f"    int {', '.join(flags)};",
-        f"}} laws[{len(LAW_NAMES)}][{len(FRICTION)}] = {{",
-        *(f"    {{{', '.join(rows[3 * k : 3 * k + 3])}}}," for k in range(len(LAW_NAMES))),
-        "};",
-        "",
-        f"void {prefix}_use_law({prefix}_cycle_memory *p, int law, int friction, const double *const gains[3])",
-        "{",
-        "    const int *const rows = laws[law][friction].rows;",
-        "    p->law_before = laws[law][friction].before;",
-        "    p->law_after = laws[law][friction].after;",
-        *(f"    p->{x}[0] = laws[law][friction].{x};" for x in flags),
-        "    p->rubs[0] = friction > 0;",
-        "    for (int k = 0; k < 3; ++k) {",
-        "        if (rows[k] >= 0) {",
-        f"            memcpy(p->gains + {n} * rows[k], gains[k], {n} * sizeof(double));",
-        "        }",
-        "    }",
-        f"    {prefix}_cycle_begin_law(p, rows[1] >= 0 ? gains[1] : nothing);",
-        "}",
-        "",
-    ]
+    k = len(FRICTION)
+    return {
+        "law_inputs": parameters,
+        "halves_of_laws": "\n".join(functions),
+        "table_of_laws": _indented(f"{{{', '.join(rows[i : i + k])}}}," for i in range(0, len(rows), k)),
+    }

@@ -69,7 +69,6 @@ class CycleLog:
 
     @property
     def text(self) -> str:
-        """The file."""
         statuses = ("waiting", *STATUSES)
         goals = [f"goal {k} {statuses.index(goal.status.value)} {int(goal.code)}" for k, goal in enumerate(self._goals)]
         return "\n".join([*self.lines, *goals, ""])
@@ -167,7 +166,6 @@ class CycleLog:
         return goal
 
     def point(self, joints: Sequence[str], point: TrajectoryPoint, now: int) -> None:
-        """Stream a set-point."""
         self._note_points("point", now, 0, 0, joints, [point])
         try:
             self.controller.accept_point(joints, point, now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -19,9 +18,10 @@ from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCo
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
 from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.export.c99 import filled
 from robot_dynamics_ros.export.package import ExportedCode, export_code
 from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan
-from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES, cycle_header, cycle_source
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES, words_of_cycle
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -112,25 +112,22 @@ def _files(kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, 
         "payload_links": ", ".join(links_on(model, bodies)),
         "external_links": ", ".join(plan.external),
         "differentiated": str(DIFFERENTIATED),
-        "settings": settings_reader(of_joints=False),
-        "joint_settings": settings_reader(of_joints=True),
         "solver_depend": f"  <depend>{SOLVER}</depend>\n" if solver else "",
+        **words_of_cycle(plan, friction),
     }
     own = {name: text.replace(f'"{prefix}.h"', f'"{package}/{prefix}.h"') for name, text in kernels.files.items()}
     files = {
         f"include/{package}/{prefix}.h": own[f"{prefix}.h"],
         f"src/{prefix}.c": own[f"{prefix}.c"],
         f"test/{prefix}_test.c": own[f"{prefix}_test.c"],
-        f"include/{package}/{prefix}_cycle.h": cycle_header(plan, package),
-        f"src/{prefix}_cycle.c": cycle_source(plan, package, friction),
         f"include/{package}/robot.hpp": robot_header(plan, package, bodies),
         "test/recorded_cycles.txt": example_cycles(model, friction, plan.external, links_on(model, bodies)[-1]),
     }
     for path in sorted(TEMPLATES.rglob("*")):
         if path.is_file() and (solver or path.stem != SOLVER):
             name = path.relative_to(TEMPLATES).as_posix().replace("include/", f"include/{package}/")
-            # an unknown word between two @ is an error in this package
-            files[name] = re.sub(r"@(\w+)@", lambda match: words[match[1]], path.read_text(encoding="utf-8"))
+            name = name.replace("/cycle.", f"/{prefix}_cycle.")
+            files[name] = filled(path, words)
     return dict(sorted(files.items()))
 
 
@@ -153,74 +150,6 @@ def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
     if not bodies:
         raise ArgumentError("is empty", where="payload", remedy="Name at least one link, or leave it out.")
     return bodies
-
-
-# -- parameters as settings in C++: one table of parameter, conversion and place ---------------------------------------
-
-_CONVERSIONS = {
-    "number": "number({0})",
-    "limit": "or_infinite(number({0}))",
-    "nanoseconds": "nanoseconds(number({0}))",
-    "flag": "get({0}).as_bool()",
-    "integer": "get({0}).as_int()",
-    "link": "index_of(PAYLOAD_LINKS, get({0}).as_string())",
-}
-_TABLE = """
-state_publish_rate                         number                       publish_rate
-joint_wrenches.rate_divisor                integer                      wrench_divisor
-law                                        choice:LAW_NAMES             law
-friction_compensation                      choice:FRICTIONAT_NAMES      friction
-collision_reaction                         choice:REACTION_NAMES        collision_reaction
-payload.link                               link                         payload.link
-payload.mass                               number                       payload.body[0]
-constraints.goal_time                      number                       tolerances.goal_time
-effort_scale                               number                       effort_scale
-velocity_scale                             number                       velocity_scale
-position_margin                            number                       position_margin
-robustness.rotor_share                     number                       rotor_share
-robustness.rejected_effort                 number                       rejected_effort
-wrench_timeout                             number                       wrench_timeout
-allow_partial_joints_goal                  flag                         allow_partial
-allow_nonzero_velocity_at_trajectory_end   flag                         allow_nonzero_end_velocity
-robustness.enabled                         flag                         cycle.rejects[0]
-robustness.bandwidth                       number                       cycle.bandwidth[0]
-robot_delay                                number                       cycle.actuator_delay[0]
-gravity_compensated_by                     choice:GRAVITY_COMPENSATORS  cycle.robot_holds[0]
-safe_command                               choice:SAFE_COMMANDS         cycle.safe_holds[0]
-trajectory_effort                          choice:TRAJECTORY_EFFORTS    cycle.takes_efforts[0]
-state_timeout                              nanoseconds                  cycle.timeout[0]
-blend_time                                 nanoseconds                  cycle.blend_duration[0]
-max_state_jump                             limit                        cycle.largest_jump[0]
-joint_wrenches.acceleration_source         choice:WRENCH_SOURCES        cycle.wrench_source[0]
-joint_wrenches.differentiation_cutoff      number                       cycle.wrench_cutoff[0]
-cmd_timeout                                nanoseconds                  tracks.stream_timeout[0]
-max_step                                   number                       tracks.max_step[0]
-collision_delay                            number                       collision.delay[0]
-gains.*.p                                  number                       p[j]
-gains.*.i                                  number                       i[j]
-gains.*.d                                  number                       d[j]
-constraints.*.trajectory                   number                       tolerances.path[j]
-constraints.*.goal                         number                       tolerances.goal[j]
-constraints.stopped_velocity_tolerance     number                       tolerances.goal[N + j]
-limits.*.effort                            limit                        effort_limit[j]
-limits.*.effort_rate                       limit                        cycle.effort_rate[j]
-collision.*                                limit                        collision.threshold[j]
-"""
-"""``*`` stands for a joint's name, ``j`` for its number."""
-
-
-def settings_reader(*, of_joints: bool) -> str:
-    """Statements of ``settings_of`` in the package's ``settings.hpp``: those of each joint, or the others."""
-    lines = []
-    for row in filter(None, _TABLE.split("\n")):
-        parameter, conversion, place = row.split(None, 2)
-        if ("j]" in place) is of_joints:
-            words = [f'"{word}"' for word in parameter.split("*")]
-            name = " + name + ".join(words).removesuffix(' + ""')
-            kind, _, choices = conversion.partition(":")
-            value = _CONVERSIONS[kind].format(name) if kind in _CONVERSIONS else f"choice({name}, {choices})"
-            lines.append(f"  set(s.{place}, {value});")
-    return "\n".join(("    " * of_joints) + line for line in lines)
 
 
 # -- robot.hpp: one robot's names, and what its controller counts, says and answers, numbered and worded as in Python ---

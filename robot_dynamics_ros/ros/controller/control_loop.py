@@ -18,21 +18,14 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import meaning_at_rest
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller import parameters as settings
-from robot_dynamics_ros.ros.controller.outputs import (
-    EstimatedWrench,
-    ExternalEfforts,
-    FurtherWrenches,
-    ReferenceTopics,
-    joint_wrenches,
-)
+from robot_dynamics_ros.ros.controller.outputs import other_outputs, wrench_outputs
 from robot_dynamics_ros.ros.controller.report import ControllerReport
+from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.commands import CommandPublisher, publishing_nodes
-from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
 from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
-from robot_dynamics_ros.ros.transport.topics import Output, Outputs
+from robot_dynamics_ros.ros.transport.topics import Outputs
 
 #: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
 HELD_UP = 60_000_000
@@ -58,7 +51,6 @@ class ControlLoop:
         node: Node,
         description: str,
         values: ParameterSet,
-        rejections: Rejections,
         report: ControllerReport,
         failed: Callable[[Exception], None],
     ) -> None:
@@ -73,17 +65,17 @@ class ControlLoop:
         self.running = False
         self.stamp = 0
         self.after_cycle: Callable[[], None] | None = None
-        self.enabled = self._preparing_estimates = False
+        self.enabled = False
         self._arrival = 0
         self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
         self._late = round(values["state_timeout"] * 1e9)
-        self._node, self._rejections, self._report, self._failed = node, rejections, report, failed
+        self._node, self._rejections, self._report, self._failed = node, report.rejections, report, failed
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
         self._efforts = EffortWatch(controller)
-        self.wrenches = Outputs(_wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
-        self._others = Outputs(_other_outputs(node, controller, self._reader, values))
+        self.wrenches = Outputs(wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
+        self._others = Outputs(other_outputs(node, controller, self._reader, values))
         # after all that parameters may be wrong for: a publisher that stays behind would count as a second controller
         self.commands = CommandPublisher(
             node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
@@ -108,7 +100,6 @@ class ControlLoop:
         self.commands.publish(command, self.stamp)
 
     def destroy(self) -> None:
-        """Take the topics down."""
         self._node.destroy_subscription(self.subscription)
         for topics in (self.commands, self.wrenches, self._others):
             topics.destroy()
@@ -211,18 +202,12 @@ class ControlLoop:
         """To be called many times a second, but not while a joint state waits: who wants what besides commands."""
         if not self.running:
             return
-        if self.controller.estimates_ready:
-            self.wrenches.look_for_listeners()
-        elif not self._preparing_estimates:  # not before the first command
-            self._preparing_estimates = True
-            nothing = "there will be no wrenches and no external efforts"
-            self.controller.prepare_estimates(lambda error: self._rejections.report("estimates", f"{nothing}: {error}"))
+        self.wrenches.look_for_listeners()
         self._others.look_for_listeners()
         self.controller.want_wrenches = self.wrenches.has_listeners
 
 
 def _make_controller(values: ParameterSet, model: RobotModel) -> JointController:
-    """The controller that the parameters describe, with its payload."""
     controller = JointController(
         model,
         settings.make_law(values, model),
@@ -233,7 +218,6 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
         collision=settings.collision(values, model),
         contact=settings.contact(values, model),
         flange=settings.flange(values, model),
-        estimates_later=True,
     )
     if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
         controller.set_law(settings.make_law({**values, "law": "cartesian_impedance"}, model))
@@ -242,27 +226,6 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
     if load is not None:
         controller.set_payload(load)
     return controller
-
-
-def _wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[Output]:
-    outputs: list[Output] = [joint_wrenches(node, controller), FurtherWrenches(node, controller, values)]
-    flange = controller.flange
-    if flange is not None:
-        outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))
-    return outputs
-
-
-def _other_outputs(
-    node: Node, controller: JointController, reader: JointStateReader, values: ParameterSet
-) -> list[Output]:
-    outputs: list[Output] = [ReferenceTopics(node, controller, reader, values["state_publish_rate"])]
-    contact = controller.contact
-    if contact is not None:
-        topic = "~/external_wrench_estimate"
-        outputs.append(EstimatedWrench(node, topic, contact.link, contact, lambda: contact.wrench))
-    if controller.observer is not None:
-        outputs.append(ExternalEfforts(node, controller))
-    return outputs
 
 
 _POSES = 12

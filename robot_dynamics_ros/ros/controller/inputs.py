@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
@@ -25,12 +24,7 @@ from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
-
-if TYPE_CHECKING:
-    from control_msgs.action import FollowJointTrajectory as ActionType
-    from control_msgs.srv import QueryTrajectoryState
 
 MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
@@ -41,40 +35,29 @@ class ControllerInputs:
     """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`."""
 
     def __init__(
-        self,
-        node: Node,
-        values: ParameterSet,
-        loop: Callable[[], ControlLoop | None],
-        rejections: Rejections,
-        report: ControllerReport,
+        self, node: Node, values: ParameterSet, loop: Callable[[], ControlLoop | None], report: ControllerReport
     ) -> None:
         self._node, self._values, self._loop = node, values, loop
-        self._rejections, self._report = rejections, report
+        self._rejections, self._report = report.rejections, report
         self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
         self._trajectories_arrived = 0
         self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
-        if (action_type := trajectory_action.load_action_type()) is None:
+        if messages.ActionType is None:
             node.get_logger().info(
                 "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
             )
         else:
             self._action = trajectory_action.FollowJointTrajectory(
                 node,
-                action_type,
                 begin=self._begin_goal,
                 hold=self._stop_arm,
                 ready=lambda: self._running_loop("goal") is not None,
-                feedback=partial(self._goal_feedback, action_type),
+                feedback=self._goal_feedback,
                 rate=values["action_monitor_rate"],
             )
-        try:
-            from control_msgs.srv import QueryTrajectoryState
-        except ImportError:
-            return
-        node.create_service(QueryTrajectoryState, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
-
-    # -- life ----------------------------------------------------------------------------------------------------
+        if (query := messages.QueryTrajectoryState) is not None:
+            node.create_service(query, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
 
     def open(self) -> list[Subscription]:
         """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
@@ -97,18 +80,15 @@ class ControllerInputs:
         return subscriptions
 
     def close(self) -> None:
-        """Take down what :meth:`open` has made."""
         self._topics.close()
 
     def destroy(self) -> None:
-        """Take everything down."""
         self.close()
         if self._action is not None:
             self._action.destroy()
 
     @property
     def unfinished(self) -> bool:
-        """Whether goals still wait for their results to be sent."""
         return self._action is not None and self._action.unfinished
 
     def poll(self) -> None:
@@ -121,11 +101,8 @@ class ControllerInputs:
             self._on_trajectory(self._trajectories.popleft())
 
     def poll_goals(self) -> None:
-        """Send results of goals that are done, and feedback."""
         if self._action is not None:
             self._action.poll(time.monotonic_ns())
-
-    # -- trajectories --------------------------------------------------------------------------------------------
 
     def _running_loop(self, what: str) -> ControlLoop | None:
         loop = self._loop()
@@ -143,20 +120,20 @@ class ControllerInputs:
         loop = self._running_loop("trajectory")
         if loop is None:
             return
-        allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
-        make = partial(messages.trajectory_from_bytes, raw, allow_nonzero_end_velocity=allow)
+        make = partial(messages.trajectory_from_bytes, raw)
         self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
 
     def _follow(
         self,
         loop: ControlLoop,
         size: int,
-        make: Callable[[], Trajectory],
+        make: Callable[..., Trajectory],
         done: Callable[[Goal | Exception, Trajectory | None], None],
         tolerances: Tolerances | None = None,
     ) -> None:
         """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
         controller = loop.controller
+        make = partial(make, allow_nonzero_end_velocity=self._values["allow_nonzero_velocity_at_trajectory_end"])
         # beside the cycle too while an earlier one is being prepared, or that would replace this one
         if size > messages.LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
@@ -187,26 +164,22 @@ class ControllerInputs:
             return
         names, log = loop.model.joint_names, self._node.get_logger()
         tolerances = trajectory_action.goal_tolerances(requested, loop.controller.tolerances, names, log)
-        allow = self._values["allow_nonzero_velocity_at_trajectory_end"]
 
         def begun(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
             self._begun("goal", outcome, trajectory)
             done(outcome)
 
-        make = partial(requested.trajectory.checked, allow_nonzero_end_velocity=allow)
-        self._follow(loop, requested.size, make, begun, tolerances)
+        self._follow(loop, requested.size, requested.trajectory.checked, begun, tolerances)
 
     def _stop_arm(self) -> None:
         loop = self._loop()
         if loop is not None and loop.running:
             loop.controller.hold(loop.stamp)
 
-    def _goal_feedback(self, action_type: type[ActionType], goal: Goal) -> ActionType.Feedback:
+    def _goal_feedback(self, goal: Goal) -> messages.ActionType.Feedback:
         loop = self._loop()
         assert loop is not None
-        return trajectory_action.feedback_message(action_type, loop.controller, loop.joints, loop.stamp, goal)
-
-    # -- other inputs --------------------------------------------------------------------------------------------
+        return trajectory_action.feedback_message(loop.controller, loop.joints, loop.stamp, goal)
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         loop = self._running_loop("set-point")
@@ -234,8 +207,8 @@ class ControllerInputs:
         return response
 
     def _on_query(
-        self, request: QueryTrajectoryState.Request, response: QueryTrajectoryState.Response
-    ) -> QueryTrajectoryState.Response:
+        self, request: messages.QueryTrajectoryState.Request, response: messages.QueryTrajectoryState.Response
+    ) -> messages.QueryTrajectoryState.Response:
         """No success without a trajectory that covers the time asked for."""
         loop, time = self._running_loop("query"), messages.to_nanoseconds(request.time)
         response.success, response.message = False, _INACTIVE

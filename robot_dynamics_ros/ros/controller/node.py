@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import ExitStack
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -15,10 +16,10 @@ from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.inputs import ControllerInputs
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.transport.commands import competing_publishers, met_elsewhere
-from robot_dynamics_ros.ros.transport.description_source import DescriptionSource
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections, guard_services
+from robot_dynamics_ros.ros.transport.robot import DescriptionSource
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
@@ -27,12 +28,11 @@ _WATCH_PERIOD = 0.02
 class ControllerNode(LifecycleNode):
     """See ``docs/reference/ros_interface.md`` for topics, services and parameters."""
 
-    _inputs: ControllerInputs
-
     def __init__(self, **options: object) -> None:
         super().__init__("computed_torque_controller", **options)
         # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
-        self._background = Background()
+        self._ending, self._background = ExitStack(), Background()
+        self._ending.callback(self._background.close)
         self.loop: ControlLoop | None = None
         self._released = False  # by somebody who wants it so
         self.parameters = ParameterSet(self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply)
@@ -44,7 +44,8 @@ class ControllerNode(LifecycleNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
         self.cycle_subscriptions: list[Subscription] = []
-        self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self.rejections, self._report)
+        self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self._report)
+        self._ending.callback(self._inputs.destroy)
         if not self.parameters["autostart"]:
             self.get_logger().info("waiting to be configured")
         elif not self._source.text:
@@ -52,8 +53,6 @@ class ControllerNode(LifecycleNode):
         elif not self._autostart():
             problem = "the node could not be started with the description it was given"
             raise RobotDynamicsError(problem, where=self._source.origin, remedy="See the error above.")
-
-    # -- life cycle ----------------------------------------------------------------------------------------------
 
     def _autostart(self) -> bool:
         return self.trigger_configure() == _SUCCESS and self.trigger_activate() == _SUCCESS
@@ -75,9 +74,8 @@ class ControllerNode(LifecycleNode):
         if not self._source.text:
             self.get_logger().error("cannot configure: no robot_description has arrived yet")
             return _FAILURE
-        report = (self.rejections, self._report, self._cycle_failed)
         try:
-            loop = ControlLoop(self, self._source.text, self.parameters, *report)
+            loop = ControlLoop(self, self._source.text, self.parameters, self._report, self._cycle_failed)
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
             return _FAILURE
@@ -107,7 +105,6 @@ class ControllerNode(LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Send the safe command and stop."""
         self._stop()
         return super().on_deactivate(state)
 
@@ -157,10 +154,7 @@ class ControllerNode(LifecycleNode):
         self._background.close()
 
     def destroy_node(self) -> None:
-        """Take everything down."""
-        if hasattr(self, "_inputs"):
-            self._inputs.destroy()
-        self._background.close()
+        self._ending.close()
         super().destroy_node()
 
     def _cycle_failed(self, error: Exception) -> None:
@@ -214,8 +208,6 @@ class ControllerNode(LifecycleNode):
     def _warn_of_unused_gains(self, values: ParameterValues) -> None:
         if sentence := settings.unused_gains(values):
             self.get_logger().warning(sentence)
-
-    # -- parameters ----------------------------------------------------------------------------------------------
 
     def _validate(self, values: ParameterValues) -> None:
         settings.validate(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from rclpy.node import Node
 
@@ -11,123 +12,73 @@ from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.transport.joint_state_reader import JointStateReader
+from robot_dynamics_ros.ros.controller import trajectory_messages as messages
+from robot_dynamics_ros.ros.transport import topics
+from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
-from robot_dynamics_ros.ros.transport.topics import (
-    JointTopic,
-    Output,
-    Topic,
-    WrenchPublisher,
-    WrenchTopics,
-    distinct_tokens,
-    topic_token,
-)
-
-_JOINT_WRENCHES = "~/joint_wrenches/"
 
 
-def further_joints(model: RobotModel) -> tuple[list[str], list[str]]:
-    """Joints without a coordinate of their own: mimic joints, fixed joints."""
-    own = [name for name in all_joint_names(model) if name not in model.joint_names]
-    mimic = [name for name in own if name in model.moving_joint_names]
-    return mimic, [name for name in own if name not in mimic]
+def further_wrenches(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
+    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; what computes them is compiled."""
+    model, patterns = controller.model, values["joint_wrenches.fixed_joints"]
+    further = [name for name in all_joint_names(model) if name not in model.joint_names]
+    mimic = [name for name in further if name in model.moving_joint_names]
+    fixed = [name for name in further if name not in mimic]
+    topics.distinct_tokens((*model.joint_names, *mimic), topics.JOINT_WRENCHES)
+    joints = (*mimic, *matching(patterns, fixed, "parameter 'joint_wrenches.fixed_joints'"))
 
-
-def joint_wrenches(node: Node, controller: JointController) -> WrenchTopics:
-    """``~/joint_wrenches/<joint>`` of the joints that are controlled."""
-    model = controller.model
-    distinct_tokens((*model.joint_names, *further_joints(model)[0]), _JOINT_WRENCHES)
-    return WrenchTopics(node, model, model.joint_names, lambda: controller.wrenches, _JOINT_WRENCHES)
-
-
-class FurtherWrenches(Output):
-    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``."""
-
-    def __init__(self, node: Node, controller: JointController, values: ParameterSet) -> None:
-        self._controller = controller
-        model = controller.model
-        mimic, fixed = further_joints(model)
-        patterns = values["joint_wrenches.fixed_joints"]
-        self._joints = (*mimic, *matching(patterns, fixed, "parameter 'joint_wrenches.fixed_joints'"))
-        balanced = matching(values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'")
-        self._balances = [(name, values["wrench_parts.observer"] or model.joint(name).parent) for name in balanced]
-        if self._joints:
-            controller.kernels.joints(self._joints)
-        for balance in self._balances:
-            controller.kernels.balance(*balance)
-        self._topics = WrenchTopics(node, model, self._joints, self._wrenches, _JOINT_WRENCHES)
-        self._parts = [
-            [
-                WrenchPublisher(node, f"~/wrench_parts/{topic_token(name)}/{part}", observer)
-                for part in BalanceKernel.names
-            ]
-            for name, observer in self._balances
-        ]
-        super().__init__([self._topics, *(publisher for row in self._parts for publisher in row)])
-
-    def _motion(self) -> tuple[Array, Array, Array, Mapping[str, Array]]:
-        """Configuration, velocity, acceleration and external wrenches, which the wrenches follow from."""
-        controller = self._controller
+    def motion() -> tuple[Array, Array, Array, Mapping[str, Array]]:
         return (*controller.state, controller.wrench_acceleration, controller.external_wrenches)
 
-    def _wrenches(self) -> Array:
-        return self._controller.kernels.joints(self._joints)(*self._motion())
+    outputs: list[topics.Output] = []
+    if joints:
+        controller.kernels.joints(joints)
+        outputs.append(topics.joint_wrenches(node, model, joints, lambda: controller.kernels.joints(joints)(*motion())))
+    for name in matching(values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'"):
+        balance = name, values["wrench_parts.observer"] or model.joint(name).parent
+        controller.kernels.balance(*balance)
+        prefix = f"~/wrench_parts/{topics.topic_token(name)}/"
+        publishers = [topics.WrenchPublisher(node, prefix + part, balance[1]) for part in BalanceKernel.names]
+        outputs.append(
+            topics.WrenchTopics(publishers, partial(lambda b: controller.kernels.balance(*b)(*motion()), balance))
+        )
+    return outputs
 
-    def publish(self, stamp: int) -> None:
-        if self._topics.has_listeners:
-            self._topics.publish(stamp)
-        for balance, row in zip(self._balances, self._parts, strict=True):
-            if any(publisher.has_listeners for publisher in row):
-                parts = self._controller.kernels.balance(*balance)(*self._motion())
-                for publisher, part in zip(row, parts, strict=True):
-                    publisher.publish(part, stamp)
 
-
-class EstimatedWrench(Output):
+class EstimatedWrench(topics.WrenchTopics):
     """A topic of a wrench, (6,) [moment; force], that is estimated only while somebody listens."""
 
     def __init__(
         self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
     ) -> None:
-        self._publisher = WrenchPublisher(node, topic, frame)
-        super().__init__([self._publisher])
-        self._estimate, self._wrench = estimate, wrench
+        super().__init__([topics.WrenchPublisher(node, topic, frame)], lambda: [wrench()])
+        self._estimate = estimate
         estimate.enabled = False
 
     def look_for_listeners(self) -> None:
         super().look_for_listeners()
         self._estimate.enabled = self.has_listeners
 
-    def publish(self, stamp: int) -> None:
-        self._publisher.publish(self._wrench(), stamp)
 
-
-class ExternalEfforts(Output):
+class ExternalEfforts(topics.Output):
     """``~/external_efforts``: what the model does not explain, for each joint, by the controller's observer."""
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
         self._controller, self._observer = controller, controller.observer
-        self._publisher = JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
+        self._publisher = topics.JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
         super().__init__([self._publisher])
         controller.want_efforts = False
 
     def look_for_listeners(self) -> None:
         super().look_for_listeners()
-        self.has_listeners = self._controller.want_efforts = self.has_listeners and self._controller.estimates_ready
+        self._controller.want_efforts = self.has_listeners
 
     def publish(self, stamp: int) -> None:
         self._publisher.send(stamp, self._observer.effort)
 
 
-try:
-    from control_msgs.msg import JointTrajectoryControllerState
-except ImportError:
-    JointTrajectoryControllerState = None
-
-
-class ReferenceTopics(Output):
+class ReferenceTopics(topics.Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
     def __init__(self, node: Node, controller: JointController, reader: JointStateReader, rate: float) -> None:
@@ -135,10 +86,10 @@ class ReferenceTopics(Output):
         self._period = round(1e9 / rate)
         self._due = 0
         names = controller.model.joint_names
-        self._reference = JointTopic(node, "~/reference", names, "position", "velocity", "effort")
-        self._error = JointTopic(node, "~/error", names, "position", "velocity")
-        state = JointTrajectoryControllerState
-        self._states = [Topic(node, "~/controller_state", state)] if state is not None else []
+        self._reference = topics.JointTopic(node, "~/reference", names, "position", "velocity", "effort")
+        self._error = topics.JointTopic(node, "~/error", names, "position", "velocity")
+        state = messages.JointTrajectoryControllerState
+        self._states = [topics.Topic(node, "~/controller_state", state)] if state is not None else []
         super().__init__([self._reference, self._error, *self._states])
 
     def publish(self, stamp: int) -> None:
@@ -155,19 +106,39 @@ class ReferenceTopics(Output):
             if topic.has_listeners:
                 self._publish_state(topic, stamp)
 
-    def _publish_state(self, topic: Topic, stamp: int) -> None:
+    def _publish_state(self, topic: topics.Topic, stamp: int) -> None:
         controller, reader = self._controller, self._reader
-        state = JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
+        state = messages.JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-        for point, rows in (
-            (state.reference, controller.reference),
-            (state.feedback, (reader.position, reader.velocity)),
-            (state.error, controller.error),
-        ):
-            for field, row in zip(("positions", "velocities", "accelerations"), rows, strict=False):
-                setattr(point, field, row.tolist())
+        state.reference = messages.point_message(controller.reference)
+        state.feedback = messages.point_message((reader.position, reader.velocity))
+        state.error = messages.point_message(controller.error)
         if reader.effort_known:
             state.feedback.effort = reader.effort.tolist()
         state.output.effort = controller.command.tolist()
         state.speed_scaling_factor = 1.0  # time is never scaled here
         topic.publish_message(state)
+
+
+def wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
+    """Wrenches, which are published at a rate of their own."""
+    further, model = further_wrenches(node, controller, values), controller.model
+    outputs = [topics.joint_wrenches(node, model, model.joint_names, lambda: controller.wrenches), *further]
+    flange = controller.flange
+    if flange is not None:
+        outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))
+    return outputs
+
+
+def other_outputs(
+    node: Node, controller: JointController, reader: JointStateReader, values: ParameterSet
+) -> list[topics.Output]:
+    """All that is published besides commands and wrenches."""
+    outputs: list[topics.Output] = [ReferenceTopics(node, controller, reader, values["state_publish_rate"])]
+    contact = controller.contact
+    if contact is not None:
+        topic = "~/external_wrench_estimate"
+        outputs.append(EstimatedWrench(node, topic, contact.link, contact, lambda: contact.wrench))
+    if controller.observer is not None:
+        outputs.append(ExternalEfforts(node, controller))
+    return outputs

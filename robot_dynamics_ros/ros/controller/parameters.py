@@ -13,8 +13,7 @@ import numpy as np
 from robot_dynamics_ros.control.contact import CONTACTS, ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.controller import ControllerOptions
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.laws import CartesianImpedance, Law
-from robot_dynamics_ros.control.laws.registry import LAWS, gain_fields
+from robot_dynamics_ros.control.laws import LAWS, CartesianImpedance, Law, gain_fields
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.robustness import Robustness
@@ -26,7 +25,6 @@ from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues, check_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
@@ -86,7 +84,6 @@ ACCELERATION_SOURCES = {
 }
 
 CONTROLLER_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
     *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     robot.MEASURED_EFFORT,

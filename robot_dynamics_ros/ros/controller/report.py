@@ -11,8 +11,7 @@ from rclpy.node import Node
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.ros.transport.diagnostics import REMEMBERED, Diagnostics, percentiles
-from robot_dynamics_ros.ros.transport.reports import Background, Rejections
+from robot_dynamics_ros.ros.transport.reports import REMEMBERED, Background, Diagnostics, Rejections, percentiles
 
 _MILLISECONDS = 1e-6
 
@@ -24,7 +23,7 @@ class ControllerReport:
         self._node, self._background = node, background
         self._log = node.get_logger()
         self._clock = node.get_clock()
-        self._rejections = rejections
+        self.rejections = rejections
         self._diagnostics = Diagnostics(node)
         self._controller: JointController | None = None
         names = ("period", "age", "compute", "sending")
@@ -58,7 +57,7 @@ class ControllerReport:
         took = (time.monotonic_ns() - started) * _MILLISECONDS
         self._compute.append(took)
         if took > self._budget:
-            self._rejections.report("overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it")
+            self.rejections.report("overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it")
         if not self._cycles & 7:  # the ROS clock is dear to ask
             self._age.append((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
 
@@ -67,7 +66,6 @@ class ControllerReport:
         self._goal = goal
 
     def say(self, text: str) -> None:
-        """A line of information in the log."""
         self._background.call(self._log.info, text)
 
     def tick(self) -> bool:
@@ -83,15 +81,15 @@ class ControllerReport:
         if mode is not self._mode:
             if mode is Mode.SAFE and self._controller is not None:
                 # a robot that comes and goes would fill the log: each reason at once, then every few seconds
-                self._rejections.report("safe_command", f"safe command: {self._controller.safe_reason}", distinct=True)
+                self.rejections.report("safe_command", f"safe command: {self._controller.safe_reason}", distinct=True)
             elif self._mode is Mode.SAFE and mode is not None:
-                self._rejections.report("recovered", f"recovered from the safe command, now: {mode.value}", "info")
+                self.rejections.report("recovered", f"recovered from the safe command, now: {mode.value}", "info")
             self._mode = mode
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
             if goal.status is GoalStatus.SUCCEEDED and goal.text.startswith("done by the clock only"):
-                self._rejections.report("goal_missed", f"trajectory {goal.text}")
+                self.rejections.report("goal_missed", f"trajectory {goal.text}")
             else:
                 self._background.call(self._log_end, goal)
 
@@ -113,7 +111,7 @@ class ControllerReport:
     def _publish(self) -> None:
         """Collect the values; percentiles and the message are made in the background."""
         controller = self._controller
-        counts = Counter(self._rejections.counts)
+        counts = Counter(self.rejections.counts)
         values: dict[str, str | float] = {"mode": "unconfigured"}
         windows: dict[str, list[float]] = {}
         more: dict[str, str | float] = {}
@@ -144,14 +142,12 @@ class ControllerReport:
         if not self._fixed_budget and not math.isnan(period):
             # the shortest seen lately: a cycle that is too slow makes itself a longer period
             self._budget = min(1.1 * self._budget, period)
-        values |= more | {f"count {cause}": n for cause, n in sorted(counts.items())}
-        for harmless in ("unrelated", "recovered"):
-            del counts[harmless]
-        grown = self._diagnostics.newly_counted(counts)
+        harmless = ("unrelated", "recovered")
+        grown = self._diagnostics.newly_counted({cause: n for cause, n in counts.items() if cause not in harmless})
         if safe_reason:
             level, text = 2, f"safe command: {safe_reason}"
         elif grown or not windows:
             level, text = 1, grown or "not configured"
         else:
             level, text = 0, str(values["mode"])
-        self._diagnostics.publish(level, text, values)
+        self._diagnostics.publish(level, text, values | more, counts)

@@ -1,7 +1,6 @@
 """``~/follow_joint_trajectory``: trajectories as goals, with feedback, cancellation and a result that says why.
 
-The action type comes from control_msgs, which not every installation has; nothing here imports it.  Everything happens
-in callbacks of the executor's one thread; only the requests are taken in a thread of their own.
+Everything happens in callbacks of the executor's one thread; only the requests are taken in a thread of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.task import Future
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.reference.goal import (
@@ -30,29 +28,20 @@ from robot_dynamics_ros.control.reference.goal import (
 )
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.ros.controller.trajectory_messages import LONG, ActionGoal, to_nanoseconds
-from robot_dynamics_ros.ros.transport.action_server import apart_action_server
+from robot_dynamics_ros.ros.controller import trajectory_messages as messages
+from robot_dynamics_ros.ros.controller.trajectory_messages import ActionGoal, ActionType, to_nanoseconds
+from robot_dynamics_ros.ros.transport.apart import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
 if TYPE_CHECKING:
-    from control_msgs.action import FollowJointTrajectory as ActionType
     from control_msgs.msg import JointTolerance as JointToleranceMessage
 
 # s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
 _RESULT_KEPT = 10
 
 
-def load_action_type() -> type[ActionType] | None:
-    """``control_msgs/action/FollowJointTrajectory``, or ``None`` where control_msgs is not installed."""
-    try:
-        from control_msgs.action import FollowJointTrajectory as action_type
-    except ImportError:
-        return None
-    return action_type
-
-
 def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
-    """The goal that the server hands over, as a message or in the form of long ones."""
+    """The goal that the server hands over; rclpy's own has it as a message."""
     return request if isinstance(request, ActionGoal) else ActionGoal.of(request)
 
 
@@ -103,7 +92,6 @@ class FollowJointTrajectory:
     def __init__(
         self,
         node: Node,
-        action_type: type[ActionType],
         *,
         begin: Callable[[ActionGoal, Callable[[Goal | Exception], None]], None],
         ready: Callable[[], bool],
@@ -111,7 +99,7 @@ class FollowJointTrajectory:
         feedback: Callable[[Goal], ActionType.Feedback],
         rate: float,
     ) -> None:
-        self._type, self._begin, self._ready, self._hold, self._feedback = action_type, begin, ready, hold, feedback
+        self._begin, self._ready, self._hold, self._feedback = begin, ready, hold, feedback
         self._log = node.get_logger()
         self._pursuits: list[_Pursuit] = []
         self._beginning: list[ServerGoalHandle] = []  # their trajectories are being prepared
@@ -119,10 +107,9 @@ class FollowJointTrajectory:
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
         self._server = apart_action_server(
-            action_type, LONG, lambda raw: ActionGoal.read(action_type.Impl.SendGoalService.Request, raw)
-        )(
+            messages.ActionType,
+            ActionGoal.read,
             node,
-            action_type,
             "~/follow_joint_trajectory",
             self._execute,
             goal_callback=self._on_goal,
@@ -139,7 +126,6 @@ class FollowJointTrajectory:
         return bool(self._open)
 
     def destroy(self) -> None:
-        """Take the server down, before the node."""
         self._server.destroy()
 
     def _on_goal(self, request: ActionType.Goal | ActionGoal) -> GoalResponse:
@@ -187,7 +173,7 @@ class FollowJointTrajectory:
                 goal.finish(GoalStatus.ABORTED, code, str(beginning))
         transition, error_code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()
-        return self._type.Result(error_code=error_code, error_string=text)
+        return messages.ActionType.Result(error_code=error_code, error_string=text)
 
     def poll(self, now: int) -> None:
         """Send results of goals that are done, and feedback; ``now`` is of a clock that never stands still, ns."""
@@ -223,17 +209,12 @@ def goal_tolerances(
         return defaults
 
 
-def feedback_message(
-    action_type: type[ActionType], controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
-) -> ActionType.Feedback:
+def feedback_message(controller: JointController, joints: Sequence[str], stamp: int, goal: Goal) -> ActionType.Feedback:
     """Where the joints should be, are, and the difference, in the joint state of time ``stamp``, ns."""
     index = [controller.model.joint_names.index(name) for name in joints]
     points = {}
     for name, rows in (("desired", controller.reference), ("actual", controller.state), ("error", controller.error)):
-        fields = zip(("positions", "velocities", "accelerations"), rows, strict=False)
-        points[name] = JointTrajectoryPoint(**{field: row[index].tolist() for field, row in fields})
-        since = points[name].time_from_start
-        since.sec, since.nanosec = divmod(max(0, stamp - goal.start), NANOSECONDS)
-    message = action_type.Feedback(joint_names=list(joints), **points)
+        points[name] = messages.point_message([row[index] for row in rows], max(0, stamp - goal.start))
+    message = messages.ActionType.Feedback(joint_names=list(joints), **points)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
     return message

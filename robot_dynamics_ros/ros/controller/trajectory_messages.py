@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,13 @@ from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
+try:
+    from control_msgs.action import FollowJointTrajectory as ActionType
+    from control_msgs.msg import JointTrajectoryControllerState
+    from control_msgs.srv import QueryTrajectoryState
+except ImportError:  # not every installation has control_msgs
+    ActionType = JointTrajectoryControllerState = QueryTrajectoryState = None
 if TYPE_CHECKING:
-    from control_msgs.action import FollowJointTrajectory
     from unique_identifier_msgs.msg import UUID
 
 LONG = 20_000  # bytes of a trajectory from which on it is prepared beside the cycle: some hundred points
@@ -42,6 +47,14 @@ def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
     )
 
 
+def point_message(rows: Iterable[Array], time: int = 0) -> JointTrajectoryPoint:
+    """Rows (n,) of positions, velocities and accelerations, or the first of these, at a time in ns."""
+    fields = zip(("positions", "velocities", "accelerations"), rows, strict=False)
+    point = JointTrajectoryPoint(**{name: row.tolist() for name, row in fields})
+    point.time_from_start.sec, point.time_from_start.nanosec = divmod(time, NANOSECONDS)
+    return point
+
+
 def trajectory_message(
     joint_names: Sequence[str],
     times: Array,
@@ -53,14 +66,8 @@ def trajectory_message(
     """Points (k, n) at times (k,) in s after ``stamp`` in ns (0: at once) as ``trajectory_msgs/JointTrajectory``."""
     message = JointTrajectory(joint_names=list(joint_names))
     message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
-    fields = {"positions": positions, "velocities": velocities}
-    if accelerations is not None:
-        fields["accelerations"] = accelerations
-    for k, t in enumerate(times):
-        point = JointTrajectoryPoint(**{name: rows[k].tolist() for name, rows in fields.items()})
-        since = point.time_from_start
-        since.sec, since.nanosec = divmod(round(float(t) * 1e9), NANOSECONDS)
-        message.points.append(point)
+    tables = [table for table in (positions, velocities, accelerations) if table is not None]
+    message.points = [point_message([table[k] for table in tables], round(float(t) * 1e9)) for k, t in enumerate(times)]
     return message
 
 
@@ -148,7 +155,7 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
 class ActionGoal:
     """A goal of the action: tolerances of the message, the trajectory as it was read, and its size in bytes."""
 
-    def __init__(self, message: FollowJointTrajectory.Goal, trajectory: ReadTrajectory, size: int) -> None:
+    def __init__(self, message: ActionType.Goal, trajectory: ReadTrajectory, size: int) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance
@@ -157,8 +164,7 @@ class ActionGoal:
         self.trajectory, self.size = trajectory, size
 
     @classmethod
-    def of(cls, message: FollowJointTrajectory.Goal) -> ActionGoal:
-        """The goal of a message."""
+    def of(cls, message: ActionType.Goal) -> ActionGoal:
         raw = serialize_message(message.trajectory)
         return cls(message, read_trajectory(raw), len(raw))
 
@@ -172,13 +178,9 @@ class ActionGoal:
             frame = struct.pack(f"=I{room}s", room - 3, b" " * (room - 4))
             head = bytes(raw[:_TRAJECTORY_OF_REQUEST]) + bytes(8) + frame + bytes(8)  # no stamp, joints, points
             request = deserialize_message(head + bytes(raw[trajectory.end :]), request_type)
-        except ValueError:
-            raise
+            return request.goal_id, cls(request.goal, trajectory, len(raw))
         except Exception as error:  # the binding raises whatever the middleware does
             raise ValueError(str(error)) from error
-        if not len(trajectory.times):
-            raise ValueError("without points")
-        return request.goal_id, cls(request.goal, trajectory, len(raw))
 
 
 def _read_alike(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -22,13 +23,11 @@ from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.parameters import JOINT_PARAMETERS, check_shapes, make_driver, shape_parameters
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
-from robot_dynamics_ros.ros.transport.description_source import FirstDescription
-from robot_dynamics_ros.ros.transport.diagnostics import CycleTimes, Diagnostics
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
-from robot_dynamics_ros.ros.transport.reports import Background, Rejections
-from robot_dynamics_ros.ros.transport.robot import load_robot_model
+from robot_dynamics_ros.ros.transport.reports import Background, CycleTimes, Diagnostics, Rejections
+from robot_dynamics_ros.ros.transport.robot import FirstDescription, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 
@@ -69,7 +68,6 @@ class Pushes:
         return {link: push[1] for link, push in self._pushes.items()} or None
 
     def clear(self) -> None:
-        """Forget them all."""
         self._pushes = {}
 
 
@@ -149,8 +147,6 @@ class SimulatorNode(Node):
             f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
         )
-
-    # -- time ----------------------------------------------------------------------------------------------------
 
     def _elapsed(self) -> int:
         """Simulated time, ns."""
@@ -234,8 +230,6 @@ class SimulatorNode(Node):
         self._published_ns = time.monotonic_ns()
         return self._outputs.publish(self._elapsed(), self._origin())
 
-    # -- inputs --------------------------------------------------------------------------------------------------
-
     def _on_command(self, effort: Array) -> None:
         if not self._enabled:
             self.rejections.report("disabled", "command refused: the robot is disabled")
@@ -311,8 +305,6 @@ class SimulatorNode(Node):
         response.success, response.message = True, "the robot is back at its start; time continues"
         return response
 
-    # -- the rest ------------------------------------------------------------------------------------------------
-
     def _watch(self) -> None:
         if self.model is not None:
             self._outputs.look_for_listeners()
@@ -333,13 +325,12 @@ class SimulatorNode(Node):
                 "steps in machine code": self._plant.compiled,
                 **(self._cycles.values() if self.parameters["time_mode"] == "real_time" else {}),
             }
-        values.update({f"count {cause}": n for cause, n in sorted(counts.items())})
         grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
             level, text = 2, self._diverged
         elif grown:
             level, text = 1, grown
-        self._background.call(self._diagnostics.publish, level, text, values)
+        self._background.call(self._diagnostics.publish, level, text, values, Counter(counts))
 
     def _look_for_a_sender(self) -> None:
         """Say so if commands are sent where this node does not listen."""
@@ -356,7 +347,6 @@ class SimulatorNode(Node):
         self._background.close()
 
     def destroy_node(self) -> None:
-        """Take everything down."""
         self._background.close()
         super().destroy_node()
 

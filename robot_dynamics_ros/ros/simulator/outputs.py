@@ -12,17 +12,9 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.simulator.parameters import sensors
+from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.cdr import marks
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
-from robot_dynamics_ros.ros.transport.topics import (
-    JointTopic,
-    Output,
-    Outputs,
-    TemplatePublisher,
-    WrenchTopics,
-    distinct_tokens,
-    wrench_publishers,
-)
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
@@ -30,52 +22,45 @@ from robot_dynamics_ros.simulation.sensors import JointReading, Sensors
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 
-class ConstraintTopics(Output):
+def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> topics.WrenchTopics:
     """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame; not of gears."""
-
-    def __init__(self, node: Node, plant: ConstrainedPlant | MujocoPlant) -> None:
-        self._plant = plant
-        assert plant.constraints is not None
-        constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
-        prefix = "~/constraint_wrenches/"
-        one, other = (
-            wrench_publishers(node, prefix, {c.name: getattr(c, side) for c in constraints}, f"/{side}")
-            for side in "ab"
+    assert plant.constraints is not None
+    constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
+    publishers = [
+        topics.wrench_publishers(
+            node, "~/constraint_wrenches/", {c.name: getattr(c, side) for c in constraints}, f"/{side}"
         )
-        self._pairs = {name: (one[name], other[name]) for name in one}
-        super().__init__([publisher for pair in self._pairs.values() for publisher in pair])
+        for side in "ab"
+    ]
 
-    def publish(self, stamp: int) -> None:
-        wrenches = self._plant.constraint_wrenches()
-        for name, pair in self._pairs.items():
-            for publisher, wrench in zip(pair, wrenches[name], strict=True):
-                publisher.publish(wrench, stamp)
+    def wrenches() -> list[Array]:
+        found = plant.constraint_wrenches()
+        return [found[name][side] for side in (0, 1) for name in publishers[side]]
+
+    return topics.WrenchTopics([publisher for side in publishers for publisher in side.values()], wrenches)
 
 
-class ContactTopics(Output):
-    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does;
-    ``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
+def contact_wrenches(node: Node, plant: MujocoPlant) -> topics.WrenchTopics:
+    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does."""
+    publishers = topics.wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
+    return topics.WrenchTopics(publishers.values(), lambda: map(plant.contact_wrenches().__getitem__, publishers))
+
+
+class ObjectPoses(topics.Output):
+    """``~/object_poses/<body>``: bodies of the world that can move, in the frame ``world``."""
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
-        self._plant = plant
-        self._wrenches = wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
-        tokens = distinct_tokens(plant.objects, "~/object_poses/")
-        self._poses = {
-            name: _PosePublisher(node, f"~/object_poses/{token}")
-            for token, name in zip(tokens, plant.objects, strict=True)
-        }
-        super().__init__([*self._wrenches.values(), *self._poses.values()])
+        tokens = topics.distinct_tokens(plant.objects, "~/object_poses/")
+        self._plant, self._each = plant, [_PosePublisher(node, f"~/object_poses/{token}") for token in tokens]
+        super().__init__(self._each)
 
     def publish(self, stamp: int) -> None:
-        if any(publisher.has_listeners for publisher in self._wrenches.values()):
-            for link, wrench in self._plant.contact_wrenches().items():
-                self._wrenches[link].publish(wrench, stamp)
-        for name, publisher in self._poses.items():
+        for name, publisher in zip(self._plant.objects, self._each, strict=True):
             if publisher.has_listeners:
                 publisher.publish(self._plant.object_pose(name), stamp)
 
 
-class _PosePublisher(TemplatePublisher):
+class _PosePublisher(topics.TemplatePublisher):
     def __init__(self, node: Node, topic: str) -> None:
         message = PoseStamped()
         message.header.frame_id = "world"
@@ -113,13 +98,13 @@ class SimulatorOutputs:
         q_index = np.array([model.q_slice(name).start for name in self.joints], dtype=np.intp)
         self.v_index = np.array([model.v_slice(name).start for name in self.joints], dtype=np.intp)
         self._indices = (q_index, self.v_index, self.v_index)
-        self._states = JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
-        wrenches: list[Output] = [WrenchTopics(node, model, model.joint_names, plant.joint_wrenches)]
+        self._states = topics.JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
+        wrenches: list[topics.Output] = [topics.joint_wrenches(node, model, model.joint_names, plant.joint_wrenches)]
         if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
-            wrenches.append(ConstraintTopics(node, plant))
+            wrenches.append(constraint_wrenches(node, plant))
         if isinstance(plant, MujocoPlant):
-            wrenches.append(ContactTopics(node, plant))
-        self._wrenches = Outputs(wrenches, values["joint_wrenches.rate_divisor"])
+            wrenches += [contact_wrenches(node, plant), ObjectPoses(node, plant)]
+        self._wrenches = topics.Outputs(wrenches, values["joint_wrenches.rate_divisor"])
         settings = sensors(values)
         self._sensors = None if settings is None else Sensors(model, settings)
         self._last: JointReading | None = None
@@ -127,7 +112,7 @@ class SimulatorOutputs:
         sizes = {"position": model.nq, "velocity": model.nv, "effort": model.nv}
         on = values["state_interfaces"]
         self._off = [None if name in on else np.full(size, math.nan) for name, size in sizes.items()]
-        self._clock = TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
+        self._clock = topics.TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
 
     def measure(self, ns: int) -> None:
         """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""

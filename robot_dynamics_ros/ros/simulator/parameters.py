@@ -17,7 +17,6 @@ from robot_dynamics_ros.friction.law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
-from robot_dynamics_ros.ros.transport.description_source import DESCRIPTION_PARAMETERS
 from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, parameter_table
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
@@ -129,7 +128,6 @@ def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
 
 _START = "initial_positions."
 SIMULATOR_PARAMETERS = (
-    *DESCRIPTION_PARAMETERS,
     *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
     *ENGINE_PARAMETERS,

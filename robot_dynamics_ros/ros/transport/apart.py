@@ -1,7 +1,8 @@
-"""Subscriptions that take large messages in a thread of their own, not in the control cycle.
+"""Subscriptions and action servers that take large messages in a thread of their own, not in the control cycle.
 
-rclpy holds the interpreter's lock while it takes a message: for one of ten megabytes that is longer than some cycles.  Here a
-thread of its own waits for such messages and calls the C functions of the client library that rclpy has loaded, without the lock.
+rclpy holds the interpreter's lock while it takes a message and turns it into objects of Python: for a trajectory of 10⁵ points
+that is some seconds.  Here a thread of its own waits for such messages, and takes them by the C functions of the client library that
+rclpy has loaded, without the lock, and hands them over serialized.  Everything else happens in the executor's thread, as with rclpy.
 """
 
 from __future__ import annotations
@@ -11,18 +12,35 @@ import contextlib
 import ctypes
 import functools
 import threading
+import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+from action_msgs.msg import GoalInfo
+from rclpy.action import ActionServer, GoalResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from rclpy.type_support import check_for_type_support
 from rclpy.waitable import NumberOfEntities, Waitable
 
 from robot_dynamics_ros.ros.transport.realtime import step_back
 
+if TYPE_CHECKING:
+    from control_msgs.action import FollowJointTrajectory
+    from unique_identifier_msgs.msg import UUID
+
+    _Execute = Callable[[ServerGoalHandle], Awaitable[object]]
+    _Read = Callable[[type, memoryview], tuple[UUID, object]]
+
 _RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
+_UNSPUN = 0.05  # s between two looks whether the node is spun by now
+_PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
 
 
 class Allocator(ctypes.Structure):
@@ -102,11 +120,9 @@ class MessageType:
         self.support = address("_TYPE_SUPPORT")
         self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
         self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
-        # these two make and read objects of Python, so they keep the lock
-        from_python, to_python = (ctypes.c_bool, ctypes.py_object, pointer), (ctypes.py_object, pointer)
-        self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
-        #: the object of Python for a C message
-        self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
+        # this one reads objects of Python, so it keeps the lock
+        from_python = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object, pointer)
+        self._from_python = from_python(address("_CONVERT_FROM_PY"))
 
     @contextlib.contextmanager
     def message(self, content: object = None) -> Iterator[int]:
@@ -137,11 +153,7 @@ class Nobody(CallbackGroup):
     def can_execute(self, entity: Waitable) -> bool:
         return False
 
-    def beginning_execution(self, entity: Waitable) -> bool:
-        return False
-
-    def ending_execution(self, entity: Waitable) -> None:
-        pass
+    beginning_execution = ending_execution = can_execute
 
 
 class WaitingThread:
@@ -207,21 +219,13 @@ class ApartSubscription:
         self, node: Node, message_type: type, topic: str, qos: QoSProfile, arrived: Callable[[bytes | memoryview], None]
     ) -> None:
         self._node, self._arrived = node, arrived
-
-        def taken(raw: bytes) -> None:  # by an executor that asks no callback group
-            arrived(raw)
-
-        self._subscription = node.create_subscription(message_type, topic, taken, qos, raw=True)
+        self._subscription = node.create_subscription(message_type, topic, lambda raw: arrived(raw), qos, raw=True)
         self._subscription.callback_group = Nobody()  # its events (partners that do not fit) stay with the executor
         handle, one = self._subscription.handle, NumberOfEntities(1)  # subscriptions come first
-
-        def add(wait_set: _rclpy.WaitSet) -> None:
-            wait_set.add_subscription(handle)
-
+        add = lambda wait_set: wait_set.add_subscription(handle)  # noqa: E731
         self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
 
     def destroy(self) -> None:
-        """End the thread and take the subscription down."""
         if self._thread.end():
             self._node.destroy_subscription(self._subscription)
 
@@ -236,3 +240,131 @@ class ApartSubscription:
             return library.take(handle.pointer)
         taken = handle.take_message(self._subscription.msg_type, True)
         return None if taken is None else bytes(taken[0])
+
+
+class RequestHeader(ctypes.Structure):
+    """``rmw_request_id_t`` and some room: nobody looks inside."""
+
+    _fields_ = (("words", ctypes.c_uint64 * 8),)
+
+
+class GoalRequests:
+    """C functions that take and answer requests for goals, and the types of both; an OSError, AttributeError or ValueError where
+    there are none."""
+
+    def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
+        library = client_library()
+        if library is None:
+            raise OSError("the client library is not found")
+        self.library, actions = library, ctypes.CDLL("librcl_action.so")
+        self.action_type, self.service = action_type, action_type.Impl.SendGoalService
+        self.request, self.response = MessageType(self.service.Request), MessageType(self.service.Response)
+        self.take, self.answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
+        for function in (self.take, self.answer):
+            function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
+
+
+class ApartActionServer(ActionServer):
+    """rclpy's action server with a thread that takes the requests.
+
+    Args:
+        read: makes ``(goal_id, goal)`` of the type of requests and a serialized one, in that thread; ``goal`` is what the
+            callbacks get instead of a message.
+    """
+
+    _is_goal_request_ready: bool  # rclpy's
+
+    def __init__(
+        self, requests: GoalRequests, read: _Read, node: Node, name: str, execute: _Execute, **options: object
+    ) -> None:
+        super().__init__(node, requests.action_type, name, execute, callback_group=Nobody(), **options)
+        self._requests, self._read = requests, read
+        thread, count = f"requests of {name}", self.get_num_entities()
+        self._taker = WaitingThread(node, thread, count, self._handle, self.add_to_wait_set, self._take_ready)
+
+    def destroy(self) -> None:
+        if self._taker.end():
+            super().destroy()
+
+    def _take_ready(self, wait_set: _rclpy.WaitSet, closed: Callable[[], bool]) -> None:
+        taken: dict[str, Any] = {}
+        try:
+            if not self.is_ready(wait_set):
+                return
+            if self._is_goal_request_ready:
+                self._is_goal_request_ready = False  # the other requests are small: rclpy's way
+                goal = self._take_goal()
+                if goal is not None:
+                    taken["goal"] = goal
+            taken.update(self.take_data())
+        except _rclpy.InvalidHandle:
+            raise  # the server is being taken down
+        except Exception as error:  # noqa: BLE001 (it goes to the executor, as with rclpy's own server)
+            taken = {"error": error}
+        while taken and not closed():
+            executor = self._node.executor
+            if executor is not None:
+                executor.create_task(self._answer_all, taken)
+                time.sleep(_PACE)
+                return
+            time.sleep(_UNSPUN)
+
+    async def _answer_all(self, taken: dict[str, object]) -> None:
+        if "error" in taken:
+            raise taken["error"]  # type: ignore[misc]
+        try:
+            await self.execute(taken)
+        except _rclpy.RCLError as error:
+            self._logger.warning(f"a request was not answered (the client may have gone away): {error}")
+
+    def _take_goal(self) -> tuple[RequestHeader, object] | None:
+        """Header and request, both as rclpy's own method would return them."""
+        c, header = self._requests, RequestHeader()
+        with c.request.message() as message:
+            if c.take(self._handle.pointer, header, message):
+                c.library.forget_error()
+                return None
+            goal_id, goal = self._read(c.service.Request, c.library.serialize(c.request, message))
+            return header, SimpleNamespace(goal_id=goal_id, goal=goal)
+
+    async def _execute_goal_request(self, request_header_and_message: tuple[RequestHeader, SimpleNamespace]) -> None:
+        # as rclpy's; its own cannot answer to a header that was taken by the C function
+        header, request = request_header_and_message
+        info = GoalInfo(goal_id=request.goal_id)
+        key = bytes(request.goal_id.uuid)
+        with self._lock:
+            exists = self._handle.goal_exists(info)
+        handle = None
+        if not exists and self._goal_callback(request.goal) is GoalResponse.ACCEPT:
+            info.stamp = self._node.get_clock().now().to_msg()
+            try:
+                with self._lock:
+                    handle = ServerGoalHandle(self, info, request.goal)
+            except RuntimeError as error:
+                self._logger.error(f"a goal could not be accepted: {error}")
+            else:
+                self._goal_handles[key] = handle
+                self._result_futures[key] = Future()
+                self.add_future(self._result_futures[key])
+        c = self._requests
+        with c.response.message(c.service.Response(accepted=handle is not None, stamp=info.stamp)) as response:
+            failed = c.answer(self._handle.pointer, header, response)
+        if failed:
+            c.library.forget_error()
+            self._logger.warning("a goal was not answered: the client may have gone away")
+        elif handle is not None:
+            self._handle.publish_status()
+            self._handle_accepted_callback(handle)
+
+
+def apart_action_server(
+    action_type: type[FollowJointTrajectory], read: _Read, node: Node, name: str, execute: _Execute, **options: object
+) -> ActionServer:
+    """An :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
+    try:
+        check_for_type_support(action_type)
+        _ = _rclpy.ActionServer.pointer, ActionServer._execute_goal_request
+        requests = GoalRequests(action_type)
+    except (OSError, AttributeError, ValueError):
+        return ActionServer(node, action_type, name, execute, **options)
+    return ApartActionServer(requests, read, node, name, execute, **options)

@@ -10,14 +10,21 @@ goes the slow way, through a message object.
 from __future__ import annotations
 
 import array
+import math
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
 
+from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
+from robot_dynamics_ros.control.cycle.message import Read, StateLayout, reading
+from robot_dynamics_ros.control.cycle.verdicts import ABSURD, LAYOUT
+from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
 HEADER = 4  # bytes before the first value of a message: its encapsulation
@@ -53,13 +60,11 @@ class CdrReader:
         return self.offset
 
     def uint32(self) -> int:
-        """An unsigned number of 32 bits."""
         start = self.aligned(4)
         self.offset += 4
         return int(_uint32.unpack_from(self._raw, start)[0])
 
     def int32(self) -> int:
-        """A signed number of 32 bits."""
         value = self.uint32()
         return value - (1 << 32) if value >> 31 else value
 
@@ -71,7 +76,6 @@ class CdrReader:
         return n
 
     def string(self) -> str:
-        """A string."""
         n = self.count(1)
         text = self._raw[self.offset : self.offset + max(n - 1, 0)]
         self.offset += n
@@ -85,12 +89,19 @@ class CdrReader:
         return np.frombuffer(self._raw, np.float64, n, start)
 
 
+class StateRejected(ArgumentError):
+    """A joint state that the control law must not see; ``cause`` is a short name to count by."""
+
+    def __init__(self, cause: str, problem: str) -> None:
+        super().__init__(problem, where="joint_states")
+        self.cause = cause
+
+
 class JointStateLayout:
     """Where the numbers stand in the joint states of one publisher, by one serialized ``sensor_msgs/JointState`` (see :func:`plain`).
 
     Attributes:
         names: joint names in the order of the message.
-        position, velocity, effort: how many values each field has.
         example, fixed: a message; and for each of its bytes whether all messages of this layout have the same there: not in
             stamp and numbers, nor in the padding between strings, which may hold anything.
 
@@ -110,16 +121,16 @@ class JointStateLayout:
         try:
             fixed(reader.string)
             self.names = tuple(fixed(reader.string) for _ in range(fixed(reader.uint32)))
-            self._data: list[int] = []
-            counts = []
+            self._fields: list[
+                tuple[int, int]
+            ] = []  # position, velocity, effort: how many values, and the word of the first
             for _ in range(3):
                 start = reader.aligned(4)
                 same[start : start + 4] = 1
-                counts.append(len(reader.doubles()))
-                self._data.append(reader.offset - 8 * counts[-1])
+                count = len(reader.doubles())
+                self._fields.append((count, reader.offset // 4 - 2 * count))
         except (struct.error, ValueError) as error:
             raise ValueError(f"not a sensor_msgs/JointState: {error}") from error
-        self.position, self.velocity, self.effort = counts
         self.example, self.fixed = bytes(raw[: reader.offset]), same[: reader.offset].tobytes()
         self._same = np.flatnonzero(same[: reader.offset])
 
@@ -130,9 +141,108 @@ class JointStateLayout:
         own, other = (np.frombuffer(x, np.uint8, len(self.fixed)) for x in (self.example, raw))
         return bool((own[self._same] == other[self._same]).all())
 
-    def word(self, field: int) -> int:
-        """At which four bytes of the message the first value of a field begins: 0 position, 1 velocity, 2 effort."""
-        return self._data[field] // 4
+    def table(self, joints: Sequence[str]) -> StateLayout:
+        """Where the messages have these joints, in this order; a :class:`StateRejected` if they lack what the law needs."""
+        names = self.names
+        row = {name: i for i, name in enumerate(names)}
+        missing = [name for name in joints if name not in row]
+        if len(missing) == len(joints):
+            raise StateRejected("unrelated", "the message has none of the robot's joints")
+        if missing:
+            raise StateRejected("missing_joint", f"joint {missing[0]!r} is missing; the message has {list(names)}")
+        for name in joints:
+            if names.count(name) > 1:
+                raise StateRejected("duplicate_joint", f"joint {name!r} is named {names.count(name)} times")
+        for field, (count, _) in zip(("position", "velocity", "effort"), self._fields, strict=True):
+            if count not in (0, len(names)):
+                raise StateRejected("wrong_length", f"{field} has {count} values for {len(names)} names")
+        position, velocity, _ = (count for count, _ in self._fields)
+        if not position:
+            raise StateRejected("wrong_length", f"position has no values for {len(names)} names")
+        if not velocity:
+            raise StateRejected("missing_velocity", "velocity has no values; the law needs them")
+        places = [[word + 2 * row[name] for name in joints] for count, word in self._fields if count]
+        return StateLayout(self.example, self.fixed, places)
+
+
+class JointStateReader:
+    """Reads serialized joint states into a cycle's memory.
+
+    Args:
+        joints: the joints to read, in the order of the memory.  Others in a message are ignored.
+        memory, read: of a controller; without them it reads into memory of its own.
+
+    Attributes:
+        position, velocity, effort: (n,) of the newest good message, rad or m, rad/s or m/s, N m or N; overwritten by
+            the next.
+    """
+
+    _KEEP = 8  # publishers whose layouts are remembered
+
+    def __init__(
+        self, joints: Sequence[str], memory: Memory[CycleMemory] | None = None, read: Read | None = None
+    ) -> None:
+        self.joints = tuple(joints)
+        arrived: Memory[ArrivedState] | Memory[CycleMemory]
+        arrived = memory or Memory(ArrivedState, {"nv": len(joints)}, compiled=False)
+        self._memory, self._read = arrived, read or reading(arrived)
+        self.position: Array
+        self.velocity: Array
+        self.effort: Array
+        self.position, self.velocity, self.effort = arrived["arrived"]
+        self._time, self._measured = arrived.python.time, arrived.python.measured
+        self._tables: list[StateLayout] = []
+        self._refused: list[tuple[JointStateLayout, StateRejected]] = []
+
+    @property
+    def stamp(self) -> int:
+        """Time stamp of the newest good message, ns."""
+        return self._time[0]
+
+    @stamp.setter
+    def stamp(self, stamp: int) -> None:
+        self._time[0] = stamp
+
+    @property
+    def effort_known(self) -> bool:
+        """Whether the message brought finite efforts for all joints."""
+        return self._measured[0] == 1
+
+    def read(self, raw: bytes | memoryview) -> None:
+        """Take over one serialized ``sensor_msgs/JointState``; after a :class:`StateRejected` the last good one stays."""
+        verdict, size = LAYOUT, len(raw)
+        for table in self._tables:
+            verdict = self._read(raw, size, table)
+            if verdict != LAYOUT:
+                break
+        if verdict == LAYOUT:
+            raw, table = self._find_table(raw)
+            verdict = self._read(raw, len(raw), table)
+        if verdict == ABSURD:
+            p = self._memory.python
+            value, field = p.bad_value[0], ("position", "velocity")[p.bad_field[0]]
+            cause = "absurd" if math.isfinite(value) else "not_finite"
+            raise StateRejected(cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}")
+
+    def _find_table(self, raw: bytes | memoryview) -> tuple[bytes | memoryview, StateLayout]:
+        """A message of another layout, in this machine's byte order, and the table to read it with."""
+        try:
+            raw = plain(raw, JointState)
+            for layout, refusal in self._refused:
+                if layout.fits(raw):
+                    raise StateRejected(refusal.cause, refusal.problem)
+            layout = JointStateLayout(raw)
+        except StateRejected:
+            raise
+        except ValueError as error:
+            raise StateRejected("malformed", str(error)) from None
+        try:
+            table = layout.table(self.joints)
+        except StateRejected as error:
+            self._refused = [(layout, error), *self._refused[: self._KEEP - 1]]
+            raise
+        self._tables = [*self._tables[: self._KEEP - 1], table]
+        return raw, table
 
 
 def marks(n: int, first: int = 1) -> array.array[float]:
@@ -171,5 +281,4 @@ class Template:
         )  # beyond 2038 it wraps, as it does in the cycle
 
     def bytes(self) -> bytes:
-        """The message as it stands, ready to publish."""
         return bytes(self.buffer)

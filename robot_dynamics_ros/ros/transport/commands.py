@@ -24,6 +24,7 @@ from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
 _TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
+_NAMES = {"multi_array": "std_msgs/msg/Float64MultiArray", "joint_state": "sensor_msgs/msg/JointState"}
 COMMAND_FORMATS = tuple(_TYPES)
 COMMAND_TOPICS = {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}
 """The topic that goes with a format, before remapping."""
@@ -44,11 +45,6 @@ def _publishers(node: Node, topic: str) -> list[tuple[str, str]]:
         for info in node.get_publishers_info_by_topic(topic)
         if info.node_name != "_NODE_NAME_UNKNOWN_"
     ]
-
-
-def _type_name(message_type: type) -> str:
-    """The ROS name of a message type: ``std_msgs/msg/String``."""
-    return f"{message_type.__module__.split('.', 1)[0]}/msg/{message_type.__name__}"
 
 
 def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
@@ -84,6 +80,8 @@ class CommandPublisher:
         message = JointState(name=list(joints), effort=effort) if self._stamped else Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
+        #: the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
+        self.answer = AnswerLayout(self._buffer, self._template.words[0], self._index.tolist(), self._stamped)
         topic = COMMAND_TOPICS[command_format]
         self.publisher = node.create_publisher(type(message), topic, COMMAND, event_callbacks=QUIET_PUBLISHER)
 
@@ -93,11 +91,6 @@ class CommandPublisher:
         if self._stamped:
             self._template.stamp(stamp)
         self.publish_answer()
-
-    @property
-    def answer(self) -> AnswerLayout:
-        """The message that :meth:`publish_answer` sends, for a cycle that writes its command itself."""
-        return AnswerLayout(self._template.buffer, self._template.words[0], self._index.tolist(), self._stamped)
 
     def publish_answer(self) -> None:
         """Send what has been written into :attr:`answer`."""
@@ -148,29 +141,23 @@ class CommandReader:
         self._values = np.zeros(len(joints))
         self._accepted, self._report = accepted, report
         self._names: tuple[str, ...] | None = None
-        self._node, self._type = node, _TYPES[command_format]
+        self._node, self._type_name = node, _NAMES[command_format]
         topic = topic or COMMAND_TOPICS[command_format]
-        self.subscription = node.create_subscription(self._type, topic, self._on_message, qos)
+        self.subscription = node.create_subscription(_TYPES[command_format], topic, self._on_message, qos)
 
     def unheard(self) -> str:
         """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty.
 
         The middleware never brings the two together, and neither side hears of it.
         """
-        topic, own = self.subscription.topic_name, _type_name(self._type)
-        if not self._node.count_publishers(topic):
-            return ""
+        topic, own = self.subscription.topic_name, self._type_name
         others = sorted(pair for pair in _publishers(self._node, topic) if pair[1] != own)
         if not others:
             return ""
         name, type_of_other = others[0]
-        fitting = next(
-            (f"set command_format to {f!r}" for f, t in _TYPES.items() if _type_name(t) == type_of_other), ""
-        )
-        return (
-            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {own}; "
-            f"{fitting or 'publish that type'}"
-        )
+        fitting = next((f for f, kind in _NAMES.items() if kind == type_of_other), "")
+        remedy = f"set command_format to {fitting!r}" if fitting else "publish that type"
+        return f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {own}; {remedy}"
 
     def _on_message(self, message: JointState | Float64MultiArray) -> None:
         if isinstance(message, JointState):

@@ -8,7 +8,6 @@ few entities of the cycle is kept and waited on; everything else gets its turn m
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor, TimeoutException
@@ -19,18 +18,6 @@ from rclpy.timer import Timer
 
 _LOOK_AROUND_NS = 20_000_000
 _MOST = 200  # callbacks a round of the paced executor, so that a flood does not keep the signal from being seen
-
-
-class CycleNode(Protocol):
-    """Interface of a node that the focused executor spins.  The callbacks of both are plain functions, not coroutines.
-
-    Attributes:
-        cycle_subscriptions: looked at in every wait; none: look at everything.  Another list when they change.
-        cycle_timers: looked at in every wait; one of them must fire many times a second.
-    """
-
-    cycle_subscriptions: list[Subscription]
-    cycle_timers: list[Timer]
 
 
 class _CycleWait:
@@ -89,8 +76,25 @@ class _CycleWait:
                 timer.callback()
 
 
-class FocusedExecutor(SingleThreadedExecutor):
-    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it."""
+class _Steps(SingleThreadedExecutor):
+    def _run_next(self) -> bool:
+        """Run one callback of whatever is ready; whether there was one."""
+        try:
+            handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0.0)
+        except (TimeoutException, StopIteration):
+            return False
+        handler()
+        if handler.exception() is not None:
+            raise handler.exception()
+        return True
+
+
+class FocusedExecutor(_Steps):
+    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it.
+
+    In every wait it looks at the node's ``cycle_subscriptions`` (none: at everything; another list when they change) and
+    ``cycle_timers``, of which one must fire many times a second.  The callbacks of both are plain functions, not coroutines.
+    """
 
     def __init__(self, node: Node) -> None:
         super().__init__()
@@ -109,7 +113,9 @@ class FocusedExecutor(SingleThreadedExecutor):
             return
         remaining = self._look_around_at - time.monotonic_ns()
         if self._looking_around or remaining <= 0:
-            self._look_around()
+            self._looking_around = self._run_next()  # the one after it follows the cycle's own
+            if not self._looking_around:
+                self._look_around_at = time.monotonic_ns() + _LOOK_AROUND_NS
             subscriptions, remaining = self._node.cycle_subscriptions, 0
             if not subscriptions:
                 return
@@ -125,21 +131,8 @@ class FocusedExecutor(SingleThreadedExecutor):
             return
         wait.run()
 
-    def _look_around(self) -> None:
-        """Run one callback of whatever else is ready; the next is looked for after the cycle's own."""
-        try:
-            handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0.0)
-        except TimeoutException:
-            self._looking_around = False
-            self._look_around_at = time.monotonic_ns() + _LOOK_AROUND_NS
-            return
-        self._looking_around = True
-        handler()
-        if handler.exception() is not None:
-            raise handler.exception()
 
-
-class PacedExecutor(SingleThreadedExecutor):
+class PacedExecutor(_Steps):
     """Spins one node; each :meth:`spin_once` is one round, of so many a second.
 
     A viewer needs thirty states a second of a robot that publishes a thousand.  With queues of one message the middleware
@@ -158,10 +151,5 @@ class PacedExecutor(SingleThreadedExecutor):
         self._due = max(self._due + self._period, now)
         time.sleep(min(self._due - now, self._period))
         for _ in range(_MOST):
-            try:
-                handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0.0)
-            except (TimeoutException, StopIteration):
+            if not self._run_next():
                 return
-            handler()
-            if handler.exception() is not None:
-                raise handler.exception()

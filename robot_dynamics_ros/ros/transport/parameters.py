@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 
 import yaml
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -76,16 +75,6 @@ class Param:
     @property
     def type_text(self) -> str:
         return _ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)]
-
-    @property
-    def hint(self) -> str:
-        if self.choices:
-            return "one of " + ", ".join(self.choices) + "."
-        if self.lower is None and self.upper is None:
-            return "see its description."
-        return (
-            f"between {'-inf' if self.lower is None else self.lower} and {'inf' if self.upper is None else self.upper}."
-        )
 
     def descriptor(self) -> ParameterDescriptor:
         """The declaration that ``ros2 param describe`` shows."""
@@ -223,20 +212,19 @@ class ParameterSet(Mapping[str, Any]):
                     self._params[param.name] = param
                     self._node.set_parameters([Parameter(param.name, value=param.default)])
                 continue
-            where = f"parameter {param.name!r}"
             default = list(param.default) if param.is_array else param.default
+            # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
+            override = self._node._parameter_overrides.get(param.name)
+            ignored = override is not None and override.value is None
+            if override is not None and not ignored:
+                param.check(override.value)  # first: rclpy does not say what would be right
             try:
-                # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
-                override = self._node._parameter_overrides.get(param.name)
-                ignored = override is not None and override.value is None
                 if param.is_array:
                     value = self._declare_array(param, default, ignored)
                 else:
                     value = self._node.declare_parameter(param.name, default, param.descriptor(), ignored).value
-            except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-                text, remedy = f"has a value that cannot be used ({error})", f"Give {param.type_text}; {param.hint}"
-                raise ArgumentError(text, where=where, remedy=remedy) from None
             except ValueError as error:
+                where = f"parameter {param.name!r}"
                 raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
             self._values[param.name] = param.check(value)
             self._params[param.name] = param

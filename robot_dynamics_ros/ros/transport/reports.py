@@ -1,20 +1,31 @@
-"""Counting what goes wrong, and saying so without flooding the log; no request of a stranger ends a node."""
+"""Reports of a node: causes counted and logged without flooding the log, the `/diagnostics` message, answers to bad requests."""
 
 from __future__ import annotations
 
 import inspect
+import math
 import queue
 import sys
 import threading
 import time
 import traceback
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 
+from robot_dynamics_ros.dynamics.engine.backends import backend_status
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.ros.transport.parameters import ParameterValues
+from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
+
+REMEMBERED = 2048  # times, the newest ones, of which there are percentiles
+_TOLERANCE = 0.1
 _MOST_TEXTS = 100
 _INTERVAL = 5.0  # s between two log lines about the same cause
 
@@ -105,6 +116,91 @@ class Background:
                 traceback.print_exc(file=sys.stderr)
 
 
+def percentiles(name: str, values: list[float]) -> dict[str, float]:
+    """Median, 99 % and maximum of times in ms, for the diagnostics; NaN without any values."""
+    shown = np.percentile(values, (50, 99, 100)).tolist() if values else [math.nan] * 3
+    return {f"{name} {label} [ms]": value for label, value in zip(("median", "p99", "max"), shown, strict=True)}
+
+
+class CycleTimes:
+    """Counts cycles, and those that came a period (ns of the steady clock) after the one before, give or take a tenth."""
+
+    def __init__(self, period: int) -> None:
+        self._period = period
+        self._slack = round(_TOLERANCE * period)
+        self._last = 0
+        self._window: deque[float] = deque(maxlen=REMEMBERED)
+        self.count = self.regular = 0
+
+    def add(self, now: int) -> None:
+        """A cycle has run at time ``now``, ns."""
+        if self._last:
+            between = now - self._last
+            self.count += 1
+            self.regular += abs(between - self._period) <= self._slack
+            self._window.append(between * 1e-6)
+        self._last = now
+
+    def interrupt(self) -> None:
+        """The next cycle does not follow on the last one."""
+        self._last = 0
+
+    def values(self) -> dict[str, float | int]:
+        counts: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
+        return {**counts, **percentiles("period", list(self._window))}
+
+
+class Diagnostics:
+    """Publishes one status under the node's name; ``hardware_id`` is what the status is about, the robot's name."""
+
+    def __init__(self, node: Node) -> None:
+        self._node, self.hardware_id = node, ""
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
+        self._due = time.monotonic()
+        self._last_counts: dict[str, int] = {}
+        self._dynamics: dict[str, str] = {}
+
+    def due(self) -> bool:
+        """True once a second, the first time too."""
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._due = max(self._due + 1.0, now)
+        return True
+
+    def describe(self, model: RobotModel) -> None:
+        """From now on the status is about this robot; what computes its dynamics is logged and shown in every status."""
+        status = backend_status(model)
+        self.hardware_id, self._dynamics = model.name, {"dynamics": str(status)}
+        log = self._node.get_logger()
+        (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
+
+    def publish(
+        self, level: int, message: str, values: ParameterValues, counts: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to show, in order, then counts."""
+        shown = {**values, **{f"count {cause}": n for cause, n in sorted(counts.items())}, **self._dynamics}
+        status = DiagnosticStatus(
+            level=bytes([level]),
+            name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
+            message=message,
+            hardware_id=self.hardware_id,
+            values=[
+                KeyValue(key=key, value=f"{value:.6g}" if isinstance(value, float) else str(value))
+                for key, value in shown.items()
+            ],
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+    def newly_counted(self, counts: Mapping[str, int]) -> str:
+        """A sentence about counts that have grown since the last call, and by how much; ``""`` if none has."""
+        grown = {k: n - self._last_counts.get(k, 0) for k, n in counts.items() if n > self._last_counts.get(k, 0)}
+        self._last_counts = dict(counts)
+        return "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items())) if grown else ""
+
+
 Message: TypeAlias = object  # a request or a response of any service
 
 
@@ -121,26 +217,17 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
 
 
 def _guarded(
-    callback: Callable[..., Message | Awaitable[Message]], name: str, report: Callable[[str, str], None]
-) -> Callable[..., object]:
-    def failed(error: Exception, response: Message) -> Message:
-        report("bad_request", f"a request to {name} failed: {type(error).__name__}: {error}")
-        if hasattr(response, "success"):
-            response.success = False
-        return response
-
-    def guarded(request: Message, response: Message) -> object:
+    callback: Callable[[Message, Message], Message | Awaitable[Message]], name: str, report: Callable[[str, str], None]
+) -> Callable[[Message, Message], Awaitable[Message]]:
+    async def guarded(request: Message, response: Message) -> Message:
         try:
-            return callback(request, response)
+            answer = callback(request, response)
+            return await answer if inspect.isawaitable(answer) else answer
         except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
-            return failed(error, response)
+            report("bad_request", f"a request to {name} failed: {type(error).__name__}: {error}")
+            if hasattr(response, "success"):
+                response.success = False
+            return response
 
-    async def guarded_coroutine(request: Message, response: Message) -> object:
-        try:
-            return await callback(request, response)  # type: ignore[misc]
-        except Exception as error:  # noqa: BLE001
-            return failed(error, response)
-
-    outer = guarded_coroutine if inspect.iscoroutinefunction(callback) else guarded
-    outer.guarded = True  # type: ignore[attr-defined]
-    return outer
+    guarded.guarded = True  # type: ignore[attr-defined]
+    return guarded

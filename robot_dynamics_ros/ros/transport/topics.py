@@ -9,7 +9,7 @@ from __future__ import annotations
 import array
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -23,6 +23,7 @@ from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.topic_names import topic_token
 
+JOINT_WRENCHES = "~/joint_wrenches/"
 LARGEST = 1e6  # largest force, N, and moment, N m, that is taken for a measurement of something
 
 
@@ -39,11 +40,9 @@ class Topic:
         self.has_listeners = self._publisher.get_subscription_count() > 0
 
     def publish_message(self, message: object) -> None:
-        """Publish a message, or its bytes."""
         self._publisher.publish(message)
 
     def destroy(self) -> None:
-        """Take the publisher down."""
         self._node.destroy_publisher(self._publisher)
 
 
@@ -90,7 +89,6 @@ class Output(ABC):
         """Publish what belongs to the state of time ``stamp``, ns; to be called while it is :attr:`has_listeners`."""
 
     def destroy(self) -> None:
-        """Take the publishers down."""
         for publisher in self._publishers:
             publisher.destroy()
         self._publishers, self.has_listeners = [], False
@@ -170,21 +168,20 @@ def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: s
 
 
 class WrenchTopics(Output):
-    """The wrenches of joints, (joints, 6) [moment; force], one topic each: ``prefix`` + name."""
+    """Wrenches, (6,) [moment; force] each, that are computed together, each with its publisher."""
 
-    def __init__(
-        self,
-        node: Node,
-        model: RobotModel,
-        joints: Sequence[str],
-        wrenches: Callable[[], Array],
-        prefix: str = "~/joint_wrenches/",
-    ) -> None:
-        frames = {joint: model.joint(joint).child for joint in joints}
-        self._each = list(wrench_publishers(node, prefix, frames).values())
+    def __init__(self, publishers: Iterable[WrenchPublisher], wrenches: Callable[[], Iterable[Array]]) -> None:
+        self._each, self._wrenches = list(publishers), wrenches
         super().__init__(self._each)
-        self._wrenches = wrenches
 
     def publish(self, stamp: int) -> None:
         for publisher, wrench in zip(self._each, self._wrenches(), strict=True):
             publisher.publish(wrench, stamp)
+
+
+def joint_wrenches(
+    node: Node, model: RobotModel, joints: Iterable[str], wrenches: Callable[[], Iterable[Array]]
+) -> WrenchTopics:
+    """``~/joint_wrenches/<joint>`` of some joints."""
+    frames = {joint: model.joint(joint).child for joint in joints}
+    return WrenchTopics(wrench_publishers(node, JOINT_WRENCHES, frames).values(), wrenches)

@@ -1,16 +1,13 @@
-"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.
+"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.  The functions are routines.
 
 Find the change u of the velocity and the impulses x such that M u = f + x and, with w = v + u − target, in every row that
 friction or a stop acts on
 
     lo < x < hi:  w = 0          x = lo:  w ≥ 0          x = hi:  w ≤ 0
 
-and x = 0 in all others.  For friction lo = −hi is the largest impulse; for a stop lo = 0, hi = ∞.  M is symmetric positive
-definite, so the solution exists and is unique.  Rows are held (w = 0) or pushed (x at a bound); for the present guess the
-velocities of all rows that are not held follow from the mass matrix restricted to them, and then the impulses of those
-that are.  Rows that contradict the guess change sides, all at once as long as that helps, then one at a time, which
-cannot cycle.  (Cottle, Pang, Stone, *The Linear Complementarity Problem*, ch. 4; block pivoting with this safeguard is Júdice and
-Pires, Computers & OR 21(5), 1994.)
+and x = 0 in all others.  Rows are held (w = 0) or pushed (x at a bound): a guess gives the velocities of all rows that are not held,
+then the impulses of those that are.  Rows that contradict it change sides, all at once as long as that helps, then one at a time,
+which cannot cycle (Júdice and Pires, Computers & OR 21(5), 1994; Cottle, Pang, Stone, *The Linear Complementarity Problem*, ch. 4).
 
 Closed loops within a step, K(q) v = 0 for the velocities, and positions brought back to φ(q) = 0:
 
@@ -18,13 +15,11 @@ Closed loops within a step, K(q) v = 0 for the velocities, and positions brought
 
 P takes off a velocity what the loops forbid, in the metric of the mass matrix; P M⁻¹ is the velocity per impulse of the robot with
 its loops.  A⁺ is by Cholesky's factors with pivoting up to the rank, so that rows which depend on others do no harm.
-
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf, sqrt
 from typing import TypeVar
 
@@ -95,28 +90,22 @@ M = TypeVar("M", bound=ComplementarityMemory)
 
 def factor_mass(p: ComplementarityMemory) -> int:
     """Factors of ``p.M`` for :func:`solve_mass`, in ``p.U`` and ``p.pivot``; 0 if it is not positive definite."""
-    p.whole[0] = 1
     for i in range(p.nv):
-        for j in range(i, p.nv):
-            p.U[i, j] = p.M[i, j]
-    return _eliminate(p, p.nv)
+        p.part[i] = i
+    return _factor_part(p, p.nv)
 
 
 def _factor_part(p: ComplementarityMemory, n: int) -> int:
-    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names."""
-    p.whole[0] = 0
-    for i in range(n):
-        row = p.part[i]
-        for j in range(i, n):
-            p.U[i, j] = p.M[row, p.part[j]]
-    return _eliminate(p, n)
+    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names.
 
-
-def _eliminate(p: ComplementarityMemory, n: int) -> int:
-    """Uᵀ D⁻¹ U = A, D the diagonal of U, from the upper half of A in the first ``n`` rows of ``p.U``; 1/D in ``p.pivot``.
-
-    The other half takes Uᵀ D⁻¹, so that substitution runs along rows both ways.
+    Uᵀ D⁻¹ U = M, D the diagonal of U, is in the upper half of ``p.U``, 1/D in ``p.pivot``.  The other half takes Uᵀ D⁻¹, so that
+    substitution runs along rows both ways.
     """
+    p.whole[0] = n == p.nv
+    for i in range(n):
+        number = p.part[i]
+        for j in range(i, n):
+            p.U[i, j] = p.M[number, p.part[j]]
     for k in range(n):
         if not p.U[k, k] > 0.0:
             return 0
@@ -202,6 +191,13 @@ def speed_of(p: ComplementarityMemory, i: int, v: Vector) -> float:
     return speed
 
 
+def _at_bound(p: ComplementarityMemory, i: int) -> float:
+    """Impulse of row ``i`` if it is pushed, else zero."""
+    if p.side[i] == LOW:
+        return p.lo[i]
+    return p.hi[i] if p.side[i] == HIGH else 0.0
+
+
 def _mobility(p: ComplementarityMemory) -> None:
     """Rows of P M⁻¹ in ``p.loop_W``: the velocities per impulse of each row."""
     p.loop_ready[0] = 1
@@ -233,14 +229,10 @@ def _velocities_by_impulse(p: ComplementarityMemory) -> int:
     for i in range(p.nv):
         p.u[i] = p.loop_free[i]
     for i in range(p.nv + p.couples):
-        p.x[i] = 0.0
+        p.x[i] = _at_bound(p, i)
         if p.side[i] == HELD:
             p.part[n] = i
             n += 1
-        elif p.side[i] == LOW:
-            p.x[i] = p.lo[i]
-        elif p.side[i] == HIGH:
-            p.x[i] = p.hi[i]
         if p.side[i] != FREE:
             acting += 1
     if acting == 0:
@@ -278,14 +270,10 @@ def _velocities(p: ComplementarityMemory) -> int:
         return _velocities_by_impulse(p)
     n = 0
     for i in range(p.nv):
-        p.x[i] = 0.0
+        p.x[i] = _at_bound(p, i)
         if p.side[i] == HELD:
             p.u[i] = p.target[i] - p.v[i]
         else:
-            if p.side[i] == LOW:
-                p.x[i] = p.lo[i]
-            elif p.side[i] == HIGH:
-                p.x[i] = p.hi[i]
             p.part[n] = i
             n += 1
     if n == p.nv:
@@ -313,9 +301,7 @@ def _velocities(p: ComplementarityMemory) -> int:
 def _wrong_rows(p: ComplementarityMemory) -> int:
     """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
     scale = 1.0
-    slack = 1e-13
-    if p.by_impulse:
-        slack = 1e-10  # the ridge's
+    slack = 1e-10 if p.by_impulse else 1e-13  # the ridge's, or rounding
     for i in range(p.nv):
         scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
     count = 0
@@ -427,9 +413,7 @@ def bind(p: LoopMemory, q: Vector, with_stops: bool) -> int:
 
 def stop_of(p: LoopMemory, i: int) -> float:
     """Position of the stop that acts on joint ``i``, rad or m."""
-    if p.limit[i] < 0:
-        return p.lower[i]
-    return p.upper[i]
+    return p.lower[i] if p.limit[i] < 0 else p.upper[i]
 
 
 def take_off(p: LoopMemory, n: int, out: Vector) -> None:
@@ -456,32 +440,20 @@ def solve_apart(
 ) -> tuple[Array, Array, np.ndarray]:
     """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity stays as it is.
 
-    Args:
-        solve: runs :func:`solve_complementarity`.
-        problem: M, f, v, target, lo and hi as above; side, the guess: −1 x at lo, 0 w = 0, 1 x at hi; 2 where nothing acts.
+    ``solve`` runs :func:`solve_complementarity`; ``problem`` is what that reads, by name.
     """
     kept = memory["v"].copy()
     for name, value in problem.items():
         memory[name][...] = value
-    memory["whole"][0] = memory["unsettled"][0] = 0
+    memory["whole"][0] = 0
     solved = solve(memory)
     memory["v"][:] = kept
     if not solved:
-        raise unresolved(memory)
+        raise not_definite()
     return memory["u"].copy(), memory["x"].copy(), memory["side"].copy()
 
 
-def unresolved(memory: Memory[M], h: float = 0.0, names: Sequence[str] = ()) -> SimulationError:
-    """The error where a step of ``h`` has no solution; ``names``: of the joints' velocities, to name the fastest one."""
-    if memory["unsettled"][0]:
-        fastest = names[int(np.argmax(np.abs(memory["v"])))] if names else ""
-        return SimulationError(
-            f"the equations of a step of {h:g} s do not converge: it is too large for the stiffness of a spring, a stop, a contact "
-            "or the control law, or for the speed of the motion",
-            where=f"joint {fastest!r}, integrator 'moreau'" if names else "integrator 'moreau'",
-            got=h,
-            remedy="Use a smaller dt or more substeps, or lower gains.",
-        )
-    problem = "friction and stop forces cannot be resolved: the mass matrix is not positive definite"
+def not_definite() -> SimulationError:
+    """The error where no motion follows from the efforts."""
     remedy = "Check masses, inertias and armatures for negative or missing values."
-    return SimulationError(problem, where="complementarity problem", remedy=remedy)
+    return SimulationError("is not positive definite", where="mass matrix", remedy=remedy)

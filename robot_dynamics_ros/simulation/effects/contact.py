@@ -11,7 +11,7 @@ a slope therefore creeps, at a speed below v_r as long as it is within the frict
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import pow as power
 from math import sqrt
 
@@ -20,6 +20,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Kernels, Matrix, Vector, constant, kernels, numbers
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
+from robot_dynamics_ros.per_joint import vector
 
 
 class ContactMemory(Declared):
@@ -153,7 +154,7 @@ class GroundContact:
     """
 
     link: str
-    offset: Array = field(default_factory=lambda: frozen_array(np.zeros(3), (3,)))
+    offset: Array | Sequence[float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
     plane_point: Array | Sequence[float] = (0.0, 0.0, 0.0)
     plane_normal: Array | Sequence[float] = (0.0, 0.0, 1.0)
@@ -166,9 +167,7 @@ class GroundContact:
     def __post_init__(self) -> None:
         where = f"ground contact of link {self.link!r}"
         for name in ("offset", "plane_point", "plane_normal"):
-            value = np.asarray(getattr(self, name), dtype=np.float64)
-            if value.shape != (3,) or not np.isfinite(value).all():
-                raise ArgumentError(f"{name} must be three finite numbers", where=where, got=getattr(self, name))
+            value = vector(getattr(self, name), 3, f"{where}, {name}", remedy="Give x, y and z.")
             object.__setattr__(self, name, frozen_array(value, (3,)))
         length = float(np.linalg.norm(self.plane_normal))
         if length < 1e-9:

@@ -10,7 +10,7 @@ loaded below breakaway does not creep, and one that stops does not chatter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,27 +93,31 @@ class JointFriction:
         return FrictionTable(d, c, s, v, float(self.stribeck_exponent), turns)
 
 
+@dataclass(eq=False)
 class FrictionTable:
     """Friction of the joints, then of the motors that turn with two of them: arrays named as in :class:`FrictionMemory`.
 
     ``static`` is F_s; ``curved`` tells whether any joint has F_s > F_c.
     """
 
-    def __init__(
-        self, viscous: Array, coulomb: Array, static: Array, velocity: Array, exponent: float, couple: Array
-    ) -> None:
-        self.viscous, self.coulomb, self.static, self.stribeck_velocity = viscous, coulomb, static, velocity
-        self.stribeck_exponent, self.couple = exponent, couple
-        self.dry = static > 0.0
-        self.curved = bool((static > coulomb).any())
+    viscous: Array
+    coulomb: Array
+    static: Array
+    stribeck_velocity: Array
+    stribeck_exponent: float
+    couple: Array
+
+    def __post_init__(self) -> None:
+        self.dry = self.static > 0.0
+        self.curved = bool((self.static > self.coulomb).any())
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
-        self.rise = np.subtract(static, coulomb, out=np.zeros_like(static), where=np.isfinite(coulomb))
+        whole = np.isfinite(self.coulomb)
+        self.rise = np.subtract(self.static, self.coulomb, out=np.zeros_like(self.static), where=whole)
 
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
         effort = np.concatenate((effort, np.zeros(len(self.couple))))
-        dry = self.coulomb + effort, self.static + effort
-        return FrictionTable(self.viscous, *dry, self.stribeck_velocity, self.stribeck_exponent, self.couple)
+        return replace(self, coulomb=self.coulomb + effort, static=self.static + effort)
 
 
 def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:

@@ -1,11 +1,8 @@
 """Stepping through stick, slip and impact without losing the integrator's order.
 
-Between events the motion is smooth (:mod:`~robot_dynamics_ros.simulation.system`).  A step is tried with the modes of
-its beginning; if at its end a sliding joint has reversed, a locked one is loaded beyond its breakaway effort, or a joint
-has run through a stop, the earliest such moment is located, the state is taken there, and the modes are settled anew:
-
-- at rest, which joints break away, and in which direction, is a complementarity problem between reaction efforts and accelerations;
-- at a rigid stop, impulses and velocities after the impact (Newton's restitution) are another.
+A step is tried with the modes of its beginning.  If at its end a sliding joint has reversed, a locked one is loaded beyond its
+breakaway effort, or a joint has run through a stop, the earliest such moment is located and the modes are settled anew: which
+joints break away is a complementarity problem between reactions and accelerations, an impact one between impulses and velocities.
 """
 
 from __future__ import annotations
@@ -20,7 +17,6 @@ from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HI
 from robot_dynamics_ros.simulation.integrators.methods import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
-_NONE = np.empty(0, dtype=np.intp)
 _MOST_EVENTS = 100  # in a step; the rest of endless bouncing is done by time stepping
 
 
@@ -35,7 +31,6 @@ class HybridStepper:
         self.system, self.integrator, memory = system, integrator, system.memory
         self.events = 0
         self._lower, self._upper, self._tolerance = memory["lower"], memory["upper"], memory["tolerance"]
-        self._stops = bool(np.isfinite([self._lower, self._upper]).any())
         self._solve = partial(solve_apart, memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
         from scipy.optimize import brentq  # takes long to import: here, not in a step
@@ -58,7 +53,7 @@ class HybridStepper:
             if end - t <= 1e-13 * h:
                 self._collide(y)
                 return y
-        self.system.set_modes(np.zeros(self.system.nv), _NONE)
+        self.system.set_modes()
         return self.system.advance(t, y, end - t)
 
     # -- modes ---------------------------------------------------------------------------------------------------
@@ -70,7 +65,7 @@ class HybridStepper:
         slip = np.where(friction.dry, np.sign(v), 0.0)
         at_low, at_high = self._touching(q)
         rows = np.flatnonzero((v == 0.0) & (friction.dry | at_low | at_high))
-        system.set_modes(slip, _NONE)
+        system.set_modes(slip)
         if not len(rows):
             return
         force = system.applied_effort(t, q, v, z) - system.bias_forces(q, v)
@@ -126,13 +121,10 @@ class HybridStepper:
         system = self.system
         q, v, z = system.split(y)
         sliding = np.where(system.slip != 0.0, system.slip * v, np.inf)
-        parts, tolerances = [sliding], [np.full(system.nv, 1e-12)]
-        if self._stops:
-            position = system.coordinates.positions(q)
-            low, high = position - self._lower, self._upper - position
-            low[system.locked] = high[system.locked] = np.inf
-            parts += [low, high]
-            tolerances += [self._tolerance, self._tolerance]
+        position = system.coordinates.positions(q)
+        low, high = position - self._lower, self._upper - position
+        low[system.locked] = high[system.locked] = np.inf
+        parts, tolerances = [sliding, low, high], [np.full(system.nv, 1e-12), self._tolerance, self._tolerance]
         if len(system.locked):
             reaction = system.reaction(t, q, v, z)
             scale = 1e-9 * (1.0 + np.abs(reaction))
@@ -169,11 +161,9 @@ class HybridStepper:
         q, v, _ = system.split(y)
         reversed_ = (system.slip != 0.0) & (system.slip * v < -1e-12)
         v[reversed_] = 0.0
-        if self._stops:
-            position = system.coordinates.positions(q)
-            where = system.coordinates.q_of_v
-            for past, bound in (
-                (position < self._lower - self._tolerance, self._lower),
-                (position > self._upper + self._tolerance, self._upper),
-            ):
-                y[where[past]] = bound[past]
+        position, where = system.coordinates.positions(q), system.coordinates.q_of_v
+        for past, bound in (
+            (position < self._lower - self._tolerance, self._lower),
+            (position > self._upper + self._tolerance, self._upper),
+        ):
+            y[where[past]] = bound[past]

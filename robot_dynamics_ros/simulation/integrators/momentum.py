@@ -52,7 +52,7 @@ class MomentumMemory(ComplementarityMemory):
     before: Vector = numbers("nv", unit="N m s or N s", meaning="half of the impulse of forces of position, before")
     after: Vector = numbers("nv", unit="N m s or N s", meaning="the other half")
     carried: Vector = numbers("nv", unit="N m s or N s", meaning="momentum for the next step")
-    past: Matrix = numbers(4, "nv", unit="N m s or N s", meaning="bias impulses of the last steps")
+    past: Matrix = numbers(4, "nv", unit="N m s or N s", meaning="bias impulse of the last step, and its differences")
     past_steps: Integers = integers(1, meaning="number of steps that led to the present state")
     carried_q: Vector = numbers("nq", unit="rad or m", meaning="position that the carried momentum belongs to")
     carried_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that it belongs to")
@@ -85,14 +85,8 @@ def recall_momentum(p: MomentumMemory, h: float) -> None:
     for i in range(p.nv):
         p.momentum[i] = p.carried[i]
         p.bias_impulse[i] = 0.0
-        if p.past_steps[0] >= 4:
-            p.bias_impulse[i] = 4.0 * (p.past[0, i] + p.past[2, i]) - 6.0 * p.past[1, i] - p.past[3, i]
-        elif p.past_steps[0] == 3:
-            p.bias_impulse[i] = 3.0 * (p.past[0, i] - p.past[1, i]) + p.past[2, i]
-        elif p.past_steps[0] == 2:
-            p.bias_impulse[i] = 2.0 * p.past[0, i] - p.past[1, i]
-        elif p.past_steps[0] == 1:
-            p.bias_impulse[i] = p.past[0, i]
+        for k in range(min(4, p.past_steps[0])):
+            p.bias_impulse[i] += p.past[k, i]
 
 
 def bias_impulse(p: MomentumMemory, h: float, v: Vector) -> None:
@@ -109,10 +103,11 @@ def carry_momentum(p: MomentumMemory, h: float) -> None:
     """Keep the momentum at the end of a step for the next one, and the bias impulse for its first guess."""
     for i in range(p.nv):
         p.ahead[i] = p.total[i] + p.before[i]
-        p.past[3, i] = p.past[2, i]
-        p.past[2, i] = p.past[1, i]
-        p.past[1, i] = p.past[0, i]
-        p.past[0, i] = p.bias_impulse[i]
+        change = p.bias_impulse[i]
+        for k in range(min(4, p.past_steps[0] + 1)):
+            before = p.past[k, i]
+            p.past[k, i] = change
+            change -= before
         p.carried_v[i] = p.v1[i]
     for i in range(p.nq):
         p.carried_q[i] = p.q1[i]
@@ -170,18 +165,10 @@ def _transport(p: MomentumMemory, h: float, momentum: Vector, v: Vector, out: Ve
 
 def _coadjoint(p: MomentumMemory) -> None:
     """adᵀ of ``p.turn`` applied to ``p.power``, in its place."""
-    wx = p.turn[0]
-    wy = p.turn[1]
-    wz = p.turn[2]
-    vx = p.turn[3]
-    vy = p.turn[4]
-    vz = p.turn[5]
-    nx = p.power[0]
-    ny = p.power[1]
-    nz = p.power[2]
-    fx = p.power[3]
-    fy = p.power[4]
-    fz = p.power[5]
+    wx, wy, wz = p.turn[0], p.turn[1], p.turn[2]
+    vx, vy, vz = p.turn[3], p.turn[4], p.turn[5]
+    nx, ny, nz = p.power[0], p.power[1], p.power[2]
+    fx, fy, fz = p.power[3], p.power[4], p.power[5]
     p.power[0] = ny * wz - nz * wy + fy * vz - fz * vy
     p.power[1] = nz * wx - nx * wz + fz * vx - fx * vz
     p.power[2] = nx * wy - ny * wx + fx * vy - fy * vx

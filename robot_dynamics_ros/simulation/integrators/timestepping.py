@@ -1,26 +1,24 @@
 """Time stepping: friction and stops as impulses within a step, in which nothing is located.
 
-``semi_implicit_step``, semi-implicit Euler:
+Semi-implicit Euler, of order one:
 
     (M + h D + h² K) (v₁ − v) = h (τ − b − h K v) + λ,        q₁ = q ⊕ h v₁
 
-``moreau_step``, Moreau's midpoint rule:
+Moreau's midpoint rule, of order two between events:
 
     q_m = q ⊕ ½ h v,    M(q_m) (v₁ − v) = h (τ(q_m, v_m) − b̄) + λ,    q₁ = q_m ⊕ ½ h v₁
 
-with v_m predicted.  b̄, the mean bias force, is that of the rule in momenta (:mod:`~robot_dynamics_ros.simulation.integrators.momentum`):
-an iteration finds it, so that energy does not drift where nothing dissipates.  A robot with closed loops takes b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the back-EMF of motors; the
-midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are the impulses of dry
-friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0, which together with v₁ solve a complementarity problem.  Closed loops, K(q) v = 0,
-bind the midpoint rule: K(q_m) (v + v₁) = 0, and what is left of φ(q₁) and K(q₁) v₁, of second order, is taken off by a
-projection, so that nothing drifts (Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sections IV.4, VII.1).  Nothing can
-chatter: a joint that would reverse within the step rests at its end.  The first is of order one in h; the second of order two
-between events, and of order one at events.  (Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996;
-Anitescu, SIAM J. Optim. 16, 2006; Moreau 1988; Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
-ch. 10.)
+with v_m predicted.  b̄ is the mean bias force of the rule in momenta (:mod:`~robot_dynamics_ros.simulation.integrators.momentum`), found by
+iteration; with closed loops it is b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the
+back-EMF of motors.  The midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are
+the impulses of dry friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0: they and v₁ solve a complementarity problem.  A joint that would
+reverse within the step rests at its end.  Closed loops bind the midpoint rule, K(q_m) (v + v₁) = 0; what is left of φ(q₁) and
+K(q₁) v₁ is taken off by a projection.
 
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`; their memory is
-:class:`PlantMemory`.
+Sources: Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996; Anitescu, SIAM J. Optim. 16, 2006; Acary and Brogliato, *Numerical
+Methods for Nonsmooth Dynamical Systems*, 2008, ch. 10; Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sec. IV.4.
+
+The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations
@@ -52,7 +50,6 @@ from robot_dynamics_ros.simulation.effects.complementarity import (
 from robot_dynamics_ros.simulation.effects.contact import (
     ContactMemory,
     add_contact_efforts,
-    contact_force,
     linearize_contacts,
     place_contacts,
 )
@@ -77,10 +74,6 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     bodies: int = constant(int, "number of bodies")
     in_momenta: bool = constant(bool, "whether the bias impulse is found by iteration")
     midpoint: bool = constant(bool, "Moreau's midpoint rule; else semi-implicit Euler")
-    limiter: bool = constant(bool, "whether drives limit commands")
-    has_springs: bool
-    has_compliant_stops: bool
-    has_rigid_stops: bool
     q0: Vector = numbers("nq", unit="rad or m", meaning="position at the start of the control period")
     q_forces: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
     whole_q: Vector = numbers("nq", unit="rad or m", meaning="position at the start of a step that is divided")
@@ -96,8 +89,6 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     restitution: Vector = numbers("nv", meaning="speed after a rebound divided by that before")
     rest_velocity: Vector = numbers(1, unit="rad/s or m/s", meaning="speed below which nothing rebounds")
     v0: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of the control period")
-    previous: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity in the step before")
-    previous0: Vector = numbers("nv", unit="rad/s or m/s", meaning="the same at the start of the control period")
     position: Vector = numbers("nv", unit="rad or m", meaning="position of each joint where forces are evaluated")
     damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping that is implicit in the step")
     stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness that is implicit in the step")
@@ -118,11 +109,9 @@ class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, Spring
     h: Vector = numbers(1, unit="s", meaning="length of a step")
     max_speed: Vector = numbers(1, unit="rad/s or m/s", meaning="speed beyond which the motion has diverged")
     floating_q: Integers = integers("floating", meaning="where a floating joint's position begins in q")
-    alternating: Integers = integers(2, meaning="steps in a row that took back the one before; at the period's start")
     status: Integers = integers(1, meaning="what became of the control period")
     steps: Integers = integers(1, meaning="control periods done")
     substeps: Integers = integers(1, meaning="steps in a control period")
-    trusted: Integers = integers(1, meaning="1 if leaps are not looked for")
     pushed: Integers = integers(1, meaning="1 if external wrenches act")
     mass_matrix: Kernel = kernel("q", "out M")
     external_efforts: Kernel = kernel("q", "external", "out effort")
@@ -144,12 +133,8 @@ def step(p: PlantMemory, command: Vector) -> int:
 
 
 def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int) -> int:
-    """Many control periods; how many were done.
-
-    Args:
-        commands: that of period k begins at k · ``stride``.
-        path: q, v and motor effort after every period, if ``recorded``.
-    """
+    """Many control periods; how many were done.  The command of period k begins at k · ``stride``; q, v and motor effort after
+    every period go to ``path`` if they are ``recorded``."""
     for k in range(steps):
         for i in range(p.nv):
             p.command[i] = commands[k * stride + i]
@@ -169,9 +154,7 @@ def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector,
 def hold(p: PlantMemory) -> None:
     """From ``p.command``: ``p.held``, what the drives let through, and ``p.tau``, what the motors give."""
     for i in range(p.nv):
-        p.held[i] = p.command[i]
-        if p.limiter:
-            p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
+        p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
         p.tau[i] = p.held[i]
     for m in range(p.motors):
         i = p.motor_index[m]
@@ -189,8 +172,6 @@ def motor_efforts(p: PlantMemory) -> None:
 def advance(p: PlantMemory) -> int:
     """Advance by one control period under what is held; if that fails, the state is as it was before."""
     copy_state(p, p.q, p.v, p.z, p.q0, p.v0, p.z0)
-    assign(p.nv, p.previous, p.previous0)
-    p.alternating[1] = p.alternating[0]
     for _ in range(p.substeps[0]):
         status = UNRESOLVED
         if substep(p, p.h[0]) != 0:
@@ -198,8 +179,6 @@ def advance(p: PlantMemory) -> int:
         if status != DONE:
             p.status[0] = status
             copy_state(p, p.q0, p.v0, p.z0, p.q, p.v, p.z)
-            assign(p.nv, p.previous0, p.previous)
-            p.alternating[0] = p.alternating[1]
             return status
         copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
     p.steps[0] += 1
@@ -220,32 +199,17 @@ def check_progress(p: PlantMemory) -> int:
     fastest = 0.0
     before = 0.0
     total = 0.0
-    along = 0.0
-    last = 0.0
-    size = 0.0
     for i in range(p.nq):
         total += p.q1[i]
     for i in range(p.nv):
         total += p.v1[i]
         fastest = max(fastest, abs(p.v1[i]))
         before = max(before, abs(p.v[i]))
-        change = p.v1[i] - p.v[i]
-        along += change * p.previous[i]
-        last += p.previous[i] * p.previous[i]
-        size += change * change
     for m in range(p.motors):
         total += p.z1[m]
     if not abs(total) < inf or fastest > p.max_speed[0]:
         return DIVERGED
-    if fastest > 1.0 and fastest > 1.0 + 3.0 * before and p.trusted[0] == 0:
-        return LEAPT
-    if along < 0.0 and size > last:
-        p.alternating[0] += 1
-    else:
-        p.alternating[0] = 0
-    for i in range(p.nv):
-        p.previous[i] = p.v1[i] - p.v[i]
-    return DONE
+    return LEAPT if fastest > 1.0 + 3.0 * before else DONE
 
 
 # -- one step ------------------------------------------------------------------------------------------------------
@@ -257,19 +221,19 @@ def substep(p: PlantMemory, h: float) -> int:
     Where the iteration does not converge, the step is made of 2, 4, … 64 shorter ones.
     """
     p.unsettled[0] = 0
-    if _undivided(p, h) != 0:
-        return 1
     copy_state(p, p.q, p.v, p.z, p.whole_q, p.whole_v, p.whole_z)
-    pieces = 2
-    while pieces <= 64 and p.unsettled[0] != 0:
-        done = _undivided(p, h / float(pieces))
-        for _ in range(pieces - 1):
-            if done != 0:
+    pieces = 1
+    while pieces <= 64:
+        done = 0
+        for k in range(pieces):
+            if k > 0:
                 copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
-                done = _undivided(p, h / float(pieces))
+            done = _undivided(p, h / float(pieces))
+            if done == 0:
+                break
         copy_state(p, p.whole_q, p.whole_v, p.whole_z, p.q, p.v, p.z)
-        if done != 0:
-            return 1
+        if done != 0 or p.unsettled[0] == 0:
+            return done
         pieces *= 2
     return 0
 
@@ -295,39 +259,26 @@ def prepare(p: PlantMemory, h: float) -> int:
     for i in range(p.nv):
         position = position_of(p, i, p.q_forces)
         p.position[i] = position
-        damping = p.viscous[i]
-        stiffness = 0.0
-        if p.has_springs:
-            damping += p.spring_d[i]
-            stiffness += p.spring_p[i]
-        if p.has_compliant_stops and (position < p.stop_lower[i] or position > p.stop_upper[i]):
-            damping += p.stop_damping[i]
-            stiffness += p.stop_stiffness[i]
-        p.damping[i] = damping
-        p.stiffness[i] = stiffness
+        p.damping[i] = p.viscous[i] + p.spring_d[i]
+        p.stiffness[i] = p.spring_p[i]
+        if position < p.stop_lower[i] or position > p.stop_upper[i]:
+            p.damping[i] += p.stop_damping[i]
+            p.stiffness[i] += p.stop_stiffness[i]
     for m in range(p.motors):
         i = p.motor_index[m]
         motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
         p.damping[i] += p.motor_damping[m]
     for i in range(p.nv):
-        p.stiff[i] = 1.0
-        damped = 1.0
-        sprung = 1.0
-        if p.midpoint:
-            if h * p.damping[i] <= p.M[i, i]:
-                damped = 0.5
-            if h * h * p.stiffness[i] <= p.M[i, i]:
-                sprung = 0.25
-                p.stiff[i] = 0.0
+        damped = 0.5 if p.midpoint and h * p.damping[i] <= p.M[i, i] else 1.0
+        p.stiff[i] = 0.0 if p.midpoint and h * h * p.stiffness[i] <= p.M[i, i] else 1.0
+        sprung = 0.25 if p.stiff[i] == 0.0 else 1.0
         p.implicit[i] = h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
         p.M[i, i] += p.implicit[i]
     for k in range(p.couples):
-        damped = 1.0
-        if p.midpoint:
-            damped = 0.5
-            for i in range(p.nv):
-                if h * p.viscous[p.nv + k] * p.couple[k, i] * p.couple[k, i] > p.M[i, i]:
-                    damped = 1.0
+        damped = 0.5 if p.midpoint else 1.0
+        for i in range(p.nv):
+            if h * p.viscous[p.nv + k] * p.couple[k, i] * p.couple[k, i] > p.M[i, i]:
+                damped = 1.0
         p.coupled_implicit[k] = h * damped * p.viscous[p.nv + k]
         for i in range(p.nv):
             for j in range(p.nv):
@@ -335,9 +286,7 @@ def prepare(p: PlantMemory, h: float) -> int:
     if p.contacts > 0:
         place_contacts(p, p.q_forces)
         linearize_contacts(p, p.v)
-        sprung = 1.0
-        if p.midpoint:
-            sprung = 0.25
+        sprung = 0.25 if p.midpoint else 1.0
         for i in range(p.nv):
             for j in range(p.nv):
                 p.M[i, j] += h * p.D[i, j] + h * h * sprung * p.K[i, j]
@@ -402,27 +351,21 @@ def finish(p: PlantMemory, h: float) -> int:
     """The state at the end of the step; 0 if it cannot be resolved."""
     _impulses(p, h)
     assign(p.motors, p.new_current, p.z1)
-    reach = h
-    if p.midpoint:
-        reach = 0.5 * h
-    if p.in_momenta:
-        if _iterate(p, h) == 0:
-            return 0
-    else:
-        if _velocities_at_the_end(p, reach, True) == 0:
-            return 0
+    reach = 0.5 * h if p.midpoint else h
+    found = _iterate(p, h) if p.in_momenta else _velocities_at_the_end(p, reach, True)
+    if found == 0:
+        return 0
     move(p, p.q_forces, p.v1, reach, p.q1)
     if not p.midpoint:
         _fly(p, h)
     moved = False
-    if p.has_rigid_stops:
-        for i in range(p.nv):
-            if p.limit[i] != 0:
-                stop = stop_of(p, i)
-                k = p.q_of_v[i]
-                if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
-                    p.q1[k] = stop
-                    moved = True
+    for i in range(p.nv):
+        if p.limit[i] != 0:
+            stop = stop_of(p, i)
+            k = p.q_of_v[i]
+            if float(p.limit[i]) * (p.q1[k] - stop) > -p.tolerance[i]:
+                p.q1[k] = stop
+                moved = True
     if p.by_impulse:
         for i in range(p.nv):
             p.resting[i] = p.x[i] / h
@@ -572,12 +515,8 @@ def _bring_back(p: PlantMemory) -> int:
 def _joint_efforts(p: PlantMemory, v: Vector) -> None:
     """``p.effort``: commands, the user's and external efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
     for i in range(p.nv):
-        effort = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
-        if p.has_springs:
-            effort += spring_effort(p, i, p.position[i], v[i])
-        if p.has_compliant_stops:
-            effort += stop_effort(p, i, p.position[i], v[i])
-        p.effort[i] = effort
+        p.effort[i] = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
+        p.effort[i] += spring_effort(p, i, p.position[i], v[i]) + stop_effort(p, i, p.position[i], v[i])
     for k in range(p.couples):
         _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
 
@@ -620,16 +559,15 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
         if solve_complementarity(p) == 0:
             return 0
         added = 0
-        if p.has_rigid_stops:
-            for i in range(p.nv):
-                if p.limit[i] == 0:
-                    ahead = p.position[i] + reach * (p.v[i] + p.u[i])
-                    if ahead < p.lower[i] - p.tolerance[i]:
-                        _add_stop(p, i, -1, reach)
-                        added += 1
-                    elif ahead > p.upper[i] + p.tolerance[i]:
-                        _add_stop(p, i, 1, reach)
-                        added += 1
+        for i in range(p.nv):
+            if p.limit[i] == 0:
+                ahead = p.position[i] + reach * (p.v[i] + p.u[i])
+                if ahead < p.lower[i] - p.tolerance[i]:
+                    _add_stop(p, i, -1, reach)
+                    added += 1
+                elif ahead > p.upper[i] + p.tolerance[i]:
+                    _add_stop(p, i, 1, reach)
+                    added += 1
         if added == 0:
             return 1
     return 1
@@ -639,14 +577,9 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
     """Make joint i's friction row one of friction and stop together."""
     p.limit[i] = side
     p.side[i] = 0
-    bound = 0.0
-    if p.dry[i] != 0:
-        bound = p.bound[i]
+    bound = p.bound[i] if p.dry[i] != 0 else 0.0
     direction = float(side)
-    gap = p.upper[i] - p.position[i]
-    if side < 0:
-        gap = p.position[i] - p.lower[i]
-    gap = max(0.0, gap)
+    gap = max(0.0, p.position[i] - p.lower[i] if side < 0 else p.upper[i] - p.position[i])
     room = p.upper[i] - p.lower[i] - gap
     back = p.restitution[i] * direction * p.v[i]
     low = -bound
@@ -662,12 +595,8 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
         high = low
     else:
         p.target[i] = 0.0
-    if side < 0:
-        p.lo[i] = low
-        p.hi[i] = inf
-    else:
-        p.lo[i] = -inf
-        p.hi[i] = high
+    p.lo[i] = low if side < 0 else -inf
+    p.hi[i] = inf if side < 0 else high
 
 
 # -- configurations ------------------------------------------------------------------------------------------------
@@ -681,9 +610,7 @@ def assign(n: int, values: Vector, out: Vector) -> None:
 
 def position_of(p: PlantMemory, i: int, q: Vector) -> float:
     """Position of joint ``i``, zero for a floating joint."""
-    if p.q_of_v[i] < 0:
-        return 0.0
-    return q[p.q_of_v[i]]
+    return 0.0 if p.q_of_v[i] < 0 else q[p.q_of_v[i]]
 
 
 def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
@@ -705,12 +632,9 @@ def _fly(p: PlantMemory, h: float) -> None:
     for f in range(p.floating):
         k = p.floating_q[f]
         i = p.floating_v[f]
-        x = p.v1[i + 3] + h * (p.v[i + 1] * p.v[i + 5] - p.v[i + 2] * p.v[i + 4])
-        y = p.v1[i + 4] + h * (p.v[i + 2] * p.v[i + 3] - p.v[i] * p.v[i + 5])
-        z = p.v1[i + 5] + h * (p.v[i] * p.v[i + 4] - p.v[i + 1] * p.v[i + 3])
-        p.flight[0] = x
-        p.flight[1] = y
-        p.flight[2] = z
+        p.flight[0] = p.v1[i + 3] + h * (p.v[i + 1] * p.v[i + 5] - p.v[i + 2] * p.v[i + 4])
+        p.flight[1] = p.v1[i + 4] + h * (p.v[i + 2] * p.v[i + 3] - p.v[i] * p.v[i + 5])
+        p.flight[2] = p.v1[i + 5] + h * (p.v[i] * p.v[i + 4] - p.v[i + 1] * p.v[i + 3])
         _rotate(p, p.q, k + 3, 1.0)
         for a in range(3):
             p.q1[k + a] = p.q[k + a] + h * p.flight[a]
@@ -721,13 +645,8 @@ def _fly(p: PlantMemory, h: float) -> None:
 
 def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
     """Rotate ``p.flight`` by the unit quaternion at ``q[k]``, or back with ``sense`` −1."""
-    x = sense * q[k]
-    y = sense * q[k + 1]
-    z = sense * q[k + 2]
-    w = q[k + 3]
-    sx = p.flight[0]
-    sy = p.flight[1]
-    sz = p.flight[2]
+    x, y, z, w = sense * q[k], sense * q[k + 1], sense * q[k + 2], q[k + 3]
+    sx, sy, sz = p.flight[0], p.flight[1], p.flight[2]
     rx = 2.0 * (y * sz - z * sy)
     ry = 2.0 * (z * sx - x * sz)
     rz = 2.0 * (x * sy - y * sx)
@@ -742,7 +661,8 @@ def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
 def applied_efforts(p: PlantMemory) -> None:
     """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.q_forces``, ``p.middle`` and currents ``p.z1``.
 
-    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.
+    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.  Motor currents, their
+    rates, and forces of contacts are left in ``p.mean_current``, ``p.new_current`` and ``p.contact_force``.
     """
     for i in range(p.nv):
         p.position[i] = position_of(p, i, p.q_forces)
@@ -753,34 +673,13 @@ def applied_efforts(p: PlantMemory) -> None:
             p.effort[i] -= p.slip[i] * dry_friction(p, i, p.middle[i])
     for m in range(p.motors):
         i = p.motor_index[m]
-        current = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
-        p.effort[i] += p.motor_kt[m] * current - p.held[i]
+        p.mean_current[m] = motor_current(p, m, p.held[i], p.middle[i], p.z1[m])
+        p.new_current[m] = motor_rate(p, m, p.held[i], p.middle[i], p.z1[m])
+        p.effort[i] += p.motor_kt[m] * p.mean_current[m] - p.held[i]
     place_contacts(p, p.q_forces)
     add_contact_efforts(p, p.middle, p.effort)
 
 
-def current_rates(p: PlantMemory) -> None:
-    """di/dt of the motors in ``p.new_current``, arguments as for :func:`applied_efforts`."""
-    for m in range(p.motors):
-        i = p.motor_index[m]
-        p.new_current[m] = motor_rate(p, m, p.held[i], p.middle[i], p.z1[m])
-
-
-def motor_currents(p: PlantMemory) -> None:
-    """The motors' currents now in ``p.mean_current``."""
-    for m in range(p.motors):
-        i = p.motor_index[m]
-        p.mean_current[m] = motor_current(p, m, p.held[i], p.v[i], p.z[m])
-
-
-def contact_forces(p: PlantMemory) -> None:
-    """The forces of all contacts at ``p.q_forces`` and ``p.middle``."""
-    place_contacts(p, p.q_forces)
-    for k in range(p.contacts):
-        if p.contact_depth[k] > 0.0:
-            contact_force(p, k, p.middle)
-
-
-_OF_A_STATE = (motor_efforts, applied_efforts, current_rates, motor_currents, contact_forces, solve_complementarity)
+_OF_A_STATE = (motor_efforts, applied_efforts, solve_complementarity)
 ROUTINES = (step, run, hold, advance, substep, prepare, predict, finish, check_progress, *_OF_A_STATE)
 """Those that are called from outside."""

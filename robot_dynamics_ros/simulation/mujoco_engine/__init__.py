@@ -1,4 +1,1 @@
-"""MuJoCo as the engine of the simulated robot: conversion of the robot, the world around it, and the plant.
-
-MuJoCo (the extra ``mujoco``) is imported on use.
-"""
+"""MuJoCo, imported on use, as the engine: conversion of the robot, the world around it, and the plant."""

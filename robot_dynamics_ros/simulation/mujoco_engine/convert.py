@@ -1,18 +1,8 @@
 """A robot as a MuJoCo model: one MuJoCo body for each moving body, joints in our coordinates, geometry from the URDF.
 
-===================================  ==================================================================================
-of the robot                         in MuJoCo
-===================================  ==================================================================================
-merged body, rotated inertia         body with principal inertia; links that fixed joints join to it are sites
-revolute, continuous, prismatic      hinge, slide
-planar                               two slides and a hinge
-floating                             three slides along the axes of the joint frame and a ball
-mimic joint                          joint and an equality constraint; its damping, friction, rotor count for its master
-position limits                      joint limits, stiff, without rebound
-motor of two joints                  tendon with its friction, another with its rotor's inertia
-damping, friction, rotor inertia     ``damping``, ``frictionloss`` (stiff, so that it hardly creeps), ``armature``
-``<collision>`` (or ``<visual>``)    geoms; meshes as convex hulls
-===================================  ==================================================================================
+Links that fixed joints join to a body are sites.  A floating joint is three slides along the axes of the joint frame and a ball, since MuJoCo
+has free joints only at the world.  A mimic joint is a joint and an equality constraint; its damping, friction and rotor count
+for its master.  Motors of two joints are tendons.  Limits, dry friction and loops are as stiff as the step allows.
 """
 
 from __future__ import annotations
@@ -26,9 +16,8 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics import Constraints
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.model.description import Array, JointType, Pose
+from robot_dynamics_ros.model.description import Array, JointType, Pose, plane_axes, rotation_of_quaternion
 from robot_dynamics_ros.model.geometry import Shape, read_looks
-from robot_dynamics_ros.model.joint_motion import plane_axes, rotation_of_quaternion
 from robot_dynamics_ros.model.mjcf import is_mjcf
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
@@ -123,16 +112,12 @@ def robot_spec(
 def body_names(model: RobotModel) -> list[str]:
     """(nb + 1,) of MuJoCo's bodies, without prefix: the links that the joints move, the base first."""
     base = "root" if model.root_link == "world" else model.root_link  # MuJoCo has a world of its own
-    return [base, *(_link_of(model, i) for i in range(model.nb))]
+    return [base, *(model.joint(name).child for name in model.moving_joint_names)]
 
 
 def _body_of(model: RobotModel, bodies: Sequence[mujoco.MjsBody], link: int) -> tuple[mujoco.MjsBody, Pose]:
     """The body that a link is part of, and the link's pose in it."""
     return bodies[int(model.link_body[link]) + 1], Pose(model.link_rotation[link], model.link_position[link])
-
-
-def _link_of(model: RobotModel, body: int) -> str:
-    return model.joint(model.moving_joint_names[body]).child
 
 
 def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
@@ -158,15 +143,11 @@ def finish(m: mujoco.MjModel, data: mujoco.MjData, model: RobotModel, constraint
     Moments of inertia that break the triangle inequality, as those of many vendors do: the dynamics is sound as long as
     the mass matrix is positive definite.  Lengths of rods, which MuJoCo counts from their length at zero.
     """
-    mujoco = mujoco_or_error()
-    for i in range(model.nb):
-        moments, _ = _principal(model, i)
-        if moments[2] > moments[0] + moments[1]:
-            m.body_inertia[m.body(PREFIX + _link_of(model, i)).id] = moments
-    mujoco.mj_setConst(m, data)
-    for c, (kind, _, _, numbers) in zip(
-        *((constraints.constraints, constraints.specs) if constraints else ((), ())), strict=True
-    ):
+    for i, name in enumerate(body_names(model)[1:]):
+        m.body_inertia[m.body(PREFIX + name).id] = _principal(model, i)[0]
+    mujoco_or_error().mj_setConst(m, data)
+    loops = zip(constraints.constraints, constraints.specs, strict=True) if constraints else ()
+    for c, (kind, _, _, numbers) in loops:
         if kind == "distance":
             name = f"{PREFIX}loop/{c.name}"
             m.eq_data[m.equality(name).id, 0] = numbers[6] - m.tendon_length0[m.tendon(name).id]
@@ -246,9 +227,8 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
 def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
     for i in np.flatnonzero(model.mimic_master >= 0):
         master = model.moving_joint_names[int(model.mimic_master[i])]
-        ratio, offset = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
-        follower = model.moving_joint_names[i]
-        _couple(spec, f"{follower}={master}", follower, master, ratio, offset, h)
+        follower, equation = model.moving_joint_names[i], {0: model.mimic_offset[i], 1: model.mimic_multiplier[i]}
+        _tie(spec, f"{follower}={master}", "JOINT", "JOINT", follower, master, h, equation)
 
 
 def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
@@ -269,18 +249,16 @@ def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable
 def _tie(
     spec: mujoco.MjSpec, name: str, kind: str, what: str, one: str, other: str, h: float, data: Mapping[int, float]
 ) -> None:
-    """An equality constraint of a kind between two joints, sites or tendons; ``data``: numbers that are not zero."""
+    """An equality constraint of a kind between two joints, sites or tendons; ``data``: numbers that are not zero.
+
+    Of joints they are those of q_one = data[0] + data[1] · q_other.
+    """
     mujoco = mujoco_or_error()
     tied = spec.add_equality(name=name, type=getattr(mujoco.mjtEq, f"mjEQ_{kind}"))
     tied.name1, tied.name2, tied.objtype = one, other, getattr(mujoco.mjtObj, f"mjOBJ_{what}")
     tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
     if data:
         tied.data = [data.get(k, 0.0) for k in range(len(tied.data))]
-
-
-def _couple(spec: mujoco.MjSpec, name: str, follower: str, leader: str, ratio: float, offset: float, h: float) -> None:
-    """q_follower = ratio · q_leader + offset."""
-    _tie(spec, name, "JOINT", "JOINT", follower, leader, h, {0: offset, 1: ratio})
 
 
 def _add_constraints(
@@ -297,7 +275,7 @@ def _add_constraints(
         loop = f"loop/{c.name}"
         if kind == "gear":
             names = [model.moving_joint_names[model.body_index(joint)] for joint in (c.a, c.b)]
-            _couple(spec, loop, names[1], names[0], float(n[0]), float(n[1]), h)
+            _tie(spec, loop, "JOINT", "JOINT", names[1], names[0], h, {0: n[1], 1: n[0]})
         elif kind == "point":
             _tie(spec, loop, "CONNECT", "SITE", site(f"{loop}/a", a, n[:3]), site(f"{loop}/b", b, n[3:6]), h, {})
         elif kind == "hinge":  # two points of the axis

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
-from robot_dynamics_ros.dynamics.engine.routines import Memory
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, UnknownNameError
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, check_name
 from robot_dynamics_ros.friction.law import dry_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Shape
@@ -21,7 +21,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
-from robot_dynamics_ros.simulation.mujoco_engine.contacts import Contact, ContactReader
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
     PREFIX,
     CoordinateMap,
@@ -48,6 +47,80 @@ LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
 SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 BRAKE = 1e9  # N m or N: MuJoCo takes no infinite friction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contact:
+    """One contact between two bodies.
+
+    Attributes:
+        a, b: the robot's links (without prefix) or bodies of the world (``"world"`` where they are nameless).
+        point: (3,) in the world, m.
+        normal: (3,) unit vector from ``a`` to ``b``, world axes.
+        force, moment: (3,) N, (3,) N m that ``a`` exerts on ``b`` at ``point``, world axes.
+        depth: penetration, m.
+    """
+
+    a: str
+    b: str
+    point: Array
+    normal: Array
+    force: Array
+    moment: Array
+    depth: float
+
+
+class ContactReader:
+    """Reads contacts of one compiled model; ``links`` are the robot's links that have geometry, in model order."""
+
+    def __init__(self, m: mujoco.MjModel, model: RobotModel, shapes: Sequence[WorldShape]) -> None:
+        """``shapes``: those of the options; other geoms of the robot are called ``<link>/<number>``."""
+        self._mujoco, self._m = mujoco_or_error(), m
+        self._link: list[str] = []
+        self._name: list[str] = []
+        owners = {f"{PREFIX}{shape.name}": shape.link for shape in shapes if shape.link}
+        for g in range(m.ngeom):
+            name, body = m.geom(g).name, int(m.geom_bodyid[g])
+            own = name.removeprefix(PREFIX).rpartition("/")[0] if name.startswith(PREFIX) else ""
+            self._link.append(owners.get(name, own))
+            self._name.append(self._link[g] or (m.body(body).name if body else "") or name or "world")
+        have = set(self._link)
+        self.links = tuple(link for link in model.link_names if link in have)
+        self._six = np.zeros(6)
+
+    def contacts(self, data: mujoco.MjData) -> list[Contact]:
+        """Those that exert a force."""
+        read = (self._read(data, k) for k in range(data.ncon))
+        return [contact for contact in read if contact.force.any() or contact.moment.any()]
+
+    def _read(self, data: mujoco.MjData, k: int) -> Contact:
+        contact = data.contact[k]
+        self._mujoco.mj_contactForce(self._m, data, k, self._six)
+        axes = np.array(contact.frame).reshape(3, 3)
+        one, other = (self._name[int(g)] for g in contact.geom)
+        efforts = self._six[:3] @ axes, self._six[3:] @ axes
+        return Contact(one, other, np.array(contact.pos), axes[0].copy(), *efforts, max(-float(contact.dist), 0.0))
+
+    def wrenches(self, data: mujoco.MjData) -> dict[str, Array]:
+        """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
+        total = {link: np.zeros(6) for link in self.links}
+        for k in range(data.ncon):
+            one, other = (self._link[int(g)] for g in data.contact[k].geom)
+            if one not in total and other not in total:
+                continue
+            contact = self._read(data, k)
+            for link, sign in ((one, -1.0), (other, 1.0)):
+                if link in total:
+                    R, o = link_pose(data, link)
+                    total[link][:3] += sign * (contact.moment + np.cross(contact.point - o, contact.force)) @ R
+                    total[link][3:] += sign * contact.force @ R
+        return total
+
+
+def link_pose(data: mujoco.MjData, link: str) -> tuple[Array, Array]:
+    """(3, 3), (3,) of a link in the world."""
+    site = data.site(PREFIX + link)
+    return site.xmat.reshape(3, 3), site.xpos
 
 
 class MujocoPlant(SimulatedRobot):
@@ -89,17 +162,14 @@ class MujocoPlant(SimulatedRobot):
         super().__init__(model, dt, o)
         self._friction = friction_table(model, o.friction)
         self._brake = np.minimum(per_joint(o.brake_effort, model, "brake_effort"), BRAKE)
-        self._limits: LimitMemory | None = None
-        if o.limiter:
-            limits = Memory(LimitMemory, {"nv": model.nv}, compiled=False)
-            for name, values in self._command_limits().items():
-                limits[name][:] = values
-            self._limits = limits.python
+        self._limits = LimitMemory()
+        for name, values in self._command_limits().items():
+            setattr(self._limits, name, values)
         self.substeps = self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
         step = self.dt / self.substeps
-        self.m, self.data, self.map, owners = _compile_world(model, o, step, self._start_q, self._start_v)
+        self.m, self.data, self.map = _compile_world(model, o, step, self._start_q, self._start_v)
         m = self.m
-        self._reader = ContactReader(m, model, self.map, owners)
+        self._reader = ContactReader(m, model, o.shapes)
         free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
         self._objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
         names = [m.equality(e).name for e in range(m.neq)]
@@ -189,11 +259,9 @@ class MujocoPlant(SimulatedRobot):
         self._fresh = False
 
     def _limit_command(self) -> None:
-        self.tau[:] = self.command
-        if self._limits is not None:
-            q, v = self.map.read(self.data)
-            for i, (x, speed) in enumerate(zip(self._coordinates.positions(q).tolist(), v.tolist(), strict=True)):
-                self.tau[i] = limited_effort(self._limits, i, self.tau[i], x, speed)
+        q, v = self.map.read(self.data)
+        for i, (x, speed) in enumerate(zip(self._coordinates.positions(q).tolist(), v.tolist(), strict=True)):
+            self.tau[i] = limited_effort(self._limits, i, self.command[i], x, speed)
 
     def advance(self) -> None:
         mujoco, m, data = self._mujoco, self.m, self.data
@@ -230,9 +298,9 @@ class MujocoPlant(SimulatedRobot):
         self._mujoco.mj_kinematics(self.m, data)
         for wrenches, in_world in zip(self._wrenches, (False, True), strict=True):
             for link, wrench in wrenches.items():
-                R, origin = self._reader.link_pose(data, link)
+                R, origin = link_pose(data, link)
                 moment, force = (wrench[:3], wrench[3:]) if in_world else (R @ wrench[:3], R @ wrench[3:])
-                body = self.map.body[int(self.model.link_body[self.model.link_index(link)]) + 1]
+                body = int(self.m.site(PREFIX + link).bodyid[0])
                 data.xfrc_applied[body, :3] += force
                 data.xfrc_applied[body, 3:] += moment + np.cross(origin - data.xipos[body], force)
 
@@ -301,8 +369,7 @@ class MujocoPlant(SimulatedRobot):
         Raises:
             UnknownNameError: no such body.
         """
-        if name not in self._objects:
-            raise UnknownNameError("object", name, self.objects)
+        check_name("object", name, self.objects)
         data, body, pose = self._look(), self._objects[name], np.eye(4)
         pose[:3, :3], pose[:3, 3] = data.xmat[body].reshape(3, 3), data.xpos[body]
         return pose
@@ -318,11 +385,9 @@ class MujocoPlant(SimulatedRobot):
         """(nb, 6) all that acts on the bodies but the joints, about their origins, in their axes."""
         m, wrenches = self.m, np.empty((self.model.nb, 6))
         for i, body in enumerate(self.map.body[1:]):
-            moment, force = ask.cfrc_ext[body, :3], ask.cfrc_ext[body, 3:]
-            R = ask.xmat[body].reshape(3, 3)
             center = ask.subtree_com[m.body_rootid[body]]
-            wrenches[i, :3] = (moment + np.cross(center - ask.xpos[body], force)) @ R
-            wrenches[i, 3:] = force @ R
+            to_body = 1, ask.xpos[body], center, ask.xmat[body]  # 1: a force
+            self._mujoco.mju_transformSpatial(wrenches[i], ask.cfrc_ext[body], *to_body)
         return wrenches
 
     def reactions(self) -> Array:
@@ -353,14 +418,12 @@ class MujocoPlant(SimulatedRobot):
 
 def _compile_world(
     model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Array
-) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap, dict[str, str]]:
-    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, where its coordinates are, and geom → link.
+) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap]:
+    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, and where its coordinates are.
 
     Links that touch each other at the start never collide; a warning names them.
     """
-    _check_shapes(model, o.shapes)
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
-    owners = {shape.name: shape.link for shape in o.shapes if shape.link}
     excluded: set[tuple[str, str]] = set()
     while True:
         m = _compile(model, o, h, pieces, excluded)
@@ -373,21 +436,10 @@ def _compile_world(
         if touching <= excluded:
             break
         excluded |= touching
-    if (pieces or owners) and excluded:
+    if excluded:
         shown = ", ".join(f"{a} and {b}" for a, b in sorted(excluded)[:5])
         warnings.warn(ModelWarning(f"links that touch at the start never collide: {shown}", [shown]), stacklevel=4)
-    owners |= {f"{p.link}/{k + 1}": p.link for p in pieces for k in range(m.ngeom)}
-    return m, data, coordinates, owners
-
-
-def _check_shapes(model: RobotModel, shapes: Sequence[WorldShape]) -> None:
-    names = [shape.name for shape in shapes]
-    for shape in shapes:
-        if names.count(shape.name) > 1:
-            remedy = "Give each a name of its own."
-            raise ArgumentError(f"two shapes are called {shape.name!r}", where="shapes", got=names, remedy=remedy)
-        if shape.link and shape.link not in model.link_names:
-            raise UnknownNameError("link", shape.link, model.link_names, where=f"shape {shape.name!r}")
+    return m, data, coordinates
 
 
 def _compile(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import ArgumentError, BackendError, check_name, optional_package
 from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.urdf_source import UrdfInput
+from robot_dynamics_ros.per_joint import expect, vector
 from robot_dynamics_ros.simulation.plant_options import CommonOptions
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ class WorldShape:
             remedy = f"Valid kinds: {', '.join(PRIMITIVES)}; a scene in MJCF may have meshes and more."
             raise ArgumentError(f"there is no kind {self.kind!r}", where=where, got=self.kind, remedy=remedy)
         for field, length in (("size", PRIMITIVES[self.kind]), ("position", 3), ("rpy", 3)):
-            object.__setattr__(self, field, _numbers(getattr(self, field), length, f"{where}, {field}"))
+            values = vector(getattr(self, field), length, f"{where}, {field}", remedy="Lengths in m, angles in rad.")
+            object.__setattr__(self, field, tuple(values.tolist()))
         if any(edge <= 0.0 for edge in self.size):
             raise ArgumentError("lengths must be positive", where=f"{where}, size", got=self.size)
         for field in ("mass", "friction"):
-            (value,) = _numbers([getattr(self, field)], 1, f"{where}, {field}")
-            if value < 0.0:
-                raise ArgumentError("must not be negative", where=f"{where}, {field}", got=value)
-            object.__setattr__(self, field, value)
+            value = getattr(self, field)
+            good = isinstance(value, (int, float, np.number)) and 0.0 <= value < math.inf
+            expect(bool(good), "a number of at least 0", value, f"{where}, {field}")
         if self.mass and (self.kind == "plane" or self.link):
             raise ArgumentError(
                 "a plane does not move" if self.kind == "plane" else "what is part of a link has no mass of its own",
@@ -104,17 +105,6 @@ class WorldShape:
     def pose(self) -> Pose:
         """Where it is, or starts."""
         return Pose.from_rpy(self.position, self.rpy)
-
-
-def _numbers(values: Sequence[float], length: int, where: str) -> tuple[float, ...]:
-    try:
-        numbers = tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        numbers = (math.nan,) * (length + 1)
-    if len(numbers) != length or not all(map(math.isfinite, numbers)):
-        many = {0: "no numbers", 1: "one finite number"}.get(length, f"{length} finite numbers")
-        raise ArgumentError(f"expected {many}, got {values!r}", where=where, got=values)
-    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +144,8 @@ class MujocoOptions(CommonOptions):
             raise ArgumentError("must be a positive number of seconds", where="contact_time", got=self.contact_time)
         if self.stops not in ("rigid", None):
             raise ArgumentError("expected 'rigid' or None", where="stops", got=self.stops)
-        if self.integrator is not None and self.integrator not in MUJOCO_INTEGRATORS:
-            raise UnknownNameError("integrator of MuJoCo", self.integrator, MUJOCO_INTEGRATORS, where="integrator")
+        if self.integrator is not None:
+            check_name("integrator of MuJoCo", self.integrator, MUJOCO_INTEGRATORS, where="integrator")
         if not (math.isfinite(self.surface_friction) and self.surface_friction >= 0.0):
             raise ArgumentError("must not be negative", where="surface_friction", got=self.surface_friction)
 
@@ -189,13 +179,12 @@ def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomO
     for shape in shapes:
         if shape.link:
             continue
-        body = spec.worldbody
         if shape.mass:
             body = spec.worldbody.add_body(name=shape.name, **placed(shape.pose))
             body.add_freejoint()
             add_primitive(body, shape, Pose(), {**contact, "mass": shape.mass})
         else:
-            add_primitive(body, shape, shape.pose, contact)
+            add_primitive(spec.worldbody, shape, shape.pose, contact)
 
 
 def add_primitive(body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions) -> None:

@@ -121,7 +121,7 @@ def compile_module(source: str, *, optimize: bool = False, vectorize: bool = Tru
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
         source = with_typed_pointers(source)
     machine = _machine(3 if optimize else 1)
-    # a shared context would keep every constant; the module goes before its context
+    # a shared context would keep every constant; closed here, as the garbage collector may free a context before its module
     with llvm.create_context() as context, llvm.parse_assembly(source, context=context) as module:
         if optimize:
             _optimize(module, machine, vectorize)
@@ -222,8 +222,8 @@ class NativeLibrary:
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
         with _lock:
-            # of the context that is never disposed of: garbage collection would free another one before the engine that uses it
-            empty = llvm.parse_assembly("")
+            # of the context that is never freed: the garbage collector may free another one, and its modules, before the engine
+            empty = llvm.parse_assembly("", context=llvm.get_global_context())
             self._engine = llvm.create_mcjit_compiler(empty, _machine(1))
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()

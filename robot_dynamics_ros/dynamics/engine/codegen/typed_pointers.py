@@ -18,7 +18,6 @@ _INDIRECT = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call )(\w+) (%[\w.]+)\((.*)\
 _MASKED = re.compile(
     r"^(.*@llvm\.masked\.\w+\.v(\d+)f64\.)(p0|v\d+p0)\((<\d+ x double>[^,]*), (?:<\d+ x )?ptr>?( %\S+)?, (.*)$"
 )
-_PARAMETER = re.compile(r"ptr (?:noalias )?(%\w+)")
 
 
 def with_typed_pointers(source: str) -> str:
@@ -26,8 +25,6 @@ def with_typed_pointers(source: str) -> str:
     source = source.replace("llvm.memset.p0.i64", "llvm.memset.p0i8.i64")
     globals_: dict[str, str] = {}
     out: list[str] = []
-    typed: dict[str, tuple[str, str]] = {}  # pointer → (type, name of the same address as a pointer to that type)
-    parameters: list[str] = []
     casts = 0
 
     def plain(text: str) -> str:
@@ -41,15 +38,12 @@ def with_typed_pointers(source: str) -> str:
         nonlocal casts
         if kind == "i8":
             return f"i8* {name}"
-        element_type = typed.get(name)
-        if element_type is not None and element_type[0] == kind:
-            return f"{kind}* {element_type[1]}"
         casts += 1
         out.append(f"  %cast{casts} = bitcast {plain(f'ptr {name}')} to {kind}*")
         return f"{kind}* %cast{casts}"
 
     for line in source.split("\n"):
-        if "ptr" not in line and "alloca" not in line and not line.startswith(("@", "define", "entry:")):
+        if "ptr" not in line and "alloca" not in line and not line.startswith("@"):
             out.append(line)
         elif match := _GLOBAL.match(line):
             globals_[match[1]] = match[2]
@@ -63,15 +57,6 @@ def with_typed_pointers(source: str) -> str:
                 to = pointer(vector, match[5].strip()) if match[5] else f"{vector}*"
             suffix = f"{match[3]}v{match[2]}f64" if kind == vector else f"{match[3]}f64"
             out.append(f"{match[1]}{suffix}({match[4]}, {to}, {match[6]}")
-        elif line.startswith("define"):
-            typed.clear()
-            parameters = _PARAMETER.findall(line)
-            out.append(plain(line))
-        elif line == "entry:":
-            out.append(line)
-            for name in parameters:
-                out.append(f"  {name}.t = bitcast i8* {name} to double*")
-                typed[name] = ("double", f"{name}.t")
         elif match := _LOAD.match(line):
             kind = plain(match[2])
             out.append(f"{match[1]}{kind}, {pointer(kind, match[3])}{match[4]}")
@@ -80,13 +65,12 @@ def with_typed_pointers(source: str) -> str:
             out.append(f"{match[1]}{kind} {match[3]}, {pointer(kind, match[4])}{match[5]}")
         elif match := _ELEMENT.match(line):
             name, kind = match[1], plain(match[3])
-            base = pointer(kind, match[4])
+            address = f"getelementptr {match[2] or ''}{kind}, {pointer(kind, match[4])}, {match[5]}"
             if kind == "i8" or match[5].startswith("<"):  # the latter: several addresses at once
-                out.append(f"  {name} = getelementptr {match[2] or ''}{kind}, {base}, {match[5]}")
+                out.append(f"  {name} = {address}")
             else:
-                out.append(f"  {name}.t = getelementptr {match[2] or ''}{kind}, {base}, {match[5]}")
+                out.append(f"  {name}.t = {address}")
                 out.append(f"  {name} = bitcast {kind}* {name}.t to i8*")
-                typed[name] = (kind, f"{name}.t")
         elif match := _ALLOCA.match(line):
             out.append(f"  {match[1]}.t = alloca {match[2]}{match[3] or ''}")
             out.append(f"  {match[1]} = bitcast {match[2]}* {match[1]}.t to i8*")

@@ -100,7 +100,36 @@ Settings settings_of(const Get & get)
   };
   const auto set = [](auto & to, const auto & value) { to = static_cast<std::decay_t<decltype(to)>>(value); };
   Settings s;
-@settings@
+  set(s.publish_rate, number("state_publish_rate"));
+  set(s.wrench_divisor, get("joint_wrenches.rate_divisor").as_int());
+  set(s.law, choice("law", LAW_NAMES));
+  set(s.friction, choice("friction_compensation", FRICTIONAT_NAMES));
+  set(s.collision_reaction, choice("collision_reaction", REACTION_NAMES));
+  set(s.payload.link, index_of(PAYLOAD_LINKS, get("payload.link").as_string()));
+  set(s.payload.body[0], number("payload.mass"));
+  set(s.tolerances.goal_time, number("constraints.goal_time"));
+  set(s.effort_scale, number("effort_scale"));
+  set(s.velocity_scale, number("velocity_scale"));
+  set(s.position_margin, number("position_margin"));
+  set(s.rotor_share, number("robustness.rotor_share"));
+  set(s.rejected_effort, number("robustness.rejected_effort"));
+  set(s.wrench_timeout, number("wrench_timeout"));
+  set(s.allow_partial, get("allow_partial_joints_goal").as_bool());
+  set(s.allow_nonzero_end_velocity, get("allow_nonzero_velocity_at_trajectory_end").as_bool());
+  set(s.cycle.rejects[0], get("robustness.enabled").as_bool());
+  set(s.cycle.bandwidth[0], number("robustness.bandwidth"));
+  set(s.cycle.actuator_delay[0], number("robot_delay"));
+  set(s.cycle.robot_holds[0], choice("gravity_compensated_by", GRAVITY_COMPENSATORS));
+  set(s.cycle.safe_holds[0], choice("safe_command", SAFE_COMMANDS));
+  set(s.cycle.takes_efforts[0], choice("trajectory_effort", TRAJECTORY_EFFORTS));
+  set(s.cycle.timeout[0], nanoseconds(number("state_timeout")));
+  set(s.cycle.blend_duration[0], nanoseconds(number("blend_time")));
+  set(s.cycle.largest_jump[0], or_infinite(number("max_state_jump")));
+  set(s.cycle.wrench_source[0], choice("joint_wrenches.acceleration_source", WRENCH_SOURCES));
+  set(s.cycle.wrench_cutoff[0], number("joint_wrenches.differentiation_cutoff"));
+  set(s.tracks.stream_timeout[0], nanoseconds(number("cmd_timeout")));
+  set(s.tracks.max_step[0], number("max_step"));
+  set(s.collision.delay[0], number("collision_delay"));
   const auto com = get("payload.com").as_double_array(), inertia = get("payload.inertia").as_double_array();
   std::copy_n(com.begin(), std::min<std::size_t>(com.size(), 3), &s.payload.body[1]);
   std::copy_n(inertia.begin(), std::min<std::size_t>(inertia.size(), 6), &s.payload.body[4]);
@@ -112,7 +141,15 @@ Settings settings_of(const Get & get)
     const std::string name = joint_names[j];
     s.cycle.commanded[j] = index_of(joints, name) < joints.size();
     if (s.cycle.commanded[j] != 0) {
-@joint_settings@
+      set(s.p[j], number("gains." + name + ".p"));
+      set(s.i[j], number("gains." + name + ".i"));
+      set(s.d[j], number("gains." + name + ".d"));
+      set(s.tolerances.path[j], number("constraints." + name + ".trajectory"));
+      set(s.tolerances.goal[j], number("constraints." + name + ".goal"));
+      set(s.tolerances.goal[N + j], number("constraints.stopped_velocity_tolerance"));
+      set(s.effort_limit[j], or_infinite(number("limits." + name + ".effort")));
+      set(s.cycle.effort_rate[j], or_infinite(number("limits." + name + ".effort_rate")));
+      set(s.collision.threshold[j], or_infinite(number("collision." + name)));
     }
   }
   return s;

@@ -1,4 +1,4 @@
-"""One robot on the network: its states, and the requests of people to it."""
+"""The viewer as a node: topics of robots in, pages out, and requests of people to controller and simulator."""
 
 from __future__ import annotations
 
@@ -11,31 +11,47 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Point, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
+from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
+from std_msgs.msg import ColorRGBA, Header, String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics_ros.control.cycle.message import FARTHEST, FASTEST, STRONGEST
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
-from robot_dynamics_ros.ros.transport.parameters import APPLIES_LATER
-from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
+from robot_dynamics_ros.ros.transport.parameters import APPLIES_LATER, ParameterSet, ParameterValues, parameter_table
+from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, DescriptionSource, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench, topic_token
-from robot_dynamics_ros.view.arrows import Arrows, joint_arrows, link_arrows
+from robot_dynamics_ros.view.arrows import (
+    Arrows,
+    external_arrows,
+    joint_arrows,
+    link_arrows,
+    noise_of,
+    robot_size,
+    sensible_scale,
+)
+from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source, smooth_motion
+from robot_dynamics_ros.view.viewer import Viewer
 
 _LEAST = 0.02  # s between velocities whose difference is taken
 _KEPT = ("external", "contacts", "estimated", "published", "reference")
@@ -72,8 +88,8 @@ class LiveState:
     def take(self, message: JointState, arrival: float) -> None:
         """Take a ``sensor_msgs/JointState``; after an ArgumentError about it the last state stays."""
         names = list(message.name)
-        rows = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
-        if not rows:
+        known = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
+        if not known:
             text, remedy = "the message has none of the robot's joints", "Check the topic and the namespace."
             raise ArgumentError(text, where="joint_states", got=names[:20], remedy=remedy)
         for field in ("position", "velocity", "effort"):
@@ -84,21 +100,20 @@ class LiveState:
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
-        guessed = []
-        for row, i, j in rows:
-            q[i] = message.position[row]
-            if not abs(q[i]) <= FARTHEST:
+        rows, i, j = np.array(known).T
+        q[i] = np.array(message.position)[rows]
+        for row, position in zip(rows, q[i], strict=True):
+            if not abs(position) <= FARTHEST:
                 remedy = f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are not known."
-                text = f"the position of joint {names[row]!r} is {q[i]}"
+                text = f"the position of joint {names[row]!r} is {position}"
                 raise ArgumentError(text, where="joint_states", remedy=remedy)
-            v[j] = message.velocity[row] if len(message.velocity) else math.nan
-            if not abs(v[j]) <= FASTEST:
-                guessed.append((i, j))
-            if len(message.effort):
-                efforts[j] = message.effort[row]
         passed = t - self.t
-        for i, j in guessed:
-            v[j] = (q[i] - self.q[i]) / passed if self._before is not None and 1e-4 < passed < 1.0 else 0.0
+        v[j] = (q[i] - self.q[i]) / passed if self._before is not None and 1e-4 < passed < 1.0 else 0.0
+        if len(message.velocity):
+            velocity = np.array(message.velocity)[rows]
+            v[j] = np.where(np.abs(velocity) <= FASTEST, velocity, v[j])
+        if len(message.effort):
+            efforts[j] = np.array(message.effort)[rows]
         if self._before is None or passed < 0.0:
             self._before = (t, q, v)
         elif self.t - self._before[0] >= _LEAST:
@@ -108,11 +123,9 @@ class LiveState:
 
     def message(self, header: Header) -> JointState:
         """The newest state with the joints in the model's order; no efforts unless all are known."""
-        names = tuple(self._index)
-        rows = [self._index[name] for name in names]
-        efforts = [] if self.efforts is None else [float(self.efforts[j]) for _, j in rows]
-        q, v = [float(self.q[i]) for i, _ in rows], [float(self.v[j]) for _, j in rows]
-        return JointState(header=header, name=names, position=q, velocity=v, effort=efforts)
+        i, j = np.array([*self._index.values()], dtype=int).reshape(-1, 2).T
+        q, v, efforts = self.q[i].tolist(), self.v[j].tolist(), [] if self.efforts is None else self.efforts[j].tolist()
+        return JointState(header=header, name=tuple(self._index), position=q, velocity=v, effort=efforts)
 
     def acceleration(self) -> Array:
         """(nv,) difference of velocities over the last pictures: right with contacts and stops that no model knows of."""
@@ -126,24 +139,17 @@ class LiveRobot(Source):
 
     Args:
         namespace: of its topics, ``""`` for the node's own.
-        names: of the nodes ``controller`` and ``simulator``.
-        wrenches: ``computed``, ``published`` or ``none``.
+        values: parameters of the viewer, of which ``controller``, ``simulator`` and ``wrenches`` are used.
     """
 
     def __init__(
-        self,
-        node: Node,
-        model: RobotModel,
-        namespace: str,
-        names: Mapping[str, str],
-        wrenches: str,
-        rejections: Rejections,
+        self, node: Node, model: RobotModel, namespace: str, values: ParameterValues, rejections: Rejections
     ) -> None:
         self.model = model
         self.name = namespace or model.name
         self.pulled: dict[str, Array] = {}
         self.answer = ""
-        self._node, self._rejections, self._wrenches = node, rejections, wrenches
+        self._node, self._rejections, self._wrenches = node, rejections, values["wrenches"]
         self._state = LiveState(model)
         self._lock = threading.Lock()
         self._shown: Shown | None = None
@@ -154,8 +160,8 @@ class LiveRobot(Source):
         # what came by topic and when: wrenches by link or joint, the reference by itself
         self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
         self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
-        topic_of = _topics(namespace)
-        controller, simulator = names["controller"], names["simulator"]
+        controller, simulator, space = values["controller"], values["simulator"], namespace.strip("/")
+        self.topic_of = topic_of = (lambda name: f"/{space}/{name}") if space else str
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
         subscribe = node.create_subscription
@@ -181,7 +187,7 @@ class LiveRobot(Source):
                 wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}") for link in model.link_names
             ],
         }
-        for name in model.joint_names if wrenches == "published" else ():
+        for name in model.joint_names if self._wrenches == "published" else ():
             self._subscriptions.append(wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name))
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
@@ -284,7 +290,6 @@ class LiveRobot(Source):
                     self._node.destroy_subscription(subscription)
 
     def close(self) -> None:
-        """Unsubscribe."""
         self._layers_on = dict.fromkeys(self._layers_on, False)
         self.tick()
         self._node.destroy_publisher(self._ordered)
@@ -295,15 +300,13 @@ class LiveRobot(Source):
 class LiveControls(Controls):
     """Requests of a page to the controller and the simulator of a :class:`LiveRobot`, which receives answers and pulls.
 
-    Methods are called by the page's threads; :meth:`tick` carries the requests out, in the node's own thread.
+    Methods are called by the page's threads, :meth:`tick` and what follows by the node's.
     """
 
-    def __init__(self, node: Node, robot: LiveRobot, namespace: str, names: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, robot: LiveRobot, values: ParameterValues) -> None:
         self._node, self._robot, self._model = node, robot, robot.model
-        topic_of = _topics(namespace)
-        controller, simulator = topic_of(names["controller"]), topic_of(names["simulator"])
+        controller, simulator = robot.topic_of(values["controller"]), robot.topic_of(values["simulator"])
         self._lock = threading.Lock()
-        self._todo: list[Callable[[], None]] = []
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
         self._asked = 0.0
@@ -315,19 +318,11 @@ class LiveControls(Controls):
         self._trajectories = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
 
-    # -- asked by the page ---------------------------------------------------------------------------------------
-
-    def _later(self, work: Callable[[], None]) -> None:
-        with self._lock:
-            self._todo.append(work)
-
     def _call(self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None) -> str:
         client = self._services[service]
         if not client.service_is_ready():
             return f"{service}: nobody on the network offers {client.srv_name}"
-        self._later(
-            lambda: self._await(service, client.call_async(request), sentence_of or partial(_sentence, service))
-        )
+        self._await(service, client.call_async(request), sentence_of or partial(_sentence, service))
         return f"{service} …"
 
     def _await(self, service: str, answer: Future, sentence_of: Callable[..., str | None]) -> None:
@@ -365,8 +360,7 @@ class LiveControls(Controls):
             return "no joint state has arrived yet"
         index = [model.q_slice(name).start for name in names]
         times, positions, velocities = smooth_motion(shown.q[index], [(q[index], seconds) for q, seconds in points])
-        message = trajectory_message(names, times, positions, velocities, None, 0)
-        self._later(lambda: self._trajectories.publish(message))
+        self._trajectories.publish(trajectory_message(names, times, positions, velocities, None, 0))
         return f"on the way, {times[-1]:g} s"
 
     def answer(self) -> str:
@@ -378,11 +372,9 @@ class LiveControls(Controls):
 
     def pull(self, link: str, wrench: Array | None) -> None:
         with self._lock:
-            if wrench is not None:
-                self._pull = (link, np.asarray(wrench, dtype=float))
-            else:
-                self._pull = None
-                self._todo.append(lambda: self._push(link, np.zeros(6)))
+            self._pull = None if wrench is None else (link, np.asarray(wrench, dtype=float))
+            if wrench is None:
+                self._push(link, np.zeros(6))
         self._robot.pulled = {} if wrench is None else {link: np.asarray(wrench, dtype=float)}
 
     def adjustables(self) -> Sequence[Adjustable]:
@@ -402,20 +394,14 @@ class LiveControls(Controls):
             self._adjustables = tuple(replace(a, value=value) if a.name == name else a for a in self._adjustables)
             return f"{name} = {value:g}"
 
-        self._later(lambda: self._await("set", self._parameters.set_parameters_atomically(parameters), adjusted))
+        self._await("set", self._parameters.set_parameters_atomically(parameters), adjusted)
         return f"{name} …"
 
-    # -- done by the node ----------------------------------------------------------------------------------------
-
     def tick(self) -> None:
-        """Do what was asked since the last time, and keep pulling."""
-        with self._lock:
-            todo, self._todo = self._todo, []
-            pull = self._pull
-        for work in todo:
-            work()
-        if pull is not None:
-            self._push(*pull)
+        """Keep pulling, and find out what can be adjusted."""
+        with self._lock:  # nothing may follow the zero of a link that is let go
+            if self._pull is not None:
+                self._push(*self._pull)
         now = time.monotonic()
         if not self._adjustables and now - self._asked > 2.0 and self._parameters.services_are_ready():
             self._asked = now
@@ -423,10 +409,8 @@ class LiveControls(Controls):
 
     def let_go(self) -> None:
         """The process ends: a link that is pulled is pulled no more."""
-        with self._lock:
-            pull, self._pull = self._pull, None
-        if pull is not None:
-            self._push(pull[0], np.zeros(6))
+        if (pull := self._pull) is not None:
+            self.pull(pull[0], None)
 
     def _push(self, link: str, wrench: Array) -> None:
         message = WrenchStamped()
@@ -465,14 +449,131 @@ class LiveControls(Controls):
 
 
 def own_topic(name: str, namespace: str) -> str:
-    """A topic of the viewer for one robot."""
     return "/".join(filter(None, ("~", name, namespace.strip("/"))))
-
-
-def _topics(namespace: str) -> Callable[[str], str]:
-    prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else ""
-    return lambda name: f"{prefix}{name}"
 
 
 def _sentence(service: str, answer: Trigger.Response | SetBool.Response) -> str:
     return f"{service}: {answer.message or ('done' if answer.success else 'refused')}"
+
+
+VIEWER_PARAMETERS = (*ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
+
+
+def _validate(values: ParameterValues) -> None:
+    robots = values["robots"]
+    if len(set(robots)) != len(robots):
+        raise ArgumentError("names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once.")
+
+
+class ViewerNode(Node):
+    """See ``docs/how_to/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__("robot_viewer", **options)
+        self.parameters = ParameterSet(self, VIEWER_PARAMETERS, _validate)
+        self.rejections = Rejections(self.get_logger())
+        values = self.parameters
+        self._robots: dict[str, tuple[LiveRobot, LiveControls | None]] = {}
+        self._markers: dict[str, Publisher] = {}
+        self._marked: dict[str, Shown] = {}
+        namespaces = tuple(values["robots"]) or ("",)
+        self.get_logger().info("starting the page; from now on every other program goes first")
+        self.viewer = Viewer(
+            len(namespaces),
+            host=values["host"],
+            port=values["port"],
+            rate=values["rate"],
+            title=", ".join(filter(None, namespaces)) or "robot",
+            report=lambda cause, text: self.rejections.report(f"browser_{cause}", text),
+        )
+        alone = namespaces == ("",)
+        self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)
+        for namespace in namespaces:
+            if self._source.text:
+                self._described(namespace, self._source.text)
+            elif not alone:
+                topic = f"/{namespace.strip('/')}/robot_description"
+                arrived = partial(lambda name, message: self._described(name, message.data), namespace)
+                self.create_subscription(String, topic, arrived, LATCHED)
+        self.create_timer(1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.get_logger().info(f"open {self.viewer.address} in a browser")
+        if not self.viewer.window.loopback:
+            self.get_logger().warning("everybody who can reach this address can see the robot, and move it")
+        if values["open_browser"]:
+            self.viewer.window.open()
+
+    def _described(self, namespace: str, text: str) -> None:
+        if namespace in self._robots:
+            if text != self._robots[namespace][0].model.description.source:
+                self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
+            return
+        values = self.parameters
+        try:
+            model = load_robot_model(text, values, self.get_logger())
+            urdf = values["looks_file"] or None
+            folder = values["meshes"] or (None if urdf else self._source.folder)
+            looks = read_looks(model, urdf, folder, up_axis=values["mesh_up_axis"])
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
+            return
+        if not self._robots:
+            values.report_unknown(model)
+        robot = LiveRobot(self, model, namespace, values, self.rejections)
+        controls = LiveControls(self, robot, values) if values["controls"] else None
+        self._robots[namespace] = (robot, controls)
+        topic = own_topic("wrench_markers", namespace)
+        self._markers[namespace] = self.create_publisher(MarkerArray, topic, NEWEST)
+        self.viewer.add(robot, controls, looks)
+        self.get_logger().info(f"showing {model.name!r}: {len(model.joint_names)} joints")
+
+    def _tick(self) -> None:
+        for namespace, (robot, controls) in self._robots.items():
+            robot.tick()
+            if controls is not None:
+                controls.tick()
+            publisher = self._markers[namespace]
+            if not publisher.get_subscription_count():
+                continue  # and no wrench is computed, if no page is open either
+            shown = robot.state()
+            if shown is None or shown.wrenches is None or shown is self._marked.get(namespace):
+                continue
+            self._marked[namespace] = shown
+            outside = external_arrows(robot.model, shown.q, shown.external) if shown.external else None
+            stamp = round(shown.t * 1e9)
+            publisher.publish(wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside))
+
+    def finish(self) -> None:
+        """The process ends: let go of every link, close the page."""
+        for _, controls in self._robots.values():
+            if controls is not None:
+                controls.let_go()
+        if self._robots:
+            time.sleep(0.05)  # the last message has to leave before the middleware ends
+        self.viewer.close()
+
+
+def wrench_markers(
+    model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None
+) -> MarkerArray:
+    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet), in a
+    frame (``frame_id``) at a time in ns."""
+    scale, noise, size = sensible_scale(model), noise_of(model), robot_size(model)
+    time = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
+    markers: list[Marker] = []
+
+    def add(space: str, segments: Array, colour: ColorRGBA) -> None:
+        for number, (start, end) in enumerate(segments):
+            marker = Marker(ns=space, id=number, type=Marker.ARROW)
+            marker.header.frame_id, marker.header.stamp = frame, time
+            marker.action = Marker.ADD if abs(end - start).max() > 1e-4 * size else Marker.DELETE
+            marker.points = [Point(x=float(p[0]), y=float(p[1]), z=float(p[2])) for p in (start, end)]
+            marker.scale.x, marker.scale.y, marker.scale.z = 0.011 * size, 0.028 * size, 0.035 * size
+            marker.pose.orientation.w = 1.0
+            marker.color = ColorRGBA(r=colour[0], g=colour[1], b=colour[2], a=1.0)
+            markers.append(marker)
+
+    add("forces", arrows.segments("forces", scale.force, noise[0]), FORCE)
+    add("moments", arrows.segments("moments", scale.moment, noise[1]), MOMENT)
+    if external is not None:
+        add("external", external.segments("forces", scale.force, noise[0]), EXTERNAL)
+    return MarkerArray(markers=markers)

@@ -1,0 +1,12 @@
+
+find_package(Eigen3 QUIET NO_MODULE)
+if(Eigen3_FOUND)
+  add_library(@prefix@_eigen INTERFACE)
+  target_compile_features(@prefix@_eigen INTERFACE cxx_std_14)
+  target_link_libraries(@prefix@_eigen INTERFACE @prefix@ Eigen3::Eigen)
+  add_executable(@prefix@_eigen_test @prefix@_eigen_test.cpp)
+  target_link_libraries(@prefix@_eigen_test PRIVATE @prefix@_eigen)
+  add_test(NAME @prefix@_eigen_test COMMAND @prefix@_eigen_test)
+else()
+  message(STATUS "Eigen3 is not installed: @prefix@.hpp is not tested")
+endif()

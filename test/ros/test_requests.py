@@ -69,6 +69,16 @@ def some(kind: str, dice: random.Random) -> list:
     return made
 
 
+def class_of(kind: str) -> type:
+    """The class of a service, also of one that an action is made of: ``package/action/Name_SendGoal``."""
+    package, folder, name = kind.split("/")
+    module = importlib.import_module(f"{package}.{folder}")
+    if folder == "srv":
+        return getattr(module, name)
+    name, part = name.rsplit("_", 1)
+    return getattr(getattr(module, name).Impl, f"{part}Service")
+
+
 def test_every_request_is_answered(peer, start):
     nodes = {name: start(name, robot_description_file="two_link") for name in NODES}
 
@@ -82,8 +92,7 @@ def test_every_request_is_answered(peer, start):
     peer.wait(complete, "the services of all nodes")
     dice = random.Random(5)
     for name, (kind, *_) in sorted(services()):
-        package, _, type_name = kind.split("/")
-        service = getattr(importlib.import_module(f"{package}.srv"), type_name)
+        service = class_of(kind)
         requests = [service.Request() for _ in range(REQUESTS)]
         for request in requests:
             fill(request, dice)

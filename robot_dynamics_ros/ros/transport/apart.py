@@ -120,9 +120,11 @@ class MessageType:
         self.support = address("_TYPE_SUPPORT")
         self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
         self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
-        # this one reads objects of Python, so it keeps the lock
-        from_python = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object, pointer)
-        self._from_python = from_python(address("_CONVERT_FROM_PY"))
+        # these two make and read objects of Python, so they keep the lock
+        from_python, to_python = (ctypes.c_bool, ctypes.py_object, pointer), (ctypes.py_object, pointer)
+        self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
+        #: the object of Python for a C message
+        self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
 
     @contextlib.contextmanager
     def message(self, content: object = None) -> Iterator[int]:
@@ -269,7 +271,7 @@ class ApartActionServer(ActionServer):
 
     Args:
         read: makes ``(goal_id, goal)`` of the type of requests and a serialized one, in that thread; ``goal`` is what the
-            callbacks get instead of a message.
+            callbacks get instead of a message.  A ``ValueError`` from it has the request turned into a message after all.
     """
 
     _is_goal_request_ready: bool  # rclpy's
@@ -324,7 +326,13 @@ class ApartActionServer(ActionServer):
             if c.take(self._handle.pointer, header, message):
                 c.library.forget_error()
                 return None
-            goal_id, goal = self._read(c.service.Request, c.library.serialize(c.request, message))
+            try:
+                goal_id, goal = self._read(c.service.Request, c.library.serialize(c.request, message))
+            except (
+                ValueError
+            ) as error:  # a name that is no UTF-8, for instance, which the message class of Python replaces
+                self._logger.debug(f"a goal is read as a message: {error}")
+                return header, c.request.to_python(message)
             return header, SimpleNamespace(goal_id=goal_id, goal=goal)
 
     async def _execute_goal_request(self, request_header_and_message: tuple[RequestHeader, SimpleNamespace]) -> None:
